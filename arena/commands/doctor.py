@@ -10,9 +10,8 @@ from pathlib import Path
 from textwrap import wrap
 
 from arena.commands.text_tables import WIDTH
-from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case
-from arena.doctor.suite import Examined
-from arena.doctor.suite import examine as examine_bot
+from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case, Examined
+from arena.doctor.cases import examine as examine_bot
 from arena.processes.bot_commands import startable
 from machine import event_loop
 from protocol.display import among, printable

@@ -1,13 +1,17 @@
-"""The course: what is done to a bot, what it should do, and how that is seen."""
+"""The course: what is done to a bot, what it should do, how that is seen; and a bot's way through it, case by case."""
 
 from __future__ import annotations
 
+import contextlib
 import time
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from functools import partial
+from pathlib import Path
 from typing import NamedTuple
 
-from arena.doctor.checkup import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Checkup, Failed
+from arena.doctor.harness import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Failed, Harness, harness_of
 from arena.doctor.websocket_proxy import ARENA, GIVE_UP_PING, Message
+from arena.processes.process import BotCrashed
 from protocol.close_codes import SUPERSEDED, TOO_MANY
 from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
@@ -37,7 +41,7 @@ class Case(NamedTuple):
     done: str
     should: str
     see: str
-    examine: Callable[[Checkup], Awaitable[Finding]]
+    examine: Callable[[Harness], Awaitable[Finding]]
 
 
 Change = Callable[[Message], Iterable[Message]]
@@ -56,215 +60,192 @@ def _first(kind: str, act: Callable[[Message], Sequence[Message]]) -> Change:
     return change
 
 
-async def _plain(exam: Checkup) -> Finding:
-    mark = exam.mark
-    match = await exam.match()
-    await exam.moves(match, mark, 3)
-    rejected = exam.said("rejected", by=ARENA, since=mark)
+async def _plain(harness: Harness) -> Finding:
+    mark = harness.mark
+    match = await harness.match()
+    await harness.moves(match, mark, 3)
+    rejected = harness.said("rejected", by=ARENA, since=mark)
     if rejected is not None:
         raise Failed(f"made a move that was rejected: {rejected.message['message']}")
-    return Finding(PASSED, f"was ready, and moved within {exam.slowest_move:.2f} s")
+    return Finding(PASSED, f"was ready, and moved within {harness.slowest_move:.2f} s")
 
 
-async def _next_match(exam: Checkup) -> Finding:
-    match = await exam.match()
-    for opponent in exam.opponents:
+async def _next_match(harness: Harness) -> Finding:
+    match = await harness.match()
+    for opponent in harness.opponents:
         await opponent.resign()
-    mark = exam.mark
-    await exam.expect("end", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told the end", match=match)
-    again = await exam.relay.until(lambda: exam.said("seek", since=mark) or exam.patient.ended, TOLD_WITHIN)
-    if again is None and exam.seeks:
+    mark = harness.mark
+    await harness.expect("end", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told the end", match=match)
+    again = await harness.relay.until(lambda: harness.said("seek", since=mark) or harness.bot.ended, TOLD_WITHIN)
+    if again is None and harness.seeks:
         return Finding(WARNING, f"sought nothing within {TOLD_WITHIN:g} s of the end, and did not leave")
     if isinstance(again, str):
         return Finding(PASSED, f"left: its process {again}")
     return Finding(
-        PASSED, "sought the next match" if exam.seeks else "seeks nothing: it waits for matches, as in a tournament"
+        PASSED, "sought the next match" if harness.seeks else "seeks nothing: it waits for matches, as in a tournament"
     )
 
 
-async def _unknown(exam: Checkup) -> Finding:
+async def _unknown(harness: Harness) -> Finding:
     def add(message: Message) -> Sequence[Message]:
         news = {"type": "weather", "sky": ["clear", 21.5], "match": message.get("match")}
         seats = [{**seat, "shirt": "red"} for seat in message.get("seats", ())]
         return [news, {**message, "weather": {"sky": None}, **({"seats": seats} if seats else {})}]
 
-    mark = exam.mark
-    exam.relay.from_arena = add
-    await exam.moves(await exam.match(), mark, 2)
+    mark = harness.mark
+    harness.relay.from_arena = add
+    await harness.moves(await harness.match(), mark, 2)
     return Finding(PASSED, "passed them over, and moved")
 
 
-async def _twice(exam: Checkup) -> Finding:
-    mark = exam.mark
-    exam.relay.from_arena = _first("turn", lambda turn: [turn, turn])
-    match = await exam.match()
-    move = await exam.move(match, mark)
+async def _twice(harness: Harness) -> Finding:
+    mark = harness.mark
+    harness.relay.from_arena = _first("turn", lambda turn: [turn, turn])
+    match = await harness.match()
+    move = await harness.move(match, mark)
     assert move is not None
     ply = move.message["ply"]
-    await exam.moves(match, exam.relay.seen.index(move) + 1, 2)
-    answers = [said.message["move"] for said in exam.all_said("move", since=mark, match=match, ply=ply)]
+    await harness.moves(match, harness.relay.seen.index(move) + 1, 2)
+    answers = [said.message["move"] for said in harness.all_said("move", since=mark, match=match, ply=ply)]
     if any(answer != answers[0] for answer in answers):
         return Finding(WARNING, "answered it with two different moves; the second counts as a bad message")
     return Finding(PASSED, "answered it once" if len(answers) == 1 else "repeated its answer")
 
 
-async def _late(exam: Checkup) -> Finding:
-    return await _delayed(exam, {"start": 1.5, "turn": 1.5})
-
-
-async def _slow(exam: Checkup) -> Finding:
-    return await _delayed(exam, {"start": 3.0, "turn": 5.0})
-
-
-async def _delayed(exam: Checkup, delays: dict[str, float]) -> Finding:
-    mark = exam.mark
-    exam.relay.delays = delays
-    await exam.moves(await exam.match(), mark)
+async def _delayed(delays: dict[str, float], harness: Harness) -> Finding:
+    mark = harness.mark
+    harness.relay.delays = delays
+    await harness.moves(await harness.match(), mark)
     return Finding(PASSED, "waited, was ready, and moved")
 
 
-async def _cut_in_its_turn(exam: Checkup) -> Finding:
-    def cut(turn: Message) -> Sequence[Message]:
-        exam.cable.cut()
-        return []
-
-    exam.relay.from_arena = _first("turn", cut)
-    return await _comes_back_to_its_turn(exam)
+async def _cut_in_its_turn(harness: Harness) -> Finding:
+    harness.relay.from_arena = _first("turn", harness.cut)
+    return await _comes_back_to_its_turn(harness)
 
 
-async def _cut_as_it_moves(exam: Checkup) -> Finding:
-    def cut(move: Message) -> Sequence[Message]:
-        exam.cable.cut()
-        return []
-
-    exam.relay.from_bot = _first("move", cut)
-    return await _comes_back_to_its_turn(exam)
+async def _cut_as_it_moves(harness: Harness) -> Finding:
+    harness.relay.from_bot = _first("move", harness.cut)
+    return await _comes_back_to_its_turn(harness)
 
 
-async def _comes_back_to_its_turn(exam: Checkup) -> Finding:
-    match = await exam.match()
-    line = exam.relay.line
-    mark = exam.mark if line is None else next(i for i, it in enumerate(exam.relay.seen) if it.line == line.number)
-    closed = await exam.relay.until(
-        lambda: next((it for it in exam.relay.seen[mark:] if it.type == "closed"), None), MOVE_WITHIN
+async def _comes_back_to_its_turn(harness: Harness) -> Finding:
+    match = await harness.match()
+    line = harness.relay.line
+    seen = harness.relay.seen
+    mark = harness.mark if line is None else next(i for i, it in enumerate(seen) if it.line == line.number)
+    closed = await harness.relay.until(
+        lambda: next((it for it in seen[mark:] if it.type == "closed"), None), MOVE_WITHIN
     )
     if closed is None:
         raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
-    back = await exam.comes_back(exam.relay.seen.index(closed))
-    await exam.moves(match, back.mark)
-    return Finding(PASSED, f"came back after {back.after:.1f} s with the same hello, and moved")
+    since = seen.index(closed)
+    back = await harness.comes_back(since)
+    await harness.moves(match, since)
+    return Finding(PASSED, f"came back after {back:.1f} s with the same hello, and moved")
 
 
-async def _cut_before_ready(exam: Checkup) -> Finding:
+async def _cut_before_ready(harness: Harness) -> Finding:
     started: list[Message] = []
 
     def cut(start: Message) -> Sequence[Message]:
         started.append(start)
-        exam.cable.cut()
-        return []
+        return harness.cut(start)
 
-    exam.relay.from_arena = _first("start", cut)
-    await exam.present()
-    mark = exam.mark
-    await exam.summon()
-    back = await exam.comes_back(mark)
-    await exam.ready(started[0]["match"], back.mark)
-    await exam.moves(started[0]["match"], back.mark)
-    return Finding(PASSED, f"came back after {back.after:.1f} s, was ready, and moved")
+    harness.relay.from_arena = _first("start", cut)
+    await harness.present()
+    mark = harness.mark
+    await harness.summon()
+    back = await harness.comes_back(mark)
+    await harness.ready(started[0]["match"], mark)
+    await harness.moves(started[0]["match"], mark)
+    return Finding(PASSED, f"came back after {back:.1f} s, was ready, and moved")
 
 
-async def _waiting(exam: Checkup) -> tuple[str, int]:
+async def _waiting(harness: Harness) -> tuple[str, int]:
     """A match in which the opponent holds its turn, and the mark at which it does."""
-    exam.hold()
-    match = await exam.match()
-    await exam.until_opponent_moves(match)
-    return match, exam.mark
+    harness.hold()
+    match = await harness.match()
+    await harness.until_opponent_moves(match)
+    return match, harness.mark
 
 
-async def _goes_on(exam: Checkup, match: str, since: int) -> None:
+async def _goes_on(harness: Harness, match: str, since: int) -> None:
     """See that the bot plays on when the opponent has moved."""
-    for opponent in exam.opponents:
+    for opponent in harness.opponents:
         await opponent.go_on()
-    await exam.moves(match, since)
+    await harness.moves(match, since)
 
 
-async def _cut_meanwhile(exam: Checkup) -> Finding:
-    match, mark = await _waiting(exam)
-    exam.cable.cut()
-    back = await exam.comes_back(mark)
-    await _goes_on(exam, match, mark)
-    return Finding(PASSED, f"came back after {back.after:.1f} s with the same hello, and moved in its turn")
+async def _cut_meanwhile(harness: Harness) -> Finding:
+    match, mark = await _waiting(harness)
+    harness.cable.cut()
+    back = await harness.comes_back(mark)
+    await _goes_on(harness, match, mark)
+    return Finding(PASSED, f"came back after {back:.1f} s with the same hello, and moved in its turn")
 
 
-async def _half_open(exam: Checkup) -> Finding:
-    match, mark = await _waiting(exam)
-    exam.fall_silent()
+async def _half_open(harness: Harness) -> Finding:
+    match, mark = await _waiting(harness)
+    harness.fall_silent()
     try:
-        back = await exam.comes_back(mark, NOTICES_WITHIN)
+        back = await harness.comes_back(mark, NOTICES_WITHIN)
     except Failed:
-        if exam.said("hello", since=mark) or exam.patient.ended:
+        if harness.said("hello", since=mark) or harness.bot.ended:
             raise
-        exam.cable.cut()
-        await exam.comes_back(mark)
-        await _goes_on(exam, match, mark)
+        harness.cable.cut()
+        await harness.comes_back(mark)
+        await _goes_on(harness, match, mark)
         return Finding(WARNING, f"did not notice it within {NOTICES_WITHIN:g} s, and came back when it was closed")
-    await _goes_on(exam, match, mark)
-    return Finding(PASSED, f"noticed it, came back after {back.after:.1f} s, and moved in its turn")
+    await _goes_on(harness, match, mark)
+    return Finding(PASSED, f"noticed it, came back after {back:.1f} s, and moved in its turn")
 
 
-async def _restart(exam: Checkup) -> Finding:
-    match, mark = await _waiting(exam)
-    for opponent in exam.opponents:
+async def _restart(harness: Harness) -> Finding:
+    match, mark = await _waiting(harness)
+    for opponent in harness.opponents:
         opponent.held.clear()
-    await exam.premises.stop()
-    await exam.premises.start()
-    back = await exam.comes_back(mark)
-    await exam.until_opponent_moves(match)
-    await _goes_on(exam, match, mark)
-    return Finding(PASSED, f"came back {back.after:.1f} s after the restart, and played on")
+    await harness.server.stop()
+    await harness.server.start()
+    back = await harness.comes_back(mark)
+    await harness.until_opponent_moves(match)
+    await _goes_on(harness, match, mark)
+    return Finding(PASSED, f"came back {back:.1f} s after the restart, and played on")
 
 
-async def _hangs_up(exam: Checkup) -> Finding:
-    match, mark = await _waiting(exam)
-    before = exam.cable.hung_up
-    exam.cable.hangs_up = True
-    exam.cable.cut()
-    seconds = await _attempts(exam, lambda: exam.cable.hung_up - before)
-    exam.cable.hangs_up = False
-    return await _with_patience(exam, match, mark, exam.cable.hung_up - before, seconds)
+async def _hangs_up(harness: Harness) -> Finding:
+    match, mark = await _waiting(harness)
+    before = harness.cable.hung_up
+    harness.cable.hangs_up = True
+    return await _tries_again(harness, match, mark, lambda: harness.cable.hung_up - before)
 
 
-async def _full(exam: Checkup) -> Finding:
-    match, mark = await _waiting(exam)
-    exam.relay.closes_with = TOO_MANY
-    exam.cable.cut()
-
-    def attempts() -> int:
-        return sum(1 for seen in exam.relay.seen[mark:] if seen.type == "opened")
-
-    seconds = await _attempts(exam, attempts)
-    exam.relay.closes_with = None
-    return await _with_patience(exam, match, mark, attempts(), seconds)
+async def _full(harness: Harness) -> Finding:
+    match, mark = await _waiting(harness)
+    harness.relay.closes_with = TOO_MANY
+    return await _tries_again(
+        harness, match, mark, lambda: sum(seen.type == "opened" for seen in harness.relay.seen[mark:])
+    )
 
 
-async def _attempts(exam: Checkup, count: Callable[[], int]) -> float:
-    """Watch for a while how often a bot tries to connect in vain, twice at least; for how many seconds."""
+async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
+    """Cut a bot's connection and watch for a while how often it tries to connect in vain, twice at least. Then it leads
+    somewhere: whether the bot waited in between, and comes back.
+    """
+    harness.cable.cut()
     begun = time.monotonic()
-    await exam.relay.until(lambda: exam.patient.ended, DOWN_FOR)
-    while count() < 2 and exam.patient.ended is None and time.monotonic() - begun < BACK_WITHIN:
-        await exam.relay.until(lambda: exam.patient.ended, 0.1)
-    return time.monotonic() - begun
+    await harness.relay.until(lambda: harness.bot.ended, DOWN_FOR)
+    while attempts() < 2 and harness.bot.ended is None and time.monotonic() - begun < BACK_WITHIN:
+        await harness.relay.until(lambda: harness.bot.ended, 0.1)
+    count, seconds = attempts(), time.monotonic() - begun
+    harness.cable.hangs_up, harness.relay.closes_with = False, None
+    back = await harness.comes_back(mark)
+    await _goes_on(harness, match, mark)
+    verdict = WARNING if count > MANY_ATTEMPTS * seconds else PASSED
+    return Finding(verdict, f"tried {count} times in {seconds:.0f} s, and came back {back:.1f} s after that")
 
 
-async def _with_patience(exam: Checkup, match: str, mark: int, attempts: int, seconds: float) -> Finding:
-    """Whether a bot waited between its attempts to connect, and comes back now that they lead somewhere."""
-    back = await exam.comes_back(mark)
-    await _goes_on(exam, match, mark)
-    verdict = WARNING if attempts > MANY_ATTEMPTS * seconds else PASSED
-    return Finding(verdict, f"tried {attempts} times in {seconds:.0f} s, and came back {back.after:.1f} s after that")
-
-
-async def _rejected(exam: Checkup) -> Finding:
+async def _rejected(harness: Harness) -> Finding:
     def reject(move: Message) -> Sequence[Message]:
         rejected = {
             "type": "rejected",
@@ -275,23 +256,23 @@ async def _rejected(exam: Checkup) -> Finding:
             "strikes_left": MAX_STRIKES - 1,
             "clock_ms": 50_000,
         }
-        exam.relay.tell(rejected)
+        harness.relay.tell(rejected)
         return []
 
-    mark = exam.mark
-    exam.relay.from_bot = _first("move", reject)
-    match = await exam.match()
-    await exam.move(match, mark)
-    told = await exam.expect("rejected", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told so")
-    since = exam.relay.seen.index(told)
+    mark = harness.mark
+    harness.relay.from_bot = _first("move", reject)
+    match = await harness.match()
+    await harness.move(match, mark)
+    told = await harness.expect("rejected", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told so")
+    since = harness.relay.seen.index(told)
     ply = told.message["ply"]
 
     def answered() -> str | None:
-        if exam.said("move", since=since, match=match, ply=ply):
+        if harness.said("move", since=since, match=match, ply=ply):
             return "moved again"
-        return "resigned" if exam.said("resign", since=since, match=match) else exam.patient.ended
+        return "resigned" if harness.said("resign", since=since, match=match) else harness.bot.ended
 
-    did = await exam.relay.until(answered, MOVE_WITHIN)
+    did = await harness.relay.until(answered, MOVE_WITHIN)
     if did == "resigned":
         return Finding(WARNING, "resigned the match, which it could have played on")
     if did != "moved again":
@@ -299,23 +280,23 @@ async def _rejected(exam: Checkup) -> Finding:
     return Finding(PASSED, "moved again")
 
 
-async def _pings(exam: Checkup) -> Finding:
-    await exam.present()
-    did = f"answered within {exam.relay.slowest_pong:.2f} s at the slowest"
-    if exam.relay.slowest_pong >= GIVE_UP_PING:
+async def _pings(harness: Harness) -> Finding:
+    await harness.present()
+    did = f"answered within {harness.relay.slowest_pong:.2f} s at the slowest"
+    if harness.relay.slowest_pong >= GIVE_UP_PING:
         raise Failed(f"left a ping unanswered for {GIVE_UP_PING:g} s")
-    return Finding(PASSED if exam.relay.slowest_pong < PROMPT_PONG else WARNING, did)
+    return Finding(PASSED if harness.relay.slowest_pong < PROMPT_PONG else WARNING, did)
 
 
-async def _superseded(exam: Checkup) -> Finding:
-    await exam.present()
-    mark = exam.mark
-    await exam.relay.hang_up(SUPERSEDED)
+async def _superseded(harness: Harness) -> Finding:
+    await harness.present()
+    mark = harness.mark
+    await harness.relay.hang_up(SUPERSEDED)
 
     def back() -> str | None:
-        return exam.patient.ended or ("back" if any(it.type == "opened" for it in exam.relay.seen[mark:]) else None)
+        return harness.bot.ended or ("back" if any(it.type == "opened" for it in harness.relay.seen[mark:]) else None)
 
-    did = await exam.relay.until(back, STAYS_AWAY_FOR)
+    did = await harness.relay.until(back, STAYS_AWAY_FOR)
     if did == "back":
         raise Failed("came back: two that both do so throw each other out for ever")
     return Finding(PASSED, "stayed away" if did is None else f"stopped: its process {did}")
@@ -329,8 +310,20 @@ COURSE = (
     Case("unknown", "fields and messages it does not know", "ignore them", "connection", _unknown),
     Case("twice", "a turn that is told twice", "answer once, or the same again, and play on", LOST, _twice),
     Case("rejected", "a move that is rejected", "send a move for the same ply again", "rejected", _rejected),
-    Case("late", "messages that are 1.5 s late", "wait for them", "clocks", _late),
-    Case("slow", "a start 3 s late, turns 5 s late", "wait for them", "clocks", _slow),
+    Case(
+        "late",
+        "messages that are 1.5 s late",
+        "wait for them",
+        "clocks",
+        partial(_delayed, {"start": 1.5, "turn": 1.5}),
+    ),
+    Case(
+        "slow",
+        "a start 3 s late, turns 5 s late",
+        "wait for them",
+        "clocks",
+        partial(_delayed, {"start": 3.0, "turn": 5.0}),
+    ),
     Case("cut-turn", "a connection cut in its turn", f"{COMES_BACK}answer the turn told again", LOST, _cut_in_its_turn),
     Case("cut-move", "a connection cut as it moves", f"{COMES_BACK}answer the turn told again", LOST, _cut_as_it_moves),
     Case("cut-other", "a connection cut in the other's turn", f"{COMES_BACK}play on", LOST, _cut_meanwhile),
@@ -342,3 +335,35 @@ COURSE = (
     Case("pings", "pings all the while", f"answer within {PROMPT_PONG:g} s, thinking or not", "connection", _pings),
     Case("superseded", "being replaced by another (4003)", "stop", ERRORS, _superseded),
 )
+
+
+class Examined(NamedTuple):
+    """A case, what came of it, and the seconds that it took."""
+
+    case: Case
+    finding: Finding
+    seconds: float
+
+
+async def examine(command: Sequence[str], game: str, log: Path, cases: Sequence[Case]) -> AsyncIterator[Examined]:
+    """Play the cases to a bot. Raises `ArenaFault` where it can't be started or never connects, or has no room."""
+    async with harness_of(command, game, log) as harness:
+        for case in cases:
+            begun = time.monotonic()
+            finding = await _examine(harness, case)
+            if (crash := harness.bot.crash) is not None and not harness.was_welcomed:
+                raise BotCrashed(f"the bot {crash.how} before it was welcomed; {crash.last_words}")
+            yield Examined(case, finding, time.monotonic() - begun)
+
+
+async def _examine(harness: Harness, case: Case) -> Finding:
+    try:
+        finding = await case.examine(harness)
+        await harness.settle()
+    except Failed as fault:
+        finding = Finding(FAILED, str(fault))
+        with contextlib.suppress(Failed):
+            await harness.settle()
+    if finding.verdict == FAILED and harness.bot.ended is None:
+        await harness.renew()
+    return finding

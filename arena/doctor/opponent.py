@@ -7,14 +7,13 @@ import contextlib
 from collections.abc import Callable
 
 import msgspec
-from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Subprotocol
 
-from arena.doctor.tcp_proxy import HOST
-from arena.doctor.websocket_proxy import Message
+from arena.doctor.websocket_proxy import Message, connection_to
 from protocol.codec import MSGPACK
-from protocol.messages import MAX_SERVER_FRAME, MAX_SLOTS
+from protocol.messages import MAX_SLOTS
 
 
 class Opponent:
@@ -33,7 +32,7 @@ class Opponent:
         """What it plays."""
         self.welcomed = asyncio.Event()
         self._token = token
-        self._url = f"ws://{HOST}:{port}"
+        self._port = port
         self._happened = happened
         self._wire: ClientConnection | None = None
         self._playing = asyncio.create_task(self._play())
@@ -68,14 +67,7 @@ class Opponent:
     async def _play(self) -> None:
         while True:
             with contextlib.suppress(OSError, ConnectionClosed, InvalidHandshake):
-                async with connect(
-                    self._url,
-                    subprotocols=[Subprotocol(MSGPACK.subprotocol)],
-                    compression=None,
-                    max_size=MAX_SERVER_FRAME,
-                    proxy=None,
-                    close_timeout=1,
-                ) as self._wire:
+                async with connection_to(self._port, Subprotocol(MSGPACK.subprotocol)) as self._wire:
                     await self._send(type="hello", bot=self.name, token=self._token, slots=MAX_SLOTS)
                     while True:
                         await self._hear(msgspec.msgpack.decode(await self._wire.recv(decode=False)))

@@ -102,7 +102,5 @@ class TcpProxy:
                 await self.carry(link, data, writer)
             if await link.passes():
                 writer.write_eof()
-        except OSError:
-            link.cut()
-        except RuntimeError:  # of uvloop, where the other side has ended meanwhile
+        except (OSError, RuntimeError):  # the latter of uvloop, where the other side has ended meanwhile
             link.cut()

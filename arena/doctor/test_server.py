@@ -9,6 +9,7 @@ import re
 import sys
 from pathlib import Path
 
+from arena.processes.process import ended
 from protocol.errors import ArenaFault
 
 START_WITHIN = 60.0
@@ -59,10 +60,7 @@ class TestServer:
         if process is None or process.returncode is not None:
             return
         process.terminate()
-        try:
-            async with asyncio.timeout(STOP_WITHIN):
-                await process.wait()
-        except TimeoutError:
+        if not await ended(process, STOP_WITHIN):
             process.kill()
             await process.wait()
         if self._reading is not None:

@@ -57,6 +57,19 @@ class Visit:
         self.to_arena: asyncio.Queue[Message] = asyncio.Queue()
 
 
+def connection_to(port: int, subprotocol: Subprotocol | None) -> connect:
+    """A connection to the arena on a port of this machine, to be awaited or entered."""
+    return connect(
+        f"ws://{HOST}:{port}",
+        subprotocols=None if subprotocol is None else [subprotocol],
+        compression=None,
+        max_size=MAX_SERVER_FRAME,
+        proxy=None,
+        ping_interval=None,
+        close_timeout=1,
+    )
+
+
 def unchanged(message: Message) -> Sequence[Message]:
     """What a message becomes where nothing is done to it."""
     return [message]
@@ -173,15 +186,7 @@ class WebSocketProxy:
         async with asyncio.timeout(REACH_WITHIN):
             while True:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
-                    return await connect(
-                        f"ws://{HOST}:{self.arena}",
-                        subprotocols=None if subprotocol is None else [subprotocol],
-                        compression=None,
-                        max_size=MAX_SERVER_FRAME,
-                        proxy=None,
-                        ping_interval=None,
-                        close_timeout=1,
-                    )
+                    return await connection_to(self.arena, subprotocol)
                 await asyncio.sleep(0.1)
 
     async def _pass_on(self, line: Visit, wire: ServerConnection, upstream: ClientConnection) -> None:

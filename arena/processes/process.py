@@ -178,11 +178,11 @@ class BotProcess:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        if not await _ended(process, leave_within):
+        if not await ended(process, leave_within):
             self._say(TERMINATE)
-        if not await _ended(process, TERMINATE_WITHIN):
+        if not await ended(process, TERMINATE_WITHIN):
             self._let_go()
-        if not await _ended(process, KILL_WITHIN):
+        if not await ended(process, KILL_WITHIN):
             process.kill()  # somebody has stopped the keeper, with which the program ends
             await process.wait()
 
@@ -227,7 +227,8 @@ async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socke
     return said, sockets
 
 
-async def _ended(process: asyncio.subprocess.Process, within: float) -> bool:
+async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
+    """Whether a process ends within some seconds."""
     try:
         async with asyncio.timeout(within):
             await process.wait()

@@ -1,22 +1,32 @@
-"""What an examination does again and again: find the bot an opponent, wait for what it says, see it come back."""
+"""A bot under test between its opponents and an arena: the harness in which the doctor's cases are run.
+
+It finds the bot an opponent, waits for what it says, sees it come back.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import secrets
+import tempfile
 import time
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
-from arena.doctor.bot_under_test import BotUnderTest
 from arena.doctor.opponent import Opponent
-from arena.doctor.tcp_proxy import TcpProxy
+from arena.doctor.tcp_proxy import HOST, TcpProxy
 from arena.doctor.test_server import TestServer
 from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy
+from arena.processes.launch_spec import LaunchSpec
+from arena.processes.process import BotProcess, Crash
+from protocol import bot_launch
 from protocol.errors import BotFault
 from protocol.games import load
 
 T = TypeVar("T")
+NAME = "patient"
 WARM_WITHIN = 90.0
 """A bot's first connection may have to wait for what it compiles."""
 WELCOME_WITHIN = 20.0
@@ -29,27 +39,71 @@ TOLD_WITHIN = 3.0
 AFTERWARDS = 0.1
 
 
+class BotUnderTest:
+    """Runs a command as an author does, with the arena in its environment. `happened` is called when it has ended.
+
+    Each run has a name and a token of its own: what one run did to its name is no matter to the next.
+    """
+
+    def __init__(self, command: Sequence[str], port: int, game: str, log: Path, happened: Callable[[], None]) -> None:
+        self.crash: Crash | None = None
+        """How the process ended, if it did by itself, and what it wrote by then."""
+        self._log = log
+        self._command = tuple(command)
+        self._url = f"ws://{HOST}:{port}"
+        self._game = game
+        self._happened = happened
+        self._process: BotProcess | None = None
+        self._runs = 0
+
+    @property
+    def ended(self) -> str | None:
+        """How the process ended, in words."""
+        return None if self.crash is None else self.crash.how
+
+    async def start(self) -> None:
+        """Run the program anew, after `stop`. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
+        self.crash = None
+        self._runs += 1
+        name = NAME if self._runs == 1 else f"{NAME}-{self._runs}"
+        token = secrets.token_urlsafe(24)
+        environment = {
+            **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
+            bot_launch.URL: self._url,
+            bot_launch.BOT: name,
+            bot_launch.TOKEN: token,  # as well as on standard input: the bot may be one for servers or for tournaments
+            bot_launch.TOKEN_FD: "0",
+            bot_launch.GAME: self._game,
+        }
+        order = LaunchSpec(command=self._command, environment=environment, token=token)
+        self._process = BotProcess(name, order, self._log, self._crashed)
+        await self._process.start()
+
+    async def stop(self) -> None:
+        """End it."""
+        if self._process is not None:
+            await self._process.stop(leave_within=0.0)
+
+    def _crashed(self, process: BotProcess, crash: Crash) -> None:
+        if process is self._process:
+            self.crash = crash
+            self._happened()
+
+
 class Failed(Exception):
     """The bot did not do what it must. What it says follows "it"."""
 
 
-class Return(NamedTuple):
-    """A bot that came back: after how many seconds, and how much had been seen by then."""
-
-    after: float
-    mark: int
-
-
-class Checkup:
+class Harness:
     """One bot between its opponents and all that can be done to it."""
 
     def __init__(
-        self, game: str, premises: TestServer, relay: WebSocketProxy, cable: TcpProxy, patient: BotUnderTest
+        self, game: str, server: TestServer, relay: WebSocketProxy, cable: TcpProxy, bot: BotUnderTest
     ) -> None:
-        self.premises = premises
+        self.server = server
         self.relay = relay
         self.cable = cable
-        self.patient = patient
+        self.bot = bot
         self.opponents: list[Opponent] = []
         self.seeks = True
         """Whether the bot seeks matches by itself."""
@@ -68,7 +122,7 @@ class Checkup:
 
     async def present(self) -> None:
         """Have the bot run, connected and welcomed."""
-        if self.patient.ended is not None:
+        if self.bot.ended is not None:
             await self.renew()
         within = WELCOME_WITHIN if self.was_welcomed else WARM_WITHIN
         if await self._until(self._welcomed, within) is None:
@@ -77,11 +131,11 @@ class Checkup:
 
     async def renew(self) -> None:
         """Run the bot anew, when nothing of an earlier run is under way any more."""
-        await self.patient.stop()
+        await self.bot.stop()
         self.cable.cut()
         await asyncio.sleep(AFTERWARDS)
         self._run = self.mark
-        await self.patient.start()
+        await self.bot.start()
 
     async def summon(self) -> None:
         """Have the arena begin a match of the bot with the opponent."""
@@ -146,8 +200,8 @@ class Checkup:
         ):
             raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
 
-    async def comes_back(self, since: int, within: float = BACK_WITHIN) -> Return:
-        """See that the bot connects again and says who it is, as it did before."""
+    async def comes_back(self, since: int, within: float = BACK_WITHIN) -> float:
+        """See that the bot connects again and says who it is, as it did before; after how many seconds."""
         begun = time.monotonic()
         first = self._first_hello()
         instead = f"did not come back within {within:g} s"
@@ -156,7 +210,7 @@ class Checkup:
             raise Failed(f"came back as {hello.message.get('bot')}, and was {first.get('bot')} before")
         if hello.message.get("token") != first.get("token"):
             raise Failed("came back without its token, or with another one")
-        return Return(max(0.0, hello.at - begun), since)
+        return max(0.0, hello.at - begun)
 
     async def expect(self, kind: str, *, by: str = BOT, since: int, within: float, instead: str, **fields: Any) -> Seen:
         """The first message like that since a mark. Raises `Failed` with `instead`, or if the process ends."""
@@ -176,6 +230,11 @@ class Checkup:
             if told and all(seen.message.get(key) == value for key, value in fields.items()):
                 yield seen
 
+    def cut(self, message: Message) -> Sequence[Message]:
+        """Cut the bot's connections, and nothing more becomes of a message."""
+        self.cable.cut()
+        return []
+
     def fall_silent(self) -> None:
         """Let nothing through on the bot's connection, without a word."""
         if self.relay.line is not None:
@@ -193,15 +252,15 @@ class Checkup:
             opponent.holds = False
             await opponent.unseek()
             await opponent.resign()
-        if playing and self.relay.line is not None and self.patient.ended is None:
+        if playing and self.relay.line is not None and self.bot.ended is None:
             await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), TOLD_WITHIN)
-            ended = await self.relay.until(lambda: self.patient.ended, AFTERWARDS)
-            if ended is not None and not self.patient.ended_well:
-                raise Failed(f"ended when the match was over: its process {ended}")
+            crash = await self.relay.until(lambda: self.bot.crash, AFTERWARDS)
+            if crash is not None and crash.code != 0:
+                raise Failed(f"ended when the match was over: its process {crash.how}")
 
     async def close(self) -> None:
         """End the bot and the opponent."""
-        await self.patient.stop()
+        await self.bot.stop()
         for opponent in self.opponents:
             await opponent.close()
 
@@ -210,11 +269,11 @@ class Checkup:
 
         def look() -> tuple[T | None] | None:
             it = found()
-            return None if it is None and self.patient.ended is None else (it,)
+            return None if it is None and self.bot.ended is None else (it,)
 
         (it,) = await self.relay.until(look, within) or (None,)
-        if it is None and self.patient.ended is not None:
-            raise Failed(f"ended: its process {self.patient.ended}")
+        if it is None and self.bot.ended is not None:
+            raise Failed(f"ended: its process {self.bot.ended}")
         return it
 
     async def _opponents(self, count: int) -> list[Opponent]:
@@ -267,3 +326,21 @@ class Checkup:
         welcome = self.said("welcome", by=ARENA, since=self._run)
         given = None if welcome is None else welcome.message.get("token")
         return {**hello.message, "token": hello.message.get("token") or given}
+
+
+@contextlib.asynccontextmanager
+async def harness_of(command: Sequence[str], game: str, log: Path) -> AsyncIterator[Harness]:
+    """A bot that runs, in an arena of its own that is cleared away in the end. Raises `ArenaFault`."""
+    async with contextlib.AsyncExitStack() as stack:
+        data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
+        server = TestServer(Path(data))
+        stack.push_async_callback(server.stop)
+        await server.start()
+        relay = WebSocketProxy(server.port)
+        stack.push_async_callback(relay.close)
+        cable = TcpProxy(await relay.open())
+        stack.push_async_callback(cable.close)
+        harness = Harness(game, server, relay, cable, BotUnderTest(command, await cable.open(), game, log, relay.wake))
+        stack.push_async_callback(harness.close)
+        await harness.renew()
+        yield harness
