@@ -7,9 +7,7 @@ import os
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from arena.builtin_bots.specs import BuiltinBot, demo_bots, house_bots
-from arena.builtin_bots.supervisor import Supervisor
-from arena.builtin_bots.tokens import tokens
+from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of
 from arena.processes.bot_commands import check_settings
@@ -46,7 +44,7 @@ async def running(bots: Sequence[BuiltinBot], store: Store, data: Path) -> Async
         return
     folder = data / FOLDER
     house = Supervisor(
-        bots, tokens(store, folder / "tokens.json", [bot.name for bot in bots]), folder, passed(os.environ)
+        bots, house_tokens(store, folder / "tokens.json", [bot.name for bot in bots]), folder, passed(os.environ)
     )
     try:
         yield house

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.builtin_bots.specs import BuiltinBot
+from arena.builtin_bots import BuiltinBot
 from arena.commands.builtin_bots import builtin_bots_of, running, start_bots
 from arena.commands.config import clock, database
 from arena.commands.data_dir import hold_data_dir

@@ -8,10 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.builtin_bots import supervisor
-from arena.builtin_bots.specs import demo_bots, house_bots
-from arena.builtin_bots.supervisor import begin_anew
-from arena.builtin_bots.tokens import tokens
+from arena import builtin_bots
+from arena.builtin_bots import begin_anew, demo_bots, house_bots, house_tokens
 from arena.processes.bot_commands import check_settings
 from arena.store.registry import register_bot, registered_bot, revoke_bots
 from arena.store.store import Store
@@ -71,8 +69,8 @@ def test_a_demo_seeks_in_every_game_with_names_of_their_own() -> None:
 
 def test_tokens_are_made_once_and_kept_for_the_owner_alone(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    made = tokens(store, file, ["random", "Greedy"])
-    assert tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
+    made = house_tokens(store, file, ["random", "Greedy"])
+    assert house_tokens(store, file, ["greedy", "random"]) == {"greedy": made["Greedy"], "random": made["random"]}
     bot = store.read(registered_bot, "greedy")
     assert bot is not None
     assert (bot.token_hash, bot.approved) == (hash_token(made["Greedy"]), True)
@@ -84,29 +82,29 @@ def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     store.write(register_bot, "random", hash_token("hers" * 10))
     says = "the name random is somebody else's here: give the house's bot another one, like --house house-random=BOT; "
     with pytest.raises(UsageFault, match=says):
-        tokens(store, file, ["greedy", "random"])
+        house_tokens(store, file, ["greedy", "random"])
     assert (store.read(registered_bot, "greedy"), file.exists()) == (None, False)
 
 
 def test_a_bot_of_the_house_that_was_revoked_is_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "house" / "tokens.json"
-    tokens(store, file, ["random"])
+    house_tokens(store, file, ["random"])
     store.write(revoke_bots, ["random"])
     with pytest.raises(UsageFault, match="the house's bot random was revoked: leave it out, or give it another name"):
-        tokens(store, file, ["random"])
+        house_tokens(store, file, ["random"])
 
 
 def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
     store, file = Store.open(tmp_path / "arena.db"), tmp_path / "tokens.json"
     file.write_text("[1")
     with pytest.raises(ArenaFault, match=r"tokens.json holds no tokens any more: move it away"):
-        tokens(store, file, ["random"])
+        house_tokens(store, file, ["random"])
 
 
 def test_a_log_that_grows_too_large_is_begun_anew_under_whoever_writes_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(supervisor, "LARGEST_LOG", 10)
+    monkeypatch.setattr(builtin_bots, "LARGEST_LOG", 10)
     file = tmp_path / "my.bot.log"
     with file.open("ab", buffering=0) as writer:
         writer.write(b"0123456789")

@@ -1,0 +1,219 @@
+"""Bots that a server runs itself, as ordinary clients, so that whoever comes finds an opponent.
+
+Which they are, from `random,NAME=BOT,alphabeta:nodes=20000` to the commands that start them; their tokens, made here
+and kept in the data folder for the server alone; and a supervisor that keeps them running.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
+from arena.processes.launch_spec import LaunchSpec
+from arena.processes.process import BotProcess, Crash
+from arena.processes.restart_policy import keep_running
+from arena.processes.warmup_notice import tell_warm_ups
+from arena.store.registry import NameInUse, add_bots, registered_bot
+from arena.store.store import Store
+from arena.store.tokens import hash_token, new_token
+from machine.atomic_write import in_place_of
+from protocol import bot_launch
+from protocol.bot_launch import bot_name_in, split_bot_word
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games import NAMES
+from protocol.names import folded
+
+RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
+OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
+SEEKING = "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500"
+"""One for each game. Most need no warm-up, and begin at once."""
+PACE = ("--min-move-time", "0.7")
+"""So that people can follow."""
+FIRST_WAIT = 1.0
+"""Seconds until a bot is started again, at first."""
+NICE = 10
+"""The referee goes first, then the page."""
+LARGEST_LOG = 1024 * 1024
+"""Bytes of a log; then it is begun anew, and the one before it is kept."""
+LOOK_EVERY = 60.0
+
+log = logging.getLogger("arena.builtin_bots")
+
+
+class BuiltinBot(msgspec.Struct, frozen=True, kw_only=True):
+    """A reference bot under its name here, and the command that starts it."""
+
+    name: str
+    command: tuple[str, ...]
+
+    def with_options(self, *options: str) -> BuiltinBot:
+        """The same bot, started with these options as well."""
+        return BuiltinBot(name=self.name, command=(*self.command, *options))
+
+
+def house_bots(text: str) -> list[BuiltinBot]:
+    """The bots that the words name, in any case each under a name of its own. Raises `UsageFault`."""
+    known = known_bots()
+    found: list[str] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        if found and ":" in found[-1] and not _begins(part, known):
+            found[-1] += f",{part}"
+        else:
+            found.append(part)
+    bots = [_bot(word, known) for word in found]
+    check_names([bot.name for bot in bots])
+    return bots
+
+
+def _begins(part: str, known: Sequence[str]) -> bool:
+    """Whether a part is a bot, and no more of the settings of the bot before it."""
+    name, bot = split_bot_word(part)
+    return bot.partition(":")[0] in known and name not in BOT_SETTINGS
+
+
+def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
+    bot = split_bot_word(word)[1].partition(":")[0]
+    name = bot_name_in(word)
+    if bot not in known or bot == "human":
+        there = ", ".join(one for one in known if one != "human")
+        raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
+    return BuiltinBot(name=name, command=reference_command(reference_spec(word)))
+
+
+def demo_bots() -> list[BuiltinBot]:
+    """The bots of a demo."""
+    pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # a game without one is still played by those that are open
+    seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
+    return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking
+
+
+def house_tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, str]:
+    """The token of each bot, which is registered first if it is new; those that are made are in `file` before.
+
+    Raises `UsageFault` for a name that is somebody else's, `ArenaFault` for a file that can't be used.
+    """
+    saved = _read_tokens(file)
+    made = {name: saved.get(folded(name)) or new_token() for name in names}
+    known = {name: store.read(registered_bot, name) for name in names}
+    for name, bot in known.items():
+        if bot is not None and bot.revoked:
+            raise UsageFault(f"the house's bot {name} was revoked: leave it out, or give it another name")
+        if bot is not None and bot.token_hash != hash_token(made[name]):
+            raise UsageFault(_taken(name))
+    _write_tokens(file, saved | {folded(name): token for name, token in made.items()})
+    for name, bot in known.items():
+        if bot is None:
+            try:
+                store.write(add_bots, {name: hash_token(made[name])})
+            except NameInUse as exc:
+                raise UsageFault(_taken(name)) from exc
+    return made
+
+
+def _taken(name: str) -> str:
+    return (
+        f"the name {name} is somebody else's here: give the house's bot another one, like --house house-{name}=BOT; "
+        "where the data was moved or restored, it is the house's own, whose house/tokens.json has to come along"
+    )
+
+
+def _read_tokens(file: Path) -> dict[str, str]:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=dict[str, str])
+    except FileNotFoundError:
+        return {}
+    except OSError as exc:
+        raise ArenaFault(f"{file} can't be read: {exc.strerror}") from exc
+    except msgspec.MsgspecError as exc:
+        raise ArenaFault(f"{file} holds no tokens any more: move it away, and give the house's bots new names") from exc
+
+
+def _write_tokens(file: Path, held: dict[str, str]) -> None:
+    try:
+        file.parent.mkdir(exist_ok=True)
+        with in_place_of(file) as part:
+            part.touch(mode=0o600)
+            part.write_bytes(msgspec.json.format(msgspec.json.encode(held)) + b"\n")
+    except OSError as exc:
+        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+
+
+class Supervisor:
+    """Bots that play in an arena from `begin` to `end`, each with its token; their output goes to `folder`."""
+
+    def __init__(
+        self,
+        bots: Sequence[BuiltinBot],
+        tokens: Mapping[str, str],
+        folder: Path,
+        environment: Mapping[str, str],
+    ) -> None:
+        self._bots = bots
+        self._tokens = tokens
+        self._folder = folder
+        self._environment = environment
+        self._keeping: asyncio.Task[None] | None = None
+
+    def begin(self, url: str) -> None:
+        """Start them, and keep them running; the arena is at `url`."""
+        self._keeping = asyncio.create_task(self._keep_all(url))
+
+    async def end(self) -> None:
+        """End them."""
+        if self._keeping is not None:
+            self._keeping.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._keeping
+
+    async def _keep_all(self, url: str) -> None:
+        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0"}
+        with tell_warm_ups(self._folder):
+            async with asyncio.TaskGroup() as group:
+                for bot in self._bots:
+                    order = LaunchSpec(
+                        command=bot.command, environment=environment, token=self._tokens[bot.name], nice=NICE
+                    )
+                    run = partial(self._run, bot.name, order)
+                    group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
+                group.create_task(self._bound_logs())
+
+    async def _run(self, name: str, order: LaunchSpec) -> str:
+        """One process from its start to its end, in words."""
+        ended: asyncio.Queue[str] = asyncio.Queue()
+
+        def crashed(process: BotProcess, crash: Crash) -> None:
+            ended.put_nowait(" ".join(str(crash).split()))
+
+        process = BotProcess(name, order, self._log(name), crashed)
+        try:
+            await process.start()
+            return await ended.get()
+        except ArenaFault as fault:
+            return str(fault)
+        finally:
+            await process.stop(0)
+
+    def _log(self, name: str) -> Path:
+        return self._folder / f"{name}.log"
+
+    async def _bound_logs(self) -> None:
+        while True:
+            for bot in self._bots:
+                with contextlib.suppress(OSError):
+                    begin_anew(self._log(bot.name))
+            await asyncio.sleep(LOOK_EVERY)
+
+
+def begin_anew(file: Path) -> None:
+    """Begin a log anew that has grown too large, and keep what it held. Who writes to it appends, and need not know."""
+    if file.stat().st_size > LARGEST_LOG:
+        file.with_suffix(".log.1").write_bytes(file.read_bytes())
+        with file.open("r+b") as opened:
+            opened.truncate()
