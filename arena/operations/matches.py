@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from arena.operator.requests import Handler, Tell
 from arena.store.registry import registered_bot
-from arena.tournament.remote_messages import Play, PlayReply
+from arena.tournament.play_request import Play, PlayReply
 from protocol.dice import SEED_BYTES
 from protocol.display import shown
 from protocol.errors import UsageFault

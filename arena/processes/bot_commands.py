@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 import subprocess
 import sys
@@ -14,7 +13,8 @@ from protocol.bot_launch import REFERENCE_BOTS, BotSpec, parse_bot_spec, split_b
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
-_HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
+BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "sims", "weights")
+"""Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
 
 
 def startable(command: Sequence[str]) -> tuple[str, ...]:
@@ -31,16 +31,6 @@ def startable(command: Sequence[str]) -> tuple[str, ...]:
         here = "" if "/" in program else "./"
         raise UsageFault(f"{program!r} can't be run: write {here}{program}, after chmod +x {program}")
     raise UsageFault(f"there is no {'file' if program.endswith('.py') else 'program'} {program!r}")
-
-
-def hiding_file(words: str) -> str | None:
-    """What to say to an author of whose last words are that the library is hidden: which file hides it."""
-    found = _HIDDEN.search(words)
-    return None if found is None else f"{found[1]} has the name of the library, and hides it: rename the file"
-
-
-BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "sims", "weights")
-"""Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
 
 
 def known_bots() -> list[str]:

@@ -12,7 +12,9 @@ import subprocess
 from functools import partial
 from pathlib import Path
 
-from arena.processes.launch_spec import LaunchSpec, read_order
+import msgspec
+
+from arena.processes.launch_spec import LaunchSpec
 from machine.keeper import keep
 from machine.subprocesses import die_with_parent, keep_private
 
@@ -23,7 +25,7 @@ def main() -> None:
     keep_private()
     arena = socket.socket(fileno=0)
     with arena.makefile("rb", buffering=0) as orders:
-        order = read_order(orders.readline())
+        order = msgspec.json.decode(orders.readline(), type=LaunchSpec)
     keep(arena, partial(_start, order, arena))
 
 

@@ -102,8 +102,3 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     def line(self) -> bytes:
         """The order as it is sent."""
         return msgspec.json.encode(self) + b"\n"
-
-
-def read_order(line: bytes) -> LaunchSpec:
-    """The order of a line."""
-    return msgspec.json.decode(line, type=LaunchSpec)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import shlex
 import socket
 import sys
@@ -12,7 +13,6 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.processes.bot_commands import hiding_file
 from arena.processes.launch_spec import LISTENING, TERMINATE, LaunchSpec
 from machine.keeper import FAILED, STARTED
 from machine.subprocesses import ending
@@ -24,6 +24,8 @@ MOST_TOLD = 200
 """Characters of why a process ended, in a line."""
 TERMINATE_WITHIN = 1.0
 KILL_WITHIN = 2.0
+_HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
+"""Last words of a bot from which the library is hidden, and the file that hides it."""
 _KEEPER = (sys.executable, "-P", "-m", "arena.processes.keeper")
 
 
@@ -70,7 +72,8 @@ class BotProcess:
     ) -> None:
         self.name = name
         self.log = log
-        self._crashes = 0
+        self.crashes = 0
+        """How many there were in a row, without a match finished in between."""
         self._order = order
         self._crashed = crashed
         self._listen = listen
@@ -82,14 +85,9 @@ class BotProcess:
         self._ended_for: str | None = None
         self._begins = 0
 
-    @property
-    def crashes(self) -> int:
-        """How many there were in a row, without a match finished in between."""
-        return self._crashes
-
     def played(self) -> None:
         """The bot finished a match: crashes are counted anew."""
-        self._crashes = 0
+        self.crashes = 0
 
     async def start(self) -> None:
         """Run the program, unless told to stop. Raises `NoProgram` if there is none, `ArenaFault` for its log."""
@@ -108,12 +106,9 @@ class BotProcess:
         """Start a keeper and give it its order; then it is watched, unless it could not run the program."""
         try:
             ours, theirs = socket.socketpair()
-        except OSError as exc:
-            raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
-        ours.setblocking(False)
-        self._line = ours
-        with theirs:
-            try:
+            ours.setblocking(False)
+            self._line = ours
+            with theirs:
                 self._process = await asyncio.create_subprocess_exec(
                     *_KEEPER,
                     env=self._order.environment,
@@ -122,8 +117,8 @@ class BotProcess:
                     stderr=errors,
                     start_new_session=True,
                 )
-            except OSError as exc:
-                raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
+        except OSError as exc:
+            raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
         if self._stopping:
             self._let_go()
         with contextlib.suppress(OSError):  # it has ended, which is seen below
@@ -142,7 +137,7 @@ class BotProcess:
         code = await process.wait()
         self._hang_up()
         if not self._stopping:
-            self._crashes += 1
+            self.crashes += 1
             ended_for, self._ended_for = self._ended_for, None
             lines = self._last_lines()
             last = next((line.strip() for line in reversed(lines) if line.strip()), "")
@@ -160,8 +155,8 @@ class BotProcess:
 
     def _last_words(self, lines: list[str]) -> str:
         """These lines, and where the rest is."""
-        if hidden := hiding_file("\n".join(lines)):
-            lines = [*lines, hidden]
+        if hidden := _HIDDEN.search("\n".join(lines)):
+            lines = [*lines, f"{hidden[1]} has the name of the library, and hides it: rename the file"]
         return "\n  ".join([f"last output, in {self.log}:", *(lines or ["(nothing)"])])
 
     def end(self, why: str) -> bool:

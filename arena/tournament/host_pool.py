@@ -7,7 +7,6 @@ import contextlib
 import fcntl
 import logging
 import os
-import shutil
 import signal
 import tempfile
 import threading
@@ -32,51 +31,11 @@ T = TypeVar("T")
 log = logging.getLogger("arena.tournament")
 
 
-class _LogFolder(NamedTuple):
-    """A folder that is one host's alone; `lock` tells so to others, without one the folder goes with the host."""
-
-    path: Path
-    lock: int | None = None
-
-    @classmethod
-    def here(cls, logs: Path) -> _LogFolder:
-        """`logs`, or the first of the folders 2, 3, … in it that is free. Raises `ArenaFault`."""
-        for number in count(1):
-            folder = logs if number == 1 else logs / str(number)
-            try:
-                folder.mkdir(parents=True, exist_ok=True)
-                lock = os.open(folder, os.O_RDONLY)
-            except OSError as exc:
-                raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                os.close(lock)
-            else:
-                return cls(folder, lock)
-        raise AssertionError("numbers do not end")
-
-    @classmethod
-    def apart(cls) -> _LogFolder:
-        """Among what is temporary. Raises `ArenaFault`."""
-        try:
-            return cls(Path(tempfile.mkdtemp(prefix="arena-")))
-        except OSError as exc:
-            raise ArenaFault(f"no folder for logs can be made in {tempfile.gettempdir()}: {exc.strerror}") from exc
-
-    def leave(self) -> None:
-        """Give it up."""
-        if self.lock is None:
-            shutil.rmtree(self.path, ignore_errors=True)
-        else:
-            os.close(self.lock)
-
-
 class _Kept(NamedTuple):
-    """A host of matches, and where it writes."""
+    """A host of matches, and what gives up the folder where it writes."""
 
     host: TournamentHost
-    folder: _LogFolder
+    folder: contextlib.ExitStack
 
 
 class TournamentHostPool:
@@ -116,12 +75,9 @@ class TournamentHostPool:
             if self._open[kept] == job.key:
                 self._free.remove(kept)
                 return kept
-        folder = _LogFolder.here(job.logs) if job.sources is None else _LogFolder.apart()
-        try:
-            kept = _Kept(TournamentHost(job, folder.path), folder)
-        except BaseException:
-            folder.leave()
-            raise
+        with contextlib.ExitStack() as folder:
+            path = folder.enter_context(_free_folder(job.logs) if job.sources is None else _temporary_folder())
+            kept = _Kept(TournamentHost(job, path), folder.pop_all())
         self._open[kept] = job.key
         try:
             await kept.host.open()
@@ -157,13 +113,44 @@ class TournamentHostPool:
             self._free.remove(kept)
         for fault in await kept.host.close():
             log.error("a host did not close as it should: %s", fault)
-        kept.folder.leave()
+        kept.folder.close()
 
     def _terminate(self, number: int, frame: object) -> NoReturn:
         """Let bots end by themselves, and the process after them."""
         with contextlib.suppress(BaseException):
             self.leave()
         os._exit(128 + number)
+
+
+@contextlib.contextmanager
+def _free_folder(logs: Path) -> Iterator[Path]:
+    """`logs`, or the first of the folders 2, 3, … in it that no other host has. Raises `ArenaFault`."""
+    for number in count(1):
+        folder = logs if number == 1 else logs / str(number)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(folder, os.O_RDONLY)
+        except OSError as exc:
+            raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
+        with contextlib.ExitStack() as held:
+            held.callback(os.close, lock)
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                continue
+            yield folder
+            return
+
+
+@contextlib.contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    """A folder that goes with its host. Raises `ArenaFault`."""
+    try:
+        folder = tempfile.TemporaryDirectory(prefix="arena-", ignore_cleanup_errors=True)
+    except OSError as exc:
+        raise ArenaFault(f"no folder for logs can be made in {tempfile.gettempdir()}: {exc.strerror}") from exc
+    with folder as path:
+        yield Path(path)
 
 
 @cache

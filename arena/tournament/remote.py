@@ -5,20 +5,17 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from contextlib import AsyncExitStack
 
 from arena.operator.client import NoAnswer, NoServer, Operator, connected, connected_to
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, ServerOn
-from arena.tournament.plan import Plan
-from arena.tournament.remote_messages import Play, PlayReply
+from arena.tournament.play_request import Play, PlayReply
 from machine import event_loop
 from protocol.errors import Fault
 from protocol.reasons import NO_SHOW
 
 TRY_AGAIN = 2.0
-WHY: Mapping[str, str] = {NO_SHOW: "it was not there"}
 
 _lines: dict[str, RemoteClient] = {}
 """By run, those of this process."""
@@ -31,7 +28,7 @@ def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted
         if job.key not in _lines:
             _lines[job.key] = RemoteClient(server)
         line = _lines[job.key]
-    request, down_since = _request(job, job.plan, match), 0.0
+    request, down_since = _request(job, match), 0.0
     while True:
         try:
             closed = line.ask(request).closed()
@@ -43,8 +40,8 @@ def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted
         except Fault as fault:
             return Aborted(fault)
         else:
-            seats = enumerate(closed.result.seats)
-            return MatchReport(closed, None, {at: WHY[seat.reason] for at, seat in seats if seat.reason in WHY})
+            away = [at for at, seat in enumerate(closed.result.seats) if seat.reason == NO_SHOW]
+            return MatchReport(closed, failures=dict.fromkeys(away, "it was not there"))
 
 
 def leave(key: str) -> None:
@@ -54,8 +51,8 @@ def leave(key: str) -> None:
         line.close()
 
 
-def _request(job: MatchJob, plan: Plan, match: Pairing) -> Play:
-    header, seed = plan.header_of(match, "", lambda bot: "")
+def _request(job: MatchJob, match: Pairing) -> Play:
+    header, seed = job.plan.header_of(match, "", lambda bot: "")
     return Play(
         match=header.match,
         game=header.game,
@@ -63,7 +60,7 @@ def _request(job: MatchJob, plan: Plan, match: Pairing) -> Play:
         bots=list(match.seats),
         seed=seed.hex(),
         clock=header.clock,
-        tournament=plan.id,
+        tournament=job.plan.id,
         place=match.place,
         pool=header.pool,
         wait_s=job.connect_timeout,
@@ -92,14 +89,12 @@ class RemoteClient:
         asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 
-    def _connection(self) -> AbstractAsyncContextManager[Operator]:
-        server = self._server
-        return connected_to(server.folder) if isinstance(server, ServerOn) else connected(server.url, server.token)
-
     async def _ask(self, request: Play) -> PlayReply:
+        at = self._server
         async with self._connecting:
             if self._operator is None:
-                self._operator = await self._held.enter_async_context(self._connection())
+                line = connected_to(at.folder) if isinstance(at, ServerOn) else connected(at.url, at.token)
+                self._operator = await self._held.enter_async_context(line)
             operator = self._operator
         try:
             return await operator.ask(request, PlayReply)

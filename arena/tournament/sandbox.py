@@ -75,7 +75,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
         for path in shown:
             self._check(name, path)
-        bound = _outermost({*_settings(), *_prefixes(command[0]), *_arena(), *shown})
+        bound = _outermost({*_existing(Path("/etc"), _SETTINGS), *_prefixes(command[0]), *_arena(), *shown})
         words = ["bwrap", *_namespaces(), *_APART, "--proc", "/proc", "--dev", "/dev"]
         words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - in the box
         for path in bound:
@@ -154,8 +154,8 @@ def _system() -> Iterator[str]:
             yield from ("--ro-bind", name, name)
 
 
-def _settings() -> Iterator[Path]:
-    return (path for path in (Path("/etc", name) for name in _SETTINGS) if path.exists())
+def _existing(folder: Path, names: Sequence[str]) -> Iterator[Path]:
+    return (path for path in (folder / name for name in names) if path.exists())
 
 
 def _prefixes(program: str) -> Iterator[Path]:
@@ -164,7 +164,7 @@ def _prefixes(program: str) -> Iterator[Path]:
     path = Path(found).absolute() if found else None
     while path is not None:
         if path.parent.name == "bin":
-            yield from (part for part in (path.parents[1] / name for name in _OF_A_PREFIX) if part.exists())
+            yield from _existing(path.parents[1], _OF_A_PREFIX)
         else:
             yield path
         path = path.parent / path.readlink() if path.is_symlink() else None
@@ -173,7 +173,7 @@ def _prefixes(program: str) -> Iterator[Path]:
 def _arena() -> Iterator[Path]:
     """This Python, with which a box begins, and this project's packages, which a bot may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
-        yield from (part for part in (Path(prefix, name) for name in _OF_A_PREFIX) if part.exists())
+        yield from _existing(Path(prefix), _OF_A_PREFIX)
     yield from (Path(__file__).parents[2] / package for package in _OURS)
 
 

@@ -26,7 +26,7 @@ from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
 from arena.operator.requests import MAX_REQUEST, Handler, Request, table
 from arena.store.annulment import Annulment
-from arena.tournament.remote_messages import Play, PlayReply
+from arena.tournament.play_request import Play, PlayReply
 from certificates import make
 from processes import REPOSITORY, run, serving
 from protocol.dice import SEED_BYTES

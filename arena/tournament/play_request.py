@@ -1,4 +1,4 @@
-"""What is said of a match that is played among the bots of a running server: asked for, and handed over."""
+"""An operator's request to have a match played among the bots of a running server, and the reply that hands it over."""
 
 from __future__ import annotations
 
