@@ -36,21 +36,14 @@ def folder_in_place_of(path: Path) -> Iterator[Path]:
     temporary.mkdir()
     try:
         yield temporary
-        with _one_way_to_say():
+        try:
             temporary.rename(place)
+        except OSError as exc:
+            if exc.errno in (errno.ENOTEMPTY, errno.ENOTDIR):  # what is in the way is there already, whatever it is
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), exc.filename2) from exc
+            raise
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise
-
-
-@contextlib.contextmanager
-def _one_way_to_say() -> Iterator[None]:
-    """What is in the way is there already, whatever it is."""
-    try:
-        yield
-    except OSError as exc:
-        if exc.errno in (errno.ENOTEMPTY, errno.ENOTDIR):
-            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), exc.filename2) from exc
         raise
 
 

@@ -170,18 +170,20 @@ async def _waiting(harness: Harness) -> tuple[str, int]:
     return match, harness.mark
 
 
-async def _goes_on(harness: Harness, match: str, since: int) -> None:
-    """See that the bot plays on when the opponent has moved."""
+async def _plays_on(harness: Harness, match: str, since: int, within: float = BACK_WITHIN) -> float:
+    """See that the bot comes back, and plays on when the opponent has moved; after how many seconds it was back."""
+    back = await harness.comes_back(since, within)
+    await harness.until_opponent_moves(match)
     for opponent in harness.opponents:
         await opponent.go_on()
     await harness.moves(match, since)
+    return back
 
 
 async def _cut_meanwhile(harness: Harness) -> Finding:
     match, mark = await _waiting(harness)
     harness.cable.cut()
-    back = await harness.comes_back(mark)
-    await _goes_on(harness, match, mark)
+    back = await _plays_on(harness, match, mark)
     return Finding(PASSED, f"came back after {back:.1f} s with the same hello, and moved in its turn")
 
 
@@ -189,15 +191,13 @@ async def _half_open(harness: Harness) -> Finding:
     match, mark = await _waiting(harness)
     harness.fall_silent()
     try:
-        back = await harness.comes_back(mark, NOTICES_WITHIN)
+        back = await _plays_on(harness, match, mark, NOTICES_WITHIN)
     except Failed:
         if harness.said("hello", since=mark) or harness.bot.ended:
             raise
         harness.cable.cut()
-        await harness.comes_back(mark)
-        await _goes_on(harness, match, mark)
+        await _plays_on(harness, match, mark)
         return Finding(WARNING, f"did not notice it within {NOTICES_WITHIN:g} s, and came back when it was closed")
-    await _goes_on(harness, match, mark)
     return Finding(PASSED, f"noticed it, came back after {back:.1f} s, and moved in its turn")
 
 
@@ -207,9 +207,7 @@ async def _restart(harness: Harness) -> Finding:
         opponent.held.clear()
     await harness.server.stop()
     await harness.server.start()
-    back = await harness.comes_back(mark)
-    await harness.until_opponent_moves(match)
-    await _goes_on(harness, match, mark)
+    back = await _plays_on(harness, match, mark)
     return Finding(PASSED, f"came back {back:.1f} s after the restart, and played on")
 
 
@@ -239,8 +237,7 @@ async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callab
         await harness.relay.until(lambda: harness.bot.ended, 0.1)
     count, seconds = attempts(), time.monotonic() - begun
     harness.cable.hangs_up, harness.relay.closes_with = False, None
-    back = await harness.comes_back(mark)
-    await _goes_on(harness, match, mark)
+    back = await _plays_on(harness, match, mark)
     verdict = WARNING if count > MANY_ATTEMPTS * seconds else PASSED
     return Finding(verdict, f"tried {count} times in {seconds:.0f} s, and came back {back:.1f} s after that")
 

@@ -160,14 +160,12 @@ class WebSocketProxy:
     async def _serve(self, wire: ServerConnection) -> None:
         self._lines += 1
         line = Visit(self._lines, wire)
-        if self.closes_with is not None:
-            self._note(line, RELAY, {"type": "opened"})
-            await wire.close(self.closes_with)
-            self._note(line, RELAY, {"type": "closed"})
-            return
-        self.line = line
         self._note(line, RELAY, {"type": "opened"})
         try:
+            if self.closes_with is not None:
+                await wire.close(self.closes_with)
+                return
+            self.line = line
             upstream = await self._reach(wire.subprotocol)
             async with upstream:
                 await self._pass_on(line, wire, upstream)

@@ -40,7 +40,8 @@ def play(
             ready = _due(due, waiting)
             if rest := [report for report in reports if place_of(report.result) in waiting]:
                 hold(rest)
-                waiting.update((place_of(report.result), report.without_notes()) for report in rest)
+                for report in rest:  # without what was noted, which is told when it comes in
+                    waiting[place_of(report.result)] = MatchReport(report.closed, report.luck, report.failures)
             if ready:
                 yield ready
             for reply in replies:

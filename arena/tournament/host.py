@@ -112,7 +112,10 @@ class TournamentHost(HostHandler):
         try:
             await self._gather(match.seats)
             self._over = asyncio.get_running_loop().create_future()
-            self._begin(match)
+            header, seed = self._job.plan.header_of(match, utc(), self._host.clients.version)
+            self._under_way = header.match
+            out = [seat for seat, name in enumerate(match.seats) if name in self._out]
+            self._host.begin(header, seed, absent=out)  # their seats are lost
             closed = await self._over
         except Fault as fault:
             self._failure = self._failure or fault
@@ -126,13 +129,6 @@ class TournamentHost(HostHandler):
         notes, self._notes = tuple(self._notes), []
         incidents, self._incidents = tuple(self._incidents), []
         return MatchReport(closed, None, self._failures(closed), notes, incidents, self._words())
-
-    def _begin(self, match: Pairing) -> None:
-        """Begin a match; the seats of bots that are out are lost."""
-        out = [seat for seat, name in enumerate(match.seats) if name in self._out]
-        header, seed = self._job.plan.header_of(match, utc(), self._host.clients.version)
-        self._under_way = header.match
-        self._host.begin(header, seed, absent=out)
 
     def _failures(self, closed: Closed) -> dict[int, str]:
         """By seat, why the programs of bots failed in a match that is over."""
@@ -160,7 +156,11 @@ class TournamentHost(HostHandler):
         if not self._bots:
             for number, contestant in enumerate(self._job.plan.contestants):
                 self._check()  # closed in the meantime, it would end no bot that is started now
-                await self._start(number, contestant)
+                name, order = contestant.name, self._order(contestant, number)
+                listen = partial(self._host.listener.take, address=name)
+                bot = BotProcess(name, order, self._folder / f"{name}.log", self._crashed, listen)
+                self._bots[name] = bot
+                await self._run(bot)
         since = asyncio.get_running_loop().time()
         while missing := [name for name in names if name not in self._out and self._host.clients.free_slots(name) < 1]:
             self._check()
@@ -194,15 +194,6 @@ class TournamentHost(HostHandler):
     def _check(self) -> None:
         if self._failure is not None:
             raise self._failure
-
-    async def _start(self, number: int, contestant: Contestant) -> None:
-        name = contestant.name
-        order = self._order(contestant, number)
-        bot = BotProcess(
-            name, order, self._folder / f"{name}.log", self._crashed, partial(self._host.listener.take, address=name)
-        )
-        self._bots[name] = bot
-        await self._run(bot)
 
     async def _run(self, bot: BotProcess) -> None:
         """Start a bot. Raises `ArenaFault`; a program that is not there puts its bot out, unless that is strict."""

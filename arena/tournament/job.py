@@ -8,10 +8,8 @@ from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 
-from arena.store.finish import StorableMatch
 from arena.store.incidents import Incident
 from arena.store.match_luck import MatchLuck
-from arena.store.pending_results import PendingResult
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
 from protocol.errors import ArenaFault, Fault
@@ -86,18 +84,6 @@ class MatchReport(NamedTuple):
     def result(self) -> Result:
         """What came of it."""
         return self.closed.result
-
-    def storable(self) -> StorableMatch:
-        """For the store, which rates it."""
-        return StorableMatch(self.result, self.closed.record, self.luck, self.failures)
-
-    def without_notes(self) -> MatchReport:
-        """The same without what was noted and told when it came in."""
-        return MatchReport(self.closed, self.luck, self.failures)
-
-    def pending(self) -> PendingResult:
-        """For the store, which keeps it until its turn to be rated has come."""
-        return PendingResult(self.closed, self.luck, self.failures)
 
 
 class Aborted(NamedTuple):

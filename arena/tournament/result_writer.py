@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from arena.store.database import StoreUnavailable
-from arena.store.finish import finish_matches
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.incidents import note_incident
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
-from arena.store.pending_results import pending_of_tournament, save_pending
+from arena.store.pending_results import PendingResult, pending_of_tournament, save_pending
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.tournament.job import MatchReport
@@ -33,13 +33,16 @@ def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
     While the store can do nothing that is said, once, and tried again. Raises `StoreError` for what it never takes.
     """
-    _once_it_can(lambda: store.write(finish_matches, [report.storable() for report in reports]))
+    batch = [StorableMatch(one.result, one.closed.record, one.luck, one.failures) for one in reports]
+    _once_it_can(partial(store.write, finish_matches, batch))
     _note(store, reports)
 
 
 def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
     """Store matches whose turn to be rated has not come, as above."""
-    _once_it_can(lambda: store.write(save_pending, [report.pending() for report in reports]))
+    _once_it_can(
+        partial(store.write, save_pending, [PendingResult(one.closed, one.luck, one.failures) for one in reports])
+    )
     _note(store, reports)
 
 

@@ -35,10 +35,12 @@ _making = threading.Lock()
 
 def referee_elsewhere(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
     """`referee` on another machine, by pickled terms: only the same sources know how to read them."""
-    try:
-        _check_sources(sources)
-    except ArenaFault as fault:
-        return [Aborted(fault)]
+    if sources != digest_of_all():
+        told = (
+            f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
+            f"here (sources {sources}): install the same on all machines"
+        )
+        return [Aborted(ArenaFault(told))]
     return referee(pickle.loads(job), matches)  # noqa: S301 - from the command, whose code it is that runs here
 
 
@@ -62,15 +64,6 @@ def leave(key: str) -> None:
     remote.leave(key)
     if host_pool.cache_info().currsize:
         host_pool().leave(key)
-
-
-def _check_sources(sources: str) -> None:
-    """Raises `ArenaFault` where this is another bot-arena than that of the command."""
-    if sources != digest_of_all():
-        raise ArenaFault(
-            f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
-            f"here (sources {sources}): install the same on all machines"
-        )
 
 
 @contextmanager
