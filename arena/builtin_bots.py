@@ -80,11 +80,10 @@ def _begins(part: str, known: Sequence[str]) -> bool:
 
 def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
     bot = split_bot_word(word)[1].partition(":")[0]
-    name = bot_name_in(word)
     if bot not in known or bot == "human":
         there = ", ".join(one for one in known if one != "human")
         raise UsageFault(f"there is no house bot {bot!r}: one of {there}; {RIGHT}")
-    return BuiltinBot(name=name, command=reference_command(reference_spec(word)))
+    return BuiltinBot(name=bot_name_in(word), command=reference_command(reference_spec(word)))
 
 
 def demo_bots() -> list[BuiltinBot]:

@@ -173,18 +173,14 @@ class BotProcess:
         process = self._process
         if process is None or process.returncode is not None:
             return
-        if not await ended(process, leave_within):
-            self._say(TERMINATE)
+        if not await ended(process, leave_within) and self._line is not None:
+            with contextlib.suppress(OSError):
+                self._line.send(TERMINATE)
         if not await ended(process, TERMINATE_WITHIN):
             self._let_go()
         if not await ended(process, KILL_WITHIN):
             process.kill()  # somebody has stopped the keeper, with which the program ends
             await process.wait()
-
-    def _say(self, word: bytes) -> None:
-        if self._line is not None:
-            with contextlib.suppress(OSError):
-                self._line.send(word)
 
     def _hang_up(self) -> None:
         self._leave()

@@ -29,15 +29,13 @@ def read_values(path: Path, key: str) -> tuple[Any, int] | None:
 
     try:
         with path.open("rb") as file:
-            head, body = file.readline().rstrip(b"\n"), file.read()
+            head, body = file.readline().rstrip(b"\n").split(b" "), file.read()
     except OSError:
         return None
-    fields = head.split(b" ")
-    if len(fields) != 3 or fields[0] != key.encode() or not fields[1].isdigit():
+    known = [key.encode(), hashlib.sha256(body).hexdigest().encode()]
+    if len(head) != 3 or head[::2] != known or not head[1].isdigit():
         return None
-    if fields[2] != hashlib.sha256(body).hexdigest().encode():
-        return None
-    return numpy.frombuffer(body, "<f8"), int(fields[1])
+    return numpy.frombuffer(body, "<f8"), int(head[1])
 
 
 def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:

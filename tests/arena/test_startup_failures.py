@@ -26,11 +26,11 @@ from arena.server.arena import Arena
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
 from arena.tournament.contestants import contestants
+from arena.tournament.dispatch import referee
 from arena.tournament.host import TournamentHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
-from arena.tournament.worker import referee
 from commands import children
 from protocol.errors import ArenaFault
 from protocol.games import load
