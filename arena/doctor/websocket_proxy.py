@@ -168,7 +168,7 @@ class WebSocketProxy:
             self.line = line
             upstream = await self._reach(wire.subprotocol)
             async with upstream:
-                await self._pass_on(line, wire, upstream)
+                await self._pass_on(line, upstream)
                 code = upstream.close_code
             if code is not None and code not in (NO_CODE, BROKEN):
                 await wire.close(code)
@@ -187,13 +187,13 @@ class WebSocketProxy:
                     return await connection_to(self.arena, subprotocol)
                 await asyncio.sleep(0.1)
 
-    async def _pass_on(self, line: Visit, wire: ServerConnection, upstream: ClientConnection) -> None:
+    async def _pass_on(self, line: Visit, upstream: ClientConnection) -> None:
         ways = (
-            self._hear_bot(line, wire),
+            self._hear_bot(line),
             self._hear_arena(line, upstream),
-            self._tell_bot(line, wire),
-            self._tell_arena(line, wire, upstream),
-            self._ping(line, wire),
+            self._tell_bot(line),
+            self._tell_arena(line, upstream),
+            self._ping(line),
         )
         tasks = [asyncio.create_task(way) for way in ways]
         try:
@@ -203,8 +203,8 @@ class WebSocketProxy:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _hear_bot(self, line: Visit, wire: ServerConnection) -> None:
-        async for frame in wire:
+    async def _hear_bot(self, line: Visit) -> None:
+        async for frame in line.wire:
             message = _read(frame)
             self._note(line, BOT, message)
             for passed in self.from_bot(message):
@@ -220,24 +220,24 @@ class WebSocketProxy:
                 line.to_bot.put_nowait((due, passed))
         await line.to_bot.join()  # what was said before the end is told before it
 
-    async def _tell_bot(self, line: Visit, wire: ServerConnection) -> None:
+    async def _tell_bot(self, line: Visit) -> None:
         while True:
             due, message = await line.to_bot.get()
             await asyncio.sleep(max(0.0, due - time.monotonic()))
             self._note(line, ARENA, message)
-            await wire.send(_frame(message, wire.subprotocol))
+            await line.wire.send(_frame(message, line.wire.subprotocol))
             line.to_bot.task_done()
 
-    async def _tell_arena(self, line: Visit, wire: ServerConnection, upstream: ClientConnection) -> None:
+    async def _tell_arena(self, line: Visit, upstream: ClientConnection) -> None:
         while True:
-            await upstream.send(_frame(await line.to_arena.get(), wire.subprotocol))
+            await upstream.send(_frame(await line.to_arena.get(), line.wire.subprotocol))
 
-    async def _ping(self, line: Visit, wire: ServerConnection) -> None:
+    async def _ping(self, line: Visit) -> None:
         while True:
             sent = time.monotonic()
             try:
                 async with asyncio.timeout(GIVE_UP_PING):
-                    await (await wire.ping())
+                    await (await line.wire.ping())
             except TimeoutError:
                 pass
             if not line.silent:

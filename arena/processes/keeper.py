@@ -21,18 +21,13 @@ from machine.subprocesses import die_with_parent, keep_private
 
 def main() -> None:
     """Obey the order on standard input, a socket to the arena."""
-    _volunteer()
+    with contextlib.suppress(OSError):  # be ended first where memory is short, and so whatever is started from here
+        Path("/proc/self/oom_score_adj").write_text("1000")
     keep_private()
     arena = socket.socket(fileno=0)
     with arena.makefile("rb", buffering=0) as orders:
         order = msgspec.json.decode(orders.readline(), type=LaunchSpec)
     keep(arena, partial(_start, order, arena))
-
-
-def _volunteer() -> None:
-    """Be ended first where memory is short, and so whatever is started from here."""
-    with contextlib.suppress(OSError):
-        Path("/proc/self/oom_score_adj").write_text("1000")
 
 
 def _start(order: LaunchSpec, arena: socket.socket) -> int:

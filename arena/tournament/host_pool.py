@@ -14,7 +14,7 @@ from collections.abc import Callable, Coroutine, Iterator
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Any, NamedTuple, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.host import TournamentHost
@@ -31,13 +31,6 @@ T = TypeVar("T")
 log = logging.getLogger("arena.tournament")
 
 
-class _Kept(NamedTuple):
-    """A host of matches, and what gives up the folder where it writes."""
-
-    host: TournamentHost
-    folder: contextlib.ExitStack
-
-
 class TournamentHostPool:
     """The hosts of a process, in an event loop in a thread of its own."""
 
@@ -45,9 +38,9 @@ class TournamentHostPool:
         keep_private()
         event_loop.collect_rarely()
         self._loop = event_loop.new()
-        self._open: dict[_Kept, str] = {}
-        """The hosts, with the run that each is for."""
-        self._free: list[_Kept] = []
+        self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
+        """The hosts, with the run that each is for, and what gives up the folder where it writes."""
+        self._free: list[TournamentHost] = []
         """Those where nothing is played."""
         self._closing: set[asyncio.Task[None]] = set()
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
@@ -57,11 +50,11 @@ class TournamentHostPool:
     @contextlib.contextmanager
     def host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
         """What plays a match on a host that is nobody else's. Raises `ArenaFault`."""
-        kept = self._run(self._take(job))
+        host = self._run(self._take(job))
         try:
-            yield lambda match: self._run(kept.host.play(match))
+            yield lambda match: self._run(host.play(match))
         finally:
-            self._run(self._put_back(job, kept))
+            self._run(self._put_back(job, host))
 
     def leave(self, key: str | None = None) -> None:
         """Close the hosts of a run, or all, whatever is played there."""
@@ -70,50 +63,51 @@ class TournamentHostPool:
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
-    async def _take(self, job: MatchJob) -> _Kept:
-        for kept in self._free:
-            if self._open[kept] == job.key:
-                self._free.remove(kept)
-                return kept
-        with contextlib.ExitStack() as folder:
-            path = folder.enter_context(_free_folder(job.logs) if job.sources is None else _temporary_folder())
-            kept = _Kept(TournamentHost(job, path), folder.pop_all())
-        self._open[kept] = job.key
+    async def _take(self, job: MatchJob) -> TournamentHost:
+        for host in self._free:
+            if self._open[host][0] == job.key:
+                self._free.remove(host)
+                return host
+        with contextlib.ExitStack() as held:
+            folder = held.enter_context(_free_folder(job.logs) if job.sources is None else _temporary_folder())
+            host = TournamentHost(job, folder)
+            self._open[host] = job.key, held.pop_all()
         try:
-            await kept.host.open()
+            await host.open()
         except BaseException:
-            await self._close(kept)
+            await self._close(host)
             raise
-        return kept
+        return host
 
-    async def _put_back(self, job: MatchJob, kept: _Kept) -> None:
+    async def _put_back(self, job: MatchJob, host: TournamentHost) -> None:
         """Keep a host for the next matches, unless it is of no use any more."""
-        if not kept.host.usable:
-            await self._close(kept)
+        if not host.usable:
+            await self._close(host)
             return
-        self._free.append(kept)
+        self._free.append(host)
         if job.sources is not None:
-            self._loop.call_later(IDLE, self._close_idle, kept, kept.host.played)
+            self._loop.call_later(IDLE, self._close_idle, host, host.played)
 
-    def _close_idle(self, kept: _Kept, played: int) -> None:
+    def _close_idle(self, host: TournamentHost, played: int) -> None:
         """Close a host where there was no match since so many."""
-        if kept.host.played == played and kept in self._free:
-            task = self._loop.create_task(self._close(kept))
+        if host.played == played and host in self._free:
+            task = self._loop.create_task(self._close(host))
             self._closing.add(task)
             task.add_done_callback(self._closing.discard)
 
     async def _leave(self, key: str | None) -> None:
-        await asyncio.gather(*(self._close(kept) for kept, of in list(self._open.items()) if key in (None, of)))
+        await asyncio.gather(*(self._close(host) for host, (run, _) in list(self._open.items()) if key in (None, run)))
 
-    async def _close(self, kept: _Kept) -> None:
+    async def _close(self, host: TournamentHost) -> None:
         """Close a host, once."""
-        if self._open.pop(kept, None) is None:
+        _, folder = self._open.pop(host, (None, None))
+        if folder is None:
             return
-        if kept in self._free:
-            self._free.remove(kept)
-        for fault in await kept.host.close():
+        if host in self._free:
+            self._free.remove(host)
+        for fault in await host.close():
             log.error("a host did not close as it should: %s", fault)
-        kept.folder.close()
+        folder.close()
 
     def _terminate(self, number: int, frame: object) -> NoReturn:
         """Let bots end by themselves, and the process after them."""
