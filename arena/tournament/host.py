@@ -274,7 +274,9 @@ class TournamentHost(HostHandler):
 
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:
         """A process ended: its match is lost at once, and it is started again, but not for ever."""
-        told = self._told(crash)
+        told = str(crash)
+        if self._job.sources is not None:  # with the log as the command has it
+            told = told.replace(str(self._folder), str(self._job.logs))
         self._failing[bot.name] = crash.why
         if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._host.clients.was_online(bot.name):
             if self._job.strict:
@@ -299,10 +301,6 @@ class TournamentHost(HostHandler):
         if runner is not None and name in runner.bots:
             runner.receive(Absent(runner.bots.index(name)))
         self._news.set()
-
-    def _told(self, crash: Crash) -> str:
-        """In words, with the log as the command has it."""
-        return str(crash).replace(str(self._folder), str(self._job.logs)) if self._job.sources else str(crash)
 
     def _words(self) -> Words:
         """What bots wrote since this was asked, where it is to be handed in."""

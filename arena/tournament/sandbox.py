@@ -71,7 +71,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
     def _box(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
         """The command that makes a box and begins in it, up to the limits."""
-        inside = Path.cwd()
+        inside, data = Path.cwd(), self.data.resolve()
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
         for path in shown:
             self._check(name, path)
@@ -80,19 +80,13 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - in the box
         for path in bound:
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
-        for path in self._covered(bound):
-            words += ["--perms", "0000", "--size", "4096", "--tmpfs", str(path)]
+        for path in bound:
+            if data.is_relative_to(real := path.resolve()):  # the data folder lies there, under whatever name
+                words += ["--perms", "0000", "--size", "4096", "--tmpfs", str(path / data.relative_to(real))]
         if not any(inside.is_relative_to(path) for path in bound):
             words += [*_parents(inside), "--perms", "0755", "--dir", str(inside)]
         words += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", str(inside)]
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
-
-    def _covered(self, bound: Sequence[Path]) -> Iterator[Path]:
-        """Where the data folder lies in what is bound, under whatever name."""
-        data = self.data.resolve()
-        for path in bound:
-            if data.is_relative_to(path.resolve()):
-                yield path / data.relative_to(path.resolve())
 
     def _check(self, name: str, path: Path) -> None:
         """Whether a bot may see a path."""
