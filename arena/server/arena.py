@@ -10,7 +10,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
-from referee.rules import rules_of
 
 from arena.host.handler import FinishedMatch, HostHandler, Identity
 from arena.host.host import MatchHost
