@@ -17,8 +17,7 @@ from typing import Any
 from bots.search import Limit
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.opponent_model import CampaignRaid
-from bots.search.risk.raiding import raid
+from bots.search.risk.policies import CampaignRaid, raid
 from machine.compiled import FAST
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Position

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from bots.analysis.searches import SearchComparison, SearchRun, compare_searches
 from bots.evaluation import evaluation
 from bots.search import ENDLESS, Limit, expectiminimax
-from bots.search.risk.duel import DuelSearch
+from bots.search.risk.duel_search import DuelSearch
 from machine.compiled import FAST
 from protocol.games import load
 from protocol.games.base import NO_DICE

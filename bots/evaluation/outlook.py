@@ -1,4 +1,4 @@
-"""What a campaign promises a seat, written to be read; bots/search/risk/move_evaluation.py does so on flat arrays.
+"""What a campaign promises a seat, written to be read; bots/search/risk/field_evaluation.py does so on flat arrays.
 
 Strength is units and land, each to a power; the outlook is a seat's share of all.
 """

@@ -1,6 +1,6 @@
 """Searches that visit everything down to a depth: minimax, negamax, expectiminimax.
 
-Those that prune are in pruning.py.
+Those that prune are in alpha_beta.py.
 """
 
 from __future__ import annotations

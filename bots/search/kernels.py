@@ -13,7 +13,7 @@ from protocol.games.base import Game
 from protocol.messages import Event
 
 _KERNELS = {
-    "risk-duel": "bots.search.risk.duel:DuelSearch",
+    "risk-duel": "bots.search.risk.duel_search:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
 }
 _ONE_PLY = {"risk-campaign"}
@@ -22,7 +22,7 @@ _UCT = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
 }
-_RAIDER = {"risk-campaign": "bots.search.risk.opponent_model:CampaignRaid"}
+_RAIDER = {"risk-campaign": "bots.search.risk.policies:CampaignRaid"}
 _SETTINGS = {
     "risk-duel": "bots.search.risk.settings:DuelSettings",
     "risk-campaign": "bots.search.risk.settings:CampaignSettings",

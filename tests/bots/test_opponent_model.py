@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from bots.search.risk.opponent_model import START, CampaignRaid, OpponentModel
-from bots.search.risk.policies import POLICIES, RAID, RUSH
+from bots.search.risk.opponent_model import START, OpponentModel
+from bots.search.risk.policies import POLICIES, RAID, RUSH, CampaignRaid
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from protocol.messages import Event

@@ -15,8 +15,8 @@ import pytest
 from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
-from bots.search.risk import campaign_play, campaign_tree
-from bots.search.risk.campaign import DEEPEST, CampaignSearch
+from bots.search.risk import campaign_play, campaign_search
+from bots.search.risk.campaign_search import MOST_PLIES, CampaignSearch
 from bots.search.risk.flat_position import FEATURES, scale_values, state_of
 from bots.search.risk.settings import CampaignSettings, Horizon
 from bots.search.risk.work_buffers import begin
@@ -114,7 +114,7 @@ class Plain:
     def search(self, state: Position, depth: int) -> float:
         self.seat = state.seat
         income = len(state.owner) + 3 + sum(continent.bonus for continent in self.rules.map.continents)
-        units = sum(state.troops) + DEEPEST * income
+        units = sum(state.troops) + MOST_PLIES * income
         self.bound = unam_bound(self.rules.map, units // len(state.owner) + 1)
         return self.value(state, min(self.attacks, state.attacks_left), depth, 0)
 
@@ -253,15 +253,15 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     state = Position((0, *out, 1), (3, 1, *[200] * 97, 1), "attack", 0, 1, 1, (2, 3, 4, 5), 0, 9)
     found = search.search(
         state,
-        depth=DEEPEST,
+        depth=MOST_PLIES,
         algorithm=algorithm,
         weights=(1, 2, 3, 4),
         settings=CampaignSettings(horizon=horizon),
         limit=Limit(),
     )
     plain = Plain(search.rules, battles="means", horizon=horizon, candidates=True, evaluation="features")
-    assert found.value == pytest.approx(plain.search(state, DEEPEST), rel=1e-6, abs=1e-1)
-    assert (found.depth, found.deepest) == (DEEPEST, DEEPEST)
+    assert found.value == pytest.approx(plain.search(state, MOST_PLIES), rel=1e-6, abs=1e-1)
+    assert (found.depth, found.deepest) == (MOST_PLIES, MOST_PLIES)
 
 
 @pytest.mark.parametrize(("maps", "seed", "deep"), [(SMALL, 2, 3), pytest.param(LARGE[:2], 3, 2, marks=pytest.mark.ci)])
@@ -319,7 +319,7 @@ def pruned(
         scale,
         zeros(10_000, float),
     )
-    return float(campaign_tree.prune(*arrays, *search._memory, len(state.owner), depth, 0, alpha, beta))
+    return float(campaign_search.prune(*arrays, *search._memory, len(state.owner), depth, 0, alpha, beta))
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -377,9 +377,9 @@ def test_a_deadline_ends_a_search_and_keeps_what_was_found() -> None:
     search.search(state, depth=1, algorithm="expectiminimax", limit=Limit())
     limit = Limit(deadline=time.monotonic() + 0.2)
     found = search.search(
-        state, depth=DEEPEST, algorithm="expectiminimax", settings=CampaignSettings("dice"), limit=limit
+        state, depth=MOST_PLIES, algorithm="expectiminimax", settings=CampaignSettings("dice"), limit=limit
     )
-    assert found.depth < DEEPEST
+    assert found.depth < MOST_PLIES
     assert found.nodes == limit.spent > 0
     assert legal(search.rules, state, found.move)
 
@@ -447,6 +447,6 @@ def test_a_recursive_kernel_has_one_signature() -> None:
     search = kernel(map="south-america")
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
-    recursive: tuple[Any, ...] = (campaign_tree.expect, campaign_tree.prune, campaign_tree.calm, campaign_play.perft)
-    for function in recursive:
+    searches: tuple[Any, ...] = (campaign_search.expect, campaign_search.prune, campaign_search.calm)
+    for function in (*searches, campaign_play.perft):
         assert len(function.signatures) <= 1, function.__name__

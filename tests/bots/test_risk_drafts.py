@@ -12,7 +12,7 @@ from bots.evaluation.base import EQUAL
 from bots.evaluation.risk import features
 from bots.search import Limit
 from bots.search.base import opinion
-from bots.search.risk.campaign import CampaignSearch
+from bots.search.risk.campaign_search import CampaignSearch
 from bots.search.risk.settings import CampaignSettings, Drafting
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE

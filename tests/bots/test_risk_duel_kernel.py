@@ -12,8 +12,8 @@ import pytest
 from bots.evaluation import evaluation
 from bots.evaluation.risk import features
 from bots.search import WIN, Limit, expectiminimax
-from bots.search.risk import duel_expectiminimax as tree
-from bots.search.risk.duel import DuelSearch
+from bots.search.risk import duel_search as flat
+from bots.search.risk.duel_search import DuelSearch
 from bots.search.risk.flat_position import FEATURES, MODES, cell, estimate, peek, put, scale_values, state_of
 from bots.search.risk.work_buffers import STOP, begin, random_numbers
 from machine.compiled import floats, ints
@@ -209,14 +209,14 @@ def test_the_line_is_played_by_the_rules_up_to_the_first_throw() -> None:
 
 def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
     search = kernel("europe")
-    board = ints(tree.duel_board(search.rules))
+    board = ints(flat.duel_board(search.rules))
     count = len(search.rules.map)
     position = Position(tuple(at % 2 for at in range(count)), (3,) * count, 0, 0)
     state = state_of(board, position, 0, FEATURES)
     before = list(state)
-    work = tree.work_array(tree.duel_board(search.rules), 8, 0)
+    work = flat.work_array(flat.duel_board(search.rules), 8, 0)
     begin(work, 1000)
-    tree.expect(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
+    flat.expect(board, state, floats([*scale_values(search.rules.map, (1, 1, 1, 1), 1.0), 1.0]), work, 8, 0)
     assert work[STOP] == 1
     assert list(state) == before
 
@@ -225,7 +225,7 @@ def test_a_stopped_search_leaves_its_position_as_it_was() -> None:
 def test_a_position_that_is_only_looked_at_is_worth_what_it_is_when_entered(name: str) -> None:
     rng = random.Random(9)
     rules = Duel({"map": "africa"})
-    map_, board = rules.map, ints(tree.duel_board(rules))
+    map_, board = rules.map, ints(flat.duel_board(rules))
     scale = floats(scale_values(map_, (1, 2, 3, 4), 1.0, 10))
     state = state_of(board, rules.initial(NO_DICE)[0], 2, MODES[name])
     for _ in range(2000):

@@ -11,8 +11,8 @@ import pytest
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Uct
 from bots.search import Limit
-from bots.search.risk import duel_sampling as flat
-from bots.search.risk.duel_expectiminimax import BORDERS, duel_board
+from bots.search.risk import duel_uct as flat
+from bots.search.risk.duel_search import BORDERS, action_of, duel_board
 from bots.search.risk.duel_uct import DuelUct
 from bots.search.risk.field import seeded
 from bots.search.risk.flat_position import NONE, cell, state_of
@@ -47,14 +47,14 @@ def test_actions_are_legal_wherever_a_game_gets_to(map_: str) -> None:
 
 def test_a_move_on_the_arrays_has_the_results_of_the_rules() -> None:
     rules, rng = Duel({"map": "africa"}), random.Random(4)
-    uct = DuelUct(rules)
-    board, luck = ints(duel_board(rules)), ints(seeded(99))
+    values, luck = duel_board(rules), ints(seeded(99))
+    board = ints(values)
     for _ in range(30):
         state = rules.initial(NO_DICE)[0]
         while rules.to_move(state) is not None and state.at < 40:
             move = rng.choice(rules.legal_moves(state))
             flat_state = state_of(board, state, 0, NONE)
-            codes = [code for code in codes_of(rules) if uct.action(state, code) == move]
+            codes = [code for code in codes_of(rules) if action_of(values, state, code) == move]
             won = flat.play(board, flat_state, luck, state.seat, codes[0])
             results = [after for _, after in rules.outcomes(state, move)]
             after = results[0] if len(results) == 1 or won else results[1]

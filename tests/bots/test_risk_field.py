@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from bots.search.risk import field as flat
+from bots.search.risk.battle_odds import EDGE, ENOUGH, enough, odds_of, odds_table
 from bots.search.risk.campaign_play import campaign_board
 from bots.search.risk.flat_position import cell
-from bots.search.risk.odds import EDGE, ENOUGH, enough, odds_of, odds_table
-from bots.search.risk.opponent_model import CampaignRaid
-from bots.search.risk.raiding import raid
+from bots.search.risk.policies import CampaignRaid, raid
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.battle import battle_odds, battle_without_dice

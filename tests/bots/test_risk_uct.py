@@ -11,7 +11,7 @@ from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import Raider, Uct
 from bots.search import Limit
 from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.opponent_model import CampaignRaid
+from bots.search.risk.policies import CampaignRaid
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from turns import play, turn

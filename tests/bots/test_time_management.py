@@ -9,7 +9,7 @@ import pytest
 from bots.client.bot import Turn
 from bots.reference.search_bots import AT_ONCE, MOST_SECONDS, MOST_SECONDS_OF_KERNELS, purse
 from bots.search.kernels import Kernel
-from bots.search.risk.duel import DuelSearch
+from bots.search.risk.duel_search import DuelSearch
 from protocol.games import load
 from protocol.games.risk.duel import Duel
 

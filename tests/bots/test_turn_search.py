@@ -14,16 +14,16 @@ from bots.evaluation.risk import WITHIN, features
 from bots.search import Limit
 from bots.search.base import Found, opinion
 from bots.search.risk import turn_search as kernel
-from bots.search.risk.campaign import CampaignSearch
+from bots.search.risk.battle_odds import enough, odds_of, odds_table
 from bots.search.risk.campaign_kernel import CampaignKernel
 from bots.search.risk.campaign_play import campaign_board
-from bots.search.risk.campaign_turns import EVERY, TurnSearch, Width
-from bots.search.risk.campaign_turns import USUAL as USUAL_WIDTH
+from bots.search.risk.campaign_search import CampaignSearch
 from bots.search.risk.field import field_of
+from bots.search.risk.field_evaluation import OUTLOOK, judge
 from bots.search.risk.flat_position import FEATURES, NONE
-from bots.search.risk.move_evaluation import OUTLOOK, judge
-from bots.search.risk.odds import enough, odds_of, odds_table
 from bots.search.risk.settings import CampaignSettings
+from bots.search.risk.turn_search import EVERY, TurnSearch, Width
+from bots.search.risk.turn_search import USUAL as USUAL_WIDTH
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position

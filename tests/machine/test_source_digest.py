@@ -77,11 +77,11 @@ def test_this_projects_packages_are_followed_from_anywhere(tmp_path: Path) -> No
     ("module", "made_of", "others"),
     [
         (
-            "bots/search/risk/campaign_tree.py",
+            "bots/search/risk/campaign_search.py",
             {"bots/evaluation/risk.py", "protocol/games/risk/duel.py", "machine/compiled.py"},
             {
                 "bots/client/run.py",
-                "bots/search/risk/duel_expectiminimax.py",
+                "bots/search/risk/duel_search.py",
                 "protocol/games/nim.py",
                 "machine/exact/duel.py",
             },

@@ -9,9 +9,9 @@ from typing import Any, ClassVar, get_args
 from bots.evaluation import weights_of
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
-from bots.search.risk.campaign import LEAST_NODES, CampaignSearch
-from bots.search.risk.campaign_turns import EVERY, TurnSearch
+from bots.search.risk.campaign_search import LEAST_NODES, CampaignSearch
 from bots.search.risk.settings import CampaignSettings
+from bots.search.risk.turn_search import EVERY, TurnSearch
 from bots.search.risk.work_buffers import AT_ONCE
 from bots.search.settings import Algorithm
 from machine.compiled import FAST
@@ -47,8 +47,8 @@ class CampaignKernel:
     ) -> Found[Move]:
         """The best move, one turn deeper each time up to `depth`, within `limit`; a legal one whatever happens.
 
-        With the evaluation `outlook`, or where drafts are searched, as campaign_turns.py does it; a draft of one's own
-        goes by `settings.draft` then, where that is no search. Else as campaign.py does it.
+        With the evaluation `outlook`, or where drafts are searched, as turn_search.py does it; a draft of one's own
+        goes by `settings.draft` then, where that is no search. Else as campaign_search.py does it.
         """
         options: dict[str, Any] = {"depth": depth, "algorithm": algorithm, "limit": limit}
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):

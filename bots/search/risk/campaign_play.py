@@ -1,4 +1,4 @@
-"""The campaign on flat arrays: drafts, attacks and turns made and taken back, and perft. campaign_tree.py searches it.
+"""The campaign on flat arrays: drafts, attacks and turns made and taken back, and perft, for campaign_search.py.
 
 A move is one number: a border to attack across, counted from 0 as board[SOURCES] lists them, or their number: the end.
 """
@@ -10,7 +10,7 @@ from itertools import chain
 from math import floor
 from typing import Any
 
-from bots.search.risk.campaign_battle import left_after, without_dice
+from bots.search.risk.battle_odds import left_after, without_dice
 from bots.search.risk.flat_position import OWNED, ROWS, SEAT, TERRITORIES, WIDTH, board_values, cell, put
 from bots.search.risk.work_buffers import LINE, LINES, OWN, random_numbers
 from machine.compiled import compiled, entry, ints, zeros

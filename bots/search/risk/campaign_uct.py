@@ -1,25 +1,48 @@
-"""Monte Carlo tree search of the campaign: positions and moves of the rules outside, flat arrays within."""
+"""Monte Carlo tree search of a campaign on flat arrays: one's own turn, draft and attacks, in one tree; then playouts.
+
+The tree is of decisions and not of what the dice made of them (an open loop): each simulation throws its own.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from math import sqrt
 from typing import Any, ClassVar, NamedTuple
 
 from bots.search.base import Found, Limit
-from bots.search.risk import uct
-from bots.search.risk.field import TURN, field_of
-from bots.search.risk.opponent_model import CampaignRaid, OpponentModel
-from bots.search.risk.raiding import Raiding
-from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
-from machine.compiled import FAST, floats, ints, zeros
+from bots.search.risk import field as flat
+from bots.search.risk import sampling
+from bots.search.risk.battle_odds import enough
+from bots.search.risk.campaign_play import BORDERS, SEATS, SOURCES
+from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw, field_of
+from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
+from bots.search.risk.opponent_model import OpponentModel
+from bots.search.risk.policies import POLICIES, RAID, CampaignRaid, Raiding, balance, gain, play_turn, site_value
+from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
+from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Move, Position
 from protocol.messages import Event
 
+END = 0
+"""The decision to end a turn. A draft of all to a cell is twice the cell; an attack across a border is twice the
+border's place in `board`, and one more for `enough` units."""
+EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
+"""manner[EXPLORATION]: the constant of PUCT; [TEMPERATURE]: units by which a prior falls to a quarter, [FLOOR] its
+least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after one's own; then the
+estimate: the powers of a seat's share of the units, [ARMY], and of the [INCOME], how many times stronger it is who is
+to move, [TEMPO], and what a unit counts that has no enemy beside it, [INNER]."""
+KINDS, CHOSEN, LISTED = 2, 8, 72
+"""work[KINDS + seat]: the policy that a seat plays by; the nodes of a simulation from CHOSEN on; the candidates from
+LISTED on."""
+MOST_DEPTH = LISTED - CHOSEN
+HASTE = 0.01
+"""What a turn that is played out takes from a value, as a share: a win that is sure would be put off for ever."""
+
 
 class UctParams(NamedTuple):
-    """How a search goes; for `floats`, as uct.py explains it."""
+    """How a search goes; for `floats`, as py explains it."""
 
     exploration: float = 1.0
     temperature: float = 5.0
@@ -36,10 +59,215 @@ BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12
 """The manner under each of the rules for drafts: where every territory brings a unit, income decides."""
 
 
+@entry
+def list_candidates(
+    board: Any, field: Any, odds: Any, weights: Any, manner: Any, work: Any, priors: Any, path: Any
+) -> int:
+    """Write the decisions here to `work` from LISTED on and their priors; returns how many there are."""
+    seat, worth = field[TURN], balance(board, field)
+    count, top, drafting = 0, 0.0, field[DRAFTING]
+    if drafting:
+        top = -1e300
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        if field[at] != seat or not field[at + FOES]:
+            continue
+        if drafting:
+            work[LISTED + count] = 2 * at
+            priors[count] = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
+            top = max(top, priors[count])
+            count += 1
+            continue
+        army = field[at + 1]
+        if army == 1:
+            continue
+        for i in range(board[at], board[at + 1]):
+            to = board[i]
+            if field[to] == seat:
+                continue
+            found, chance, _ = gain(board, field, odds, weights, worth, at, army, army - 1, to)
+            if chance < manner[RISK]:
+                continue
+            work[LISTED + count], priors[count] = 2 * i, found
+            top = max(top, found)
+            count += 1
+            few = enough(odds, army - 1, field[to + 1])
+            if few < army - 2:
+                found = gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                work[LISTED + count], priors[count] = 2 * i + 1, found
+                top = max(top, found)
+                count += 1
+    if not drafting:
+        work[LISTED + count], priors[count] = END, 0.0
+        count += 1
+    total = 0.0
+    for i in range(count):
+        falls = 1.0 + (top - priors[i]) / manner[TEMPERATURE]
+        priors[i] = 1.0 / (falls * falls) + manner[FLOOR]
+        total += priors[i]
+    for i in range(count):
+        priors[i] /= total
+    return count
+
+
+@entry
+def move_of(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
+    """What a decision says: source, target and units, as the raider's moves are told."""
+    at, less = decision // 2, decision % 2
+    if field[DRAFTING]:
+        return at, NOWHERE, field[UNITS]
+    if decision == END:
+        return NOWHERE, NOWHERE, 0
+    source, target = board[board[SOURCES] + at - board[BORDERS]], board[at]
+    units = field[source + 1] - 1
+    return source, target, enough(odds, units, field[target + 1]) if less else units
+
+
+@compiled
+def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
+    """Do what a decision says."""
+    source, target, units = move_of(board, field, odds, decision)
+    if target != NOWHERE:
+        flat.attack(board, field, source, target, units)
+    else:
+        flat.do(board, field, source, target, units, 0)
+
+
+@compiled
+def select(
+    tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
+) -> int:
+    """Which candidate to look at: PUCT (Rosin 2011; Silver et al. 2017), one not yet seen at its parent's mean."""
+    child, visits, total = tree[node + CHILD], 0, 0.0
+    while child:
+        found[tree[child + DECISION]] = child
+        visits += tree[child + VISITS]
+        total += totals[child // NODE]
+        child = tree[child + SIBLING]
+    mean = total / visits if visits else 0.5
+    reach = exploration * sqrt(visits + 1)
+    best, chosen = -1.0, 0
+    for i in range(count):
+        child = found[work[LISTED + i]]
+        if child:
+            value = totals[child // NODE] / tree[child + VISITS] + reach * priors[i] / (1 + tree[child + VISITS])
+        else:
+            value = mean + reach * priors[i]
+        if value > best:
+            best, chosen = value, i
+    child = tree[node + CHILD]
+    while child:
+        found[tree[child + DECISION]] = 0
+        child = tree[child + SIBLING]
+    return chosen
+
+
+@compiled
+def raised(base: float, power: int) -> float:
+    """A whole power by multiplications: the same everywhere."""
+    product = 1.0
+    for _ in range(power):
+        product *= base
+    return product
+
+
+@compiled
+def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
+    """Write by seat its share of the wins that are to come: its strength among all seats'.
+
+    The powers are those that a logistic regression on the logarithms found in games of raiders, rounded.
+    """
+    if field[OVER]:
+        flat.score(board, field, shares)
+        return
+    units, incomes = 0.0, 0
+    for seat in range(board[SEATS]):
+        shares[seat] = 0.0
+        if field[IN + seat]:
+            incomes += flat.income(board, field, seat)
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        if field[IN + field[at]]:
+            counted = field[at + 1] if field[at + FOES] else manner[INNER] * field[at + 1]
+            shares[field[at]] += counted
+            units += counted
+    total = 0.0
+    for seat in range(board[SEATS]):
+        if field[IN + seat]:
+            share = flat.income(board, field, seat) / incomes
+            shares[seat] = raised(shares[seat] / units, int(manner[ARMY])) * raised(share, int(manner[INCOME]))
+            if field[TURN] == seat:
+                shares[seat] *= manner[TEMPO]
+            total += shares[seat]
+    for seat in range(board[SEATS]):
+        shares[seat] /= total
+
+
+@compiled
+def cast(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
+    """Draw the policy of every other seat by its limits (`OpponentModel`); `seat` is the raider's."""
+    for other in range(board[SEATS]):
+        policy = RAID
+        if other != seat:
+            drawn = draw(field) / SPAN
+            while policy < POLICIES - 1 and drawn >= limits[other * POLICIES + policy]:
+                policy += 1
+        work[KINDS + other] = policy
+
+
+@entry
+def simulate(
+    board: Any,
+    root: Any,
+    field: Any,
+    odds: Any,
+    weights: Any,
+    manner: Any,
+    limits: Any,
+    tree: Any,
+    totals: Any,
+    work: Any,
+    priors: Any,
+    found: Any,
+    path: Any,
+    shares: Any,
+    seat: int,
+    sims: int,
+) -> float:
+    """Add so many simulations to the tree, of decisions of `seat` while the turn at the root is its own; returns its
+    share of the wins in them, in all.
+    """
+    number, total = root[ROUND], 0.0
+    for _ in range(sims):
+        field[POSITION:] = root[POSITION:]
+        cast(board, field, limits, work, seat)
+        node = depth = 0
+        while not field[OVER] and field[TURN] == seat and field[ROUND] == number and depth < MOST_DEPTH:
+            count = list_candidates(board, field, odds, weights, manner, work, priors, path)
+            decision = work[LISTED + select(tree, totals, work, priors, found, node, count, manner[EXPLORATION])]
+            decide(board, field, odds, decision)
+            node = follow(tree, totals, work, node, decision)
+            if not node:
+                break
+            work[CHOSEN + depth] = node
+            depth += 1
+            if not tree[node + VISITS]:
+                break
+        turns = field[TURN] != seat or field[ROUND] != number
+        while not field[OVER] and turns <= manner[HORIZON]:
+            play_turn(board, field, odds, weights, path, work[KINDS + field[TURN]])
+            turns += 1
+        estimate(board, field, manner, shares)
+        value = shares[seat] * (1.0 - HASTE * turns)
+        total += value
+        for i in range(depth):
+            tree[work[CHOSEN + i] + VISITS] += 1
+            totals[work[CHOSEN + i] // NODE] += value
+    return total
+
+
 class CampaignUct:
     """Searches under one config; one at a time. What it watches it remembers: one is for one match."""
 
-    at_once: ClassVar[int] = AT_ONCE
+    at_once: ClassVar[int] = sampling.AT_ONCE
 
     def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: UctParams | None = None) -> None:
         self.rules = rules
@@ -51,7 +279,7 @@ class CampaignUct:
     def _room(self) -> tuple[Any, ...]:
         """Tree, totals, work, priors and what `select` finds children by."""
         decisions = 2 * len(self.raid.board)
-        return *room(), zeros(uct.LISTED + decisions), zeros(decisions, float), zeros(decisions)
+        return *sampling.room(), zeros(LISTED + decisions), zeros(decisions, float), zeros(decisions)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
@@ -65,42 +293,42 @@ class CampaignUct:
         raid = self.raid
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
-        root = field_of(self.rules, position, below(SEEDS))
+        root = field_of(self.rules, position, below(sampling.SEEDS))
         before = limit.spent
-        if limit.left is None or limit.left >= LEAST:
+        if limit.left is None or limit.left >= sampling.LEAST:
             self.habits.watch(position, events)
             self._simulate(root, limit)
-        if limit.spent - before < LEAST:
+        if limit.spent - before < sampling.LEAST:
             move = raid.move_on(root)
             return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
         tree, totals, *_ = self._room
-        child = favourite(tree, totals, 0)
+        child = sampling.favourite(tree, totals, 0)
         value = float(totals[child // NODE] / tree[child + VISITS])
-        move = raid.told(*map(int, uct.move_of(raid.board, root, raid.odds, int(tree[child + DECISION]))))
+        move = raid.told(*map(int, move_of(raid.board, root, raid.odds, int(tree[child + DECISION]))))
         sims = limit.spent - before
         return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def _simulate(self, root: Any, limit: Limit) -> None:
         """Grow a tree within `limit`, where there is something to choose."""
         raid, (tree, _, work, priors, _) = self.raid, self._room
-        plant(tree, work)
+        sampling.plant(tree, work)
         known = raid.board, root, raid.odds, raid.weights, self._manner
-        if uct.list_candidates(*known, work, priors, raid.path) == 1:
+        if list_candidates(*known, work, priors, raid.path) == 1:
             return
-        in_portions(self._simulation(root, int(root[TURN])), tree, limit)
+        sampling.in_portions(self._simulation(root, int(root[TURN])), tree, limit)
 
     def _simulation(self, root: Any, seat: int) -> Callable[[int], float]:
         """Adds so many simulations from `root` to the tree; their wins of a seat, in all."""
         raid, (tree, totals, work, priors, found) = self.raid, self._room
         given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
         arrays = tree, totals, work, priors, found, raid.path, zeros(MOST_PLAYERS, float)
-        return lambda sims: float(uct.simulate(*given, *arrays, seat, sims))
+        return lambda sims: float(simulate(*given, *arrays, seat, sims))
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
-        root = field_of(self.rules, position, below(SEEDS))
+        root = field_of(self.rules, position, below(sampling.SEEDS))
         tree, _, work, *_ = self._room
-        plant(tree, work)
+        sampling.plant(tree, work)
         return self._simulation(root, seat)(sims) / sims
 
     def warm_up(self) -> None:
@@ -110,5 +338,5 @@ class CampaignUct:
         start, deal = self.rules.initial(Dice(bytes(32), 0))
         attacking, draft = self.rules.apply(start, self.rules.legal_moves(start)[0], Dice(bytes(32), 0))
         for position in (start, attacking):
-            self.search(position, below=lambda _: 0, limit=Limit(nodes=LEAST))
+            self.search(position, below=lambda _: 0, limit=Limit(nodes=sampling.LEAST))
         OpponentModel(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])

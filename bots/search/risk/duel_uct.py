@@ -1,28 +1,118 @@
-"""Monte Carlo tree search of bounded Risk: positions and actions of the rules outside, flat arrays within."""
+"""Monte Carlo tree search of bounded Risk on flat arrays: both results of a throw apart, an evaluation at the end."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from math import sqrt
 from typing import Any, ClassVar
 
-from bots.evaluation.base import EQUAL
+from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, opinion
-from bots.search.risk import duel_sampling as flat
-from bots.search.risk.duel_expectiminimax import BORDERS, CODES, SOURCES, duel_board
-from bots.search.risk.field import seeded
-from bots.search.risk.flat_position import FEATURES, INDEX, scale_values, state_of
-from bots.search.risk.sampling import AT_ONCE, DECISION, LEAST, NODE, SEEDS, VISITS, favourite, in_portions, plant, room
-from machine.compiled import FAST, floats, ints, zeros
+from bots.search.risk import sampling
+from bots.search.risk.duel_search import BORDERS, CODES, MAX_PLIES, SOURCES, action_of, duel_board, list_moves, placed
+from bots.search.risk.field import SPAN, draw, seeded
+from bots.search.risk.flat_position import FEATURES, OWNED, SEAT, TERRITORIES, estimate, put, scale_values, state_of
+from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
+from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
+from protocol.games.risk import duel
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 from protocol.messages import Event
+
+AT, CHOSEN, LISTED = 2, 8, 136
+"""work[AT]: the ply of the root; the nodes of a simulation from CHOSEN on; the moves from LISTED on."""
+MOST_DEPTH = LISTED - CHOSEN
+EXPLORATION = 0.4
+"""The constant of PUCT."""
+_TAKEN = int(duel.TAKEN * SPAN)
+"""Below what number drawn an attack takes the territory."""
+
+
+@compiled
+def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
+    """Which move to look at after a throw that came out as `last`: PUCT (Rosin 2011) where all are as likely."""
+    child, visits, total = tree[node + CHILD], 0, 0.0
+    while child:
+        found[tree[child + DECISION]] = child
+        if tree[child + DECISION] % 2 == last:
+            visits += tree[child + VISITS]
+            total += totals[child // NODE]
+        child = tree[child + SIBLING]
+    mean = total / visits if visits else 0.5
+    reach = EXPLORATION * sqrt(visits + 1) / count
+    best, chosen = -1.0, 0
+    for i in range(count):
+        child = found[2 * work[LISTED + i] + last]
+        value = mean + reach
+        if child:
+            value = totals[child // NODE] / tree[child + VISITS] + reach / (1 + tree[child + VISITS])
+        if value > best:
+            best, chosen = value, i
+    child = tree[node + CHILD]
+    while child:
+        found[tree[child + DECISION]] = 0
+        child = tree[child + SIBLING]
+    return work[LISTED + chosen]  # type: ignore[no-any-return]
+
+
+@compiled
+def play(board: Any, state: Any, luck: Any, mover: int, move: int) -> int:
+    """Make a move; returns 1 if a throw was won."""
+    if move < board[BORDERS]:
+        put(board, state, move, mover, placed(board, state, move))
+        return 0
+    source, to = board[move + board[SOURCES]], board[move]
+    if draw(luck) < _TAKEN:
+        put(board, state, to, mover, 1)
+        return 1
+    rest = state[source + 1] - state[to + 1]
+    put(board, state, source, mover if rest else FREE, rest)
+    return 0
+
+
+@entry
+def simulate(
+    board: Any,
+    root: Any,
+    state: Any,
+    scale: Any,
+    luck: Any,
+    tree: Any,
+    totals: Any,
+    work: Any,
+    found: Any,
+    sims: int,
+) -> None:
+    """Add so many simulations to the tree; `luck` is the generator's state."""
+    for _ in range(sims):
+        state[:] = root
+        node = last = depth = 0
+        value = -1.0
+        while value < 0.0:
+            mover = state[SEAT] ^ (depth & 1)
+            count = list_moves(board, state, work, mover, LISTED) - LISTED
+            move = select(tree, totals, work, found, node, last, count)
+            node = follow(tree, totals, work, node, 2 * move + last)
+            last = play(board, state, luck, mover, move)
+            if node:
+                work[CHOSEN + depth] = node
+                depth += 1
+            if state[OWNED + mover] == board[TERRITORIES]:
+                value = 1.0 if mover == state[SEAT] else 0.0
+            elif work[AT] + depth >= board[MAX_PLIES]:
+                value = 0.5
+            elif not node or not tree[node + VISITS] or depth == MOST_DEPTH:
+                value = 0.5 + 0.5 * estimate(board, state, scale) / WIN
+        for i in range(depth):
+            tree[work[CHOSEN + i] + VISITS] += 1
+            totals[work[CHOSEN + i] // NODE] += 1.0 - value if i & 1 else value
 
 
 class DuelUct:
     """Searches under one config; one at a time."""
 
-    at_once: ClassVar[int] = AT_ONCE
+    at_once: ClassVar[int] = sampling.AT_ONCE
 
     def __init__(self, rules: Duel) -> None:
         self.rules = rules
@@ -34,7 +124,7 @@ class DuelUct:
     def _room(self) -> tuple[Any, ...]:
         """Tree, totals, work and what `select` finds children by."""
         codes = self._values[CODES]
-        return *room(), zeros(flat.LISTED + codes), zeros(2 * codes)
+        return *sampling.room(), zeros(LISTED + codes), zeros(2 * codes)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
@@ -46,20 +136,18 @@ class DuelUct:
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
         tree, totals, work, found = self._room
-        plant(tree, work)
-        work[flat.AT] = position.at
-        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(SEEDS)))
+        sampling.plant(tree, work)
+        work[AT] = position.at
+        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(sampling.SEEDS)))
         given = self._board, root, ints(root), self._scale, luck
         before = limit.spent
-        in_portions(lambda sims: flat.simulate(*given, tree, totals, work, found, sims), tree, limit)
-        child, sims = favourite(tree, totals, 0), limit.spent - before
+        sampling.in_portions(lambda sims: simulate(*given, tree, totals, work, found, sims), tree, limit)
+        child, sims = sampling.favourite(tree, totals, 0), limit.spent - before
         if not child:
             move = self.rules.legal_moves(position)[0]
             return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
-        value, action = (
-            float(totals[child // NODE] / tree[child + VISITS]),
-            self.action(position, int(tree[child + DECISION]) // 2),
-        )
+        value = float(totals[child // NODE] / tree[child + VISITS])
+        action = action_of(self._values, position, int(tree[child + DECISION]) // 2)
         return Found(value, action, (action,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
@@ -67,14 +155,7 @@ class DuelUct:
         value = self.search(position, below=below, limit=Limit(nodes=sims)).value
         return value if position.seat == seat else 1.0 - value
 
-    def action(self, position: Position, move: int) -> Action:
-        """A move of the kernel as the rules have it."""
-        values = self._values
-        if move < values[BORDERS]:
-            return Action("invade" if FREE in position.owner else "reinforce", values[move + INDEX])
-        return Action("attack", values[values[move] + INDEX], values[values[move + values[SOURCES]] + INDEX])
-
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""
         if FAST:
-            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=LEAST))
+            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=sampling.LEAST))

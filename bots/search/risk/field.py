@@ -1,6 +1,6 @@
 """A campaign played forward on one flat array, nothing taken back: what playouts run on. Counts are kept up to date.
 
-Territories are cells, as in sums.py, and `board` is campaign_play's; dice are thrown by a generator in the array.
+Territories are cells, as in flat_position.py, `board` is campaign_play's; dice are thrown by a generator in the array.
 """
 
 from __future__ import annotations

@@ -1,14 +1,189 @@
-"""The ways to play a campaign that uct reckons with: its own, the raider's, and the rush of a first idea."""
+"""The ways to play a campaign that uct reckons with: its own, the raider's, and the rush of a first idea.
+
+The raider drafts all new units where the attacks from there promise most, then attacks while they do. What an attack
+promises is the change of a value counted in units; it is the policy of playouts, and the priors of uct.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from bots.search.risk import field as flat
-from bots.search.risk.field import DRAFTING, FOES, NOWHERE, TURN
-from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
-from bots.search.risk.raiding import advise, raid
-from machine.compiled import compiled, entry
+from bots.search.risk.battle_odds import enough, odds_of, odds_table
+from bots.search.risk.campaign_play import CLASSIC, campaign_board
+from bots.search.risk.field import BLOCK, BONUS, DRAFTING, FOES, HELD, IN, LEFT, NOWHERE, SIZE, TURN, UNITS, field_of
+from bots.search.risk.flat_position import INDEX, ROWS, TERRITORIES, WIDTH
+from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from protocol.dice import Dice
+from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+
+TERRITORY, TAKEN, IDLE, KILLED, HOLD, PROGRESS, ELIMINATION, LEAST, FEAR = range(9)
+
+
+class Raiding(NamedTuple):
+    """The weights of the policy, in units; for `floats`."""
+
+    territory: float = 4.0
+    """A territory won."""
+    taken: float = 1.0
+    """A territory that an enemy lost."""
+    idle: float = 0.4
+    """What a unit is worth that has no enemy beside it."""
+    killed: float = 0.85
+    """An enemy's unit."""
+    hold: float = 3.3
+    """A unit of a continent's bonus, won or taken away."""
+    progress: float = 0.9
+    """The share of `hold` that is for the way to a continent."""
+    elimination: float = 7.5
+    """A seat put out."""
+    least: float = 0.6
+    """What an attack has to promise."""
+    fear: float = 0.06
+    """The loss for each unit by which the strongest enemy beside a territory outnumbers what moved in."""
+
+
+@compiled
+def balance(board: Any, field: Any) -> float:
+    """What units count: less than 1 where the seat to move has more than all others together."""
+    seat = field[TURN]
+    own, others = 1 + field[UNITS], 1
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        if field[at] == seat:
+            own += field[at + 1]
+        else:
+            others += field[at + 1]
+    return min(1.0, others / own)  # type: ignore[no-any-return]
+
+
+@compiled
+def gain(
+    board: Any, field: Any, odds: Any, weights: Any, worth: float, at: int, army: int, units: int, to: int
+) -> tuple[float, float, float]:
+    """What it promises to send `units` of an `army` at a territory to another's, in units that count `worth`; the
+    chance to win; the attackers left on average if won.
+    """
+    seat, enemy, defenders = field[TURN], field[to], field[to + 1]
+    chance, left, held = odds_of(odds, units, defenders)
+    own = strongest = freed = 0
+    for i in range(board[to], board[to + 1]):
+        other = board[i]
+        troops = field[other + 1]
+        if field[other] == seat:
+            own += 1
+            if other != at and field[other + FOES] == 1:
+                freed += troops
+        elif troops > strongest:
+            strongest = troops
+    idle = 1.0 - weights[IDLE]
+    change = left - units - idle * freed
+    if board[to + 1] - board[to] == own:
+        change -= idle * left
+    elif strongest > left:
+        change -= weights[FEAR] * (strongest - left)
+    if field[at + FOES] == 1:
+        change -= idle * (army - units)
+    win = weights[TERRITORY] + weights[TAKEN] + worth * (change + weights[KILLED] * defenders)
+    block = field[to + BLOCK]
+    if board[CLASSIC] and field[block + BONUS]:
+        size, mine = field[block + SIZE], field[block + seat]
+        share = weights[PROGRESS] * (2 * mine + 1) / (size * size)
+        share += (mine == size - 1) + (field[block + enemy] == size)
+        win += weights[HOLD] * field[block + BONUS] * share
+    if field[HELD + enemy] == 1 and field[IN + enemy]:
+        win += weights[ELIMINATION]
+    lose = worth * (weights[KILLED] * (defenders - held) - units)
+    return chance * win + (1.0 - chance) * lose, chance, left
+
+
+@compiled
+def site_value(
+    board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any, site: int, units: int
+) -> float:
+    """What attacks with all on and on from a site promise, with so many new units there. `path` is written over."""
+    seat, taken = field[TURN], 0
+    value, likely = 0.0, 1.0
+    at, army = site, field[site + 1] + units
+    while taken < field[LEFT] and army > 1:
+        best, to, chance, left = weights[LEAST], NOWHERE, 0.0, 0.0
+        for i in range(board[at], board[at + 1]):
+            if field[board[i]] != seat:
+                found, won, rest = gain(board, field, odds, weights, worth, at, army, army - 1, board[i])
+                if found > best:
+                    best, to, chance, left = found, board[i], won, rest
+        if to == NOWHERE:
+            break
+        value += likely * best
+        likely *= chance
+        path[2 * taken], path[2 * taken + 1] = to, field[to]
+        taken += 1
+        flat.give(board, field, to, seat)
+        at, army = to, int(left)
+    while taken > 0:
+        taken -= 1
+        flat.give(board, field, path[2 * taken], path[2 * taken + 1])
+    return value
+
+
+@compiled
+def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
+    """Where the new units go."""
+    best, chosen, seat = -1e300, NOWHERE, field[TURN]
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        if field[at] == seat and field[at + FOES]:
+            found = site_value(board, field, odds, weights, worth, path, at, field[UNITS])
+            if found > best:
+                best, chosen = found, at
+    return chosen
+
+
+@compiled
+def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
+    """From where to where with how many units to attack; NOWHERE to end the turn."""
+    seat = field[TURN]
+    best, source, target, sent = weights[LEAST], NOWHERE, NOWHERE, 0
+    for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
+        army = field[at + 1]
+        if army == 1 or field[at] != seat or not field[at + FOES]:
+            continue
+        for i in range(board[at], board[at + 1]):
+            to = board[i]
+            if field[to] == seat or 3 * (army - 1) < 2 * field[to + 1]:
+                continue
+            found = gain(board, field, odds, weights, worth, at, army, army - 1, to)[0]
+            if found > best:
+                best, source, target, sent = found, at, to, army - 1
+            few = enough(odds, army - 1, field[to + 1])
+            if few < army - 2:
+                found = gain(board, field, odds, weights, worth, at, army, few, to)[0]
+                if found > best:
+                    best, source, target, sent = found, at, to, few
+    return source, target, sent
+
+
+@compiled
+def raid(board: Any, field: Any, odds: Any, weights: Any, path: Any) -> None:
+    """Play the turn, or the rest of it."""
+    seat, number = field[TURN], field[flat.ROUND]
+    worth = balance(board, field)
+    if field[DRAFTING]:
+        flat.place(field, choose_site(board, field, odds, weights, worth, path), field[UNITS])
+    while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
+        source, target, sent = choose_attack(board, field, odds, weights, worth)
+        if source == NOWHERE:
+            flat.end_turn(board, field)
+        else:
+            flat.attack(board, field, source, target, sent)
+
+
+@entry
+def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any) -> tuple[int, int, int]:
+    """The raider's next move: a site, NOWHERE and the new units; or as `choose_attack`."""
+    worth = balance(board, field)
+    if field[DRAFTING]:
+        return choose_site(board, field, odds, weights, worth, path), NOWHERE, field[UNITS]
+    return choose_attack(board, field, odds, weights, worth)
 
 
 @compiled
@@ -40,8 +215,8 @@ def rush_attack(board: Any, field: Any) -> tuple[int, int]:
 def rush(board: Any, field: Any) -> None:
     """Play the turn, or the rest of it."""
     seat, number = field[TURN], field[flat.ROUND]
-    if field[flat.DRAFTING]:
-        flat.place(field, rush_site(board, field), field[flat.UNITS])
+    if field[DRAFTING]:
+        flat.place(field, rush_site(board, field), field[UNITS])
     while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
         source, target = rush_attack(board, field)
         if source == NOWHERE:
@@ -70,3 +245,35 @@ def foretell(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy:
         return (rush_site(board, field), NOWHERE) if field[DRAFTING] else rush_attack(board, field)
     source, target, _ = advise(board, field, odds, weights, path)
     return source, target
+
+
+class CampaignRaid:
+    """Plays under one config, with these weights."""
+
+    def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding()) -> None:
+        self.rules = rules
+        self.board = ints(campaign_board(rules))
+        self.odds = odds_table(rules.battle == "dice")
+        self.weights = floats(weights)
+        self.path = zeros(2 * rules.max_attacks)
+        """Room for `site_value`."""
+
+    def move(self, position: Position) -> Move:
+        """The raider's move in an unfinished position: no search and no chance, some microseconds."""
+        return self.move_on(field_of(self.rules, position, 0))
+
+    def move_on(self, field: Any) -> Move:
+        """The same on a field."""
+        return self.told(*map(int, advise(self.board, field, self.odds, self.weights, self.path)))
+
+    def told(self, source: int, target: int, units: int) -> Move:
+        """A move of the kernels as the rules have it."""
+        if source == NOWHERE:
+            return End()
+        at = int(self.board[source + INDEX])
+        return Draft(((at, units),)) if target == NOWHERE else Attack(int(self.board[target + INDEX]), at, units)
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+        if FAST:
+            self.move(self.rules.initial(Dice(bytes(32), 0))[0])

@@ -1,22 +1,39 @@
 """The campaign's search by turns, on a field: drafts and attacks in one tree, expectiminimax and alpha-beta with Star1.
 
 MAX is the seat at the root, every other seat is MIN. Of drafts and attacks the few are looked at that promise the
-raider most. A battle has two results, won and lost, with what is left on average. The shell is in campaign_turns.py.
+raider most. A battle has two results, won and lost, with what is left on average.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from bots.evaluation.base import WIN
+from bots.search.base import Found, Limit, opinion
 from bots.search.risk import field as flat
-from bots.search.risk.campaign_play import BORDERS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, SEAT_KEYS, SOURCES, SPAN, key_of
-from bots.search.risk.campaign_tree import COMPLETE, INFINITY, remember
-from bots.search.risk.field import DRAFTING, FOES, IN, LEFT, OVER, ROUND, TURN, UNITS
-from bots.search.risk.flat_position import INDEX, ROWS, TERRITORIES, WIDTH
-from bots.search.risk.move_evaluation import judge
-from bots.search.risk.odds import enough, odds_of
-from bots.search.risk.raiding import balance, gain, site_value
+from bots.search.risk import work_buffers
+from bots.search.risk.battle_odds import enough, odds_of, odds_table
+from bots.search.risk.campaign_play import (
+    ATTACKS,
+    BORDERS,
+    LEFT_KEYS,
+    PLY_KEYS,
+    ROUND_KEYS,
+    SEAT_KEYS,
+    SOURCES,
+    SPAN,
+    campaign_board,
+    key_of,
+    keys_for,
+)
+from bots.search.risk.campaign_search import COMPLETE, INFINITY, MOST_ATTACKS, remember
+from bots.search.risk.field import DRAFTING, FOES, IN, LEFT, OVER, ROUND, TURN, UNITS, field_of
+from bots.search.risk.field_evaluation import OUTLOOK, judge
+from bots.search.risk.flat_position import INDEX, MODES, ROWS, TERRITORIES, WIDTH
+from bots.search.risk.policies import Raiding, balance, gain, site_value
 from bots.search.risk.work_buffers import (
     BUDGET,
     DEEPEST,
@@ -32,8 +49,9 @@ from bots.search.risk.work_buffers import (
     keep_line,
     note_end,
 )
-from machine.compiled import compiled, entry
-from protocol.games.risk.campaign import MOST_PLAYERS
+from bots.search.settings import Algorithm
+from machine.compiled import compiled, entry, floats, ints, zeros
+from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, End, Move, Position
 
 END, RULE = 0, 1
 """The moves that end a turn, and that place by the draft rule. A draft to a cell is twice the cell, and one more for
@@ -53,6 +71,27 @@ SCORES = MOST_PLAYERS
 """In `scores`, behind a float a seat: the promises of the moves, MOST of a ply."""
 RARE = 0.001
 """The chance of a result that is taken for none."""
+EVALUATIONS = {**MODES, "outlook": OUTLOOK}
+"""As `work[MODE]`."""
+PLIES_A_TURN = MOST_ATTACKS + 2
+"""A draft in halves, and attacks."""
+DEEPEST_TURNS = 6
+"""No search looks further ahead."""
+ENTRIES = 2**17
+"""Positions that the table holds; as many everywhere, for the same moves on every machine."""
+
+
+class Width(NamedTuple):
+    """The moves that are looked at: by turn, the last for all that follow, and half drafts at the root."""
+
+    drafts: Sequence[int]
+    attacks: Sequence[int]
+    splits: int
+
+
+USUAL = Width((6, 2, 2, 2), (3, 1, 1, 1), 2)
+EVERY = Width((MOST // 2,) * TURNS, (MOST - 1,) * TURNS, 2)
+"""As many as a list has room for."""
 
 
 @compiled
@@ -232,7 +271,7 @@ def look(
     """The value for MAX of an unfinished position, `left` of `depth` turns before the horizon; or with pruning a bound
     on it beyond `alpha` or `beta`. `opinion` is what an evaluation of 1 is worth.
     """
-    # As long as prune in campaign_tree.py, and for the same reason.
+    # As long as prune in campaign_search.py, and for the same reason.
     if work[STOP] or work[NODES] >= work[BUDGET]:
         work[STOP] = 1
         return 0.0
@@ -306,3 +345,151 @@ def look(
     if pruning:
         remember(work, slots, values, slot, key, left, ply, alpha, beta, best, estimates)
     return best
+
+
+class TurnSearch:
+    """Searches under one config; one at a time."""
+
+    def __init__(self, rules: Campaign) -> None:
+        self.rules = rules
+        values = campaign_board(rules)
+        values[ATTACKS] = min(values[ATTACKS], MOST_ATTACKS)
+        self._board = ints(values)
+        self._odds = odds_table(rules.battle == "dice")
+        self._raid = floats(Raiding())
+        self._keys = keys_for(len(rules.map))
+        self._path = zeros(2 * MOST_ATTACKS)
+        self._searches = 0
+
+    @cached_property
+    def _memory(self) -> tuple[Any, Any]:
+        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        return zeros(2 * ENTRIES), zeros(ENTRIES, float)
+
+    def search(
+        self,
+        position: Position,
+        *,
+        depth: int,
+        algorithm: Algorithm,
+        evaluation: str,
+        weights: Sequence[float],
+        plies: int | None = None,
+        width: Width = USUAL,
+        limit: Limit,
+    ) -> Found[Move] | None:
+        """The best move, one turn deeper each time up to `depth` or, at once, so many `plies` deep; None where `limit`
+        allowed to look at no move. Where the last depth was not finished its best move counts: it began with that of
+        the depth before.
+        """
+        deepest = min(depth, DEEPEST_TURNS)
+        field = self._field(position)
+        work, scores = self._room(position, field, deepest, width)
+        work[MODE] = EVALUATIONS[evaluation]
+        work[PLIES] = deepest * PLIES_A_TURN if plies is None else plies
+        if algorithm == "alphabeta":
+            self._searches += 1
+            work[SEARCH] = self._searches
+        given = self._board, field, self._odds, self._raid, floats(weights), self._keys, work, scores, self._path
+        best: Found[Move] | None = None
+        before = limit.spent
+        with work_buffers.stopping(work, limit.deadline):
+            for turn in range(1, deepest + 1) if algorithm == "alphabeta" else (deepest,):
+                work_buffers.begin(work, limit.left)
+                work[work[LINES]] = 0
+                value = look(*given, *self._memory, opinion(self.rules), turn, turn, 0, -INFINITY, INFINITY)
+                limit.charge(int(work[NODES]))
+                if line := work_buffers.best_line(work):
+                    work[FIRST] = line[0]
+                    best = self._found(position, field, line, work, turn, float(value), best)
+                if work[STOP] or abs(value) >= WIN - work[PLIES]:
+                    break
+        return None if best is None else replace(best, nodes=limit.spent - before)
+
+    def _field(self, position: Position) -> Any:
+        field = field_of(self.rules, position, 0)
+        field[LEFT] = min(field[LEFT], MOST_ATTACKS)
+        return field
+
+    def _room(self, position: Position, field: Any, depth: int, width: Width) -> tuple[Any, Any]:
+        """`work` and `scores` for so many turns."""
+        plies = depth * PLIES_A_TURN + 1
+        lines = ROOM
+        kept = lines + (plies + 2) * (plies + 2)
+        lists = kept + len(field) * (plies + 1)
+        places = lists + MOST * (plies + 1)
+        work = zeros(places + len(self.rules.map))
+        work[LINES], work[LINE], work[KEPT], work[LISTS], work[PLACES] = (
+            lines,
+            plies + 2,
+            kept,
+            lists,
+            places,
+        )
+        work[ME], work[FIRST], work[SPLITS] = position.seat, -1, width.splits
+        for turn in range(TURNS):
+            work[WIDE + turn], work[WIDE + TURNS + turn] = (
+                width.drafts[turn],
+                width.attacks[turn],
+            )
+        if position.phase == "draft":
+            for at, units in self._ruled(position).units:
+                work[places + at] = units
+        return work, zeros(SCORES + MOST * (plies + 1), float)
+
+    def _ruled(self, position: Position) -> Draft:
+        """The draft of the draft rule."""
+        move = self.rules.legal_moves(position)[0]
+        assert isinstance(move, Draft)
+        return move
+
+    def _found(
+        self,
+        position: Position,
+        field: Any,
+        line: list[int],
+        work: Any,
+        turn: int,
+        value: float,
+        before: Found[Move] | None,
+    ) -> Found[Move]:
+        """What a search of `turn` turns found, or the first part of one that was stopped."""
+        move = self._move(position, field, line)
+        if work[STOP]:
+            turn, value = turn - 1, 0.0 if before is None else before.value
+        return Found(
+            value=value,
+            move=move,
+            line=(move,),
+            nodes=int(work[NODES]),
+            leaves=int(work[LEAVES]) + (0 if before is None else before.leaves),
+            deepest=int(work[DEEPEST]),
+            depth=turn,
+            complete=False,
+        )
+
+    def _move(self, position: Position, field: Any, line: list[int]) -> Move:
+        """The move that a line begins with, as the rules have it: a draft in halves is one."""
+        board, first = self._board, line[0]
+        if position.phase == "draft":
+            return self._ruled(position) if first == RULE else self._drafted(position, line)
+        if first == END:
+            return End()
+        at = first // 2
+        source, to = board[board[SOURCES] + at - board[BORDERS]], board[at]
+        units = units_of(board, field, self._odds, first)
+        return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
+
+    def _drafted(self, position: Position, line: list[int]) -> Draft:
+        """The draft of a line, its last part where the line does not end it."""
+        placed, left = dict[int, int](), position.units
+        for number in line:
+            if left == 0 or number // 2 >= self._board[BORDERS]:
+                break
+            units = (left + 1) // 2 if number % 2 else left
+            at = int(self._board[number // 2 + INDEX])
+            placed[at] = placed.get(at, 0) + units
+            left -= units
+        if left:
+            placed[at] += left
+        return Draft(tuple(sorted(placed.items())))

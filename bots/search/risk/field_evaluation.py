@@ -12,7 +12,7 @@ from bots.search.risk.flat_position import FEATURES, NONE, ROWS, TERRITORIES, WI
 from machine.compiled import compiled
 
 OUTLOOK = 3
-"""Beside the modes of sums.py."""
+"""Beside the modes of flat_position.py."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 
 

@@ -1,0 +1,593 @@
+"""Bounded Risk on flat arrays: its moves and their results, perft, and what searches it: expectiminimax, and alpha-beta
+with Star1 bounds under chance and a transposition table.
+
+A move is one number: the cell to invade or reinforce, or the place in `board` of the border to attack across.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import chain
+from typing import Any, ClassVar, get_args
+
+from bots.evaluation.base import EQUAL, WIN
+from bots.search.base import Found, Limit, opinion
+from bots.search.iterative_deepening import DEEPEST as DEEPEST_SEARCH
+from bots.search.iterative_deepening import deepen
+from bots.search.risk import work_buffers
+from bots.search.risk.flat_position import (
+    EMPTY,
+    INDEX,
+    MODES,
+    NONE,
+    OWNED,
+    ROWS,
+    SEAT,
+    TERRITORIES,
+    WIDTH,
+    board_values,
+    cell,
+    peek,
+    put,
+    scale_values,
+    state_of,
+)
+from bots.search.risk.settings import DuelSettings
+from bots.search.risk.work_buffers import (
+    BUDGET,
+    DEEPEST,
+    ESTIMATES,
+    EXACT,
+    LEAVES,
+    LINE,
+    LINES,
+    LOWER,
+    NODES,
+    OWN,
+    STOP,
+    UPPER,
+    keep_line,
+    note_end,
+    random_numbers,
+)
+from bots.search.settings import Algorithm
+from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from protocol.games.base import NO_DICE
+from protocol.games.risk import duel
+from protocol.games.risk.duel import FREE, Action, Duel, Position
+
+INVADERS, REINFORCEMENT = duel.ARMY, duel.REINFORCEMENT
+TAKEN = float(duel.TAKEN)
+REPELLED = float(1 - duel.TAKEN)
+INFINITY = float("inf")
+
+BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES, CODES, ZOBRIST = 4, 5, 6, 7, 8, 9, 10, 11
+"""board[BORDERS]: where the borders begin; [SOURCES]: how far beyond a border the cell that it leads from is found;
+[ORDER]: where the cells begin by degree; [CODES]: above every number of a move; [ZOBRIST]: where the random numbers
+begin, by territory, seat and troops, then by ply."""
+BOUND = 7
+"""scale[BOUND]: no evaluation is worth more."""
+
+AT, CUTS = OWN, OWN + 1
+"""work[AT]: the ply of the root; [CUTS]: where it is kept how much each move cut, by seat."""
+MOVES = 16
+"""Where the moves of each ply begin in `work`."""
+
+SLOT = 2
+"""table[slot]: the key of a position; +1: its move, depth and kind of value, packed. worths[slot // SLOT] its value."""
+USUAL = DuelSettings()
+SLOTS = 2**18
+"""Positions that are remembered; as many everywhere, for the same moves on every machine."""
+
+
+def duel_board(rules: duel.Duel) -> list[int]:
+    """`board` for bounded Risk, for `ints`."""
+    map_ = rules.map
+    values = board_values(map_)
+    values[BORDERS] = cell(len(map_))
+    values[SOURCES] = len(values) - values[BORDERS]
+    values += chain.from_iterable([cell(index)] * len(others) for index, others in enumerate(map_.neighbours))
+    values[ORDER] = len(values)
+    values += map(cell, sorted(range(len(map_)), key=lambda index: -len(map_.neighbours[index])))
+    values[MAX_TROOPS], values[MAX_PLIES] = rules.max_troops, rules.max_plies
+    values[MOST_MOVES] = len(map_) + 2 * len(map_.borders)
+    values[CODES] = values[BORDERS] + 2 * len(map_.borders)
+    values[ZOBRIST] = len(values)
+    values += random_numbers(2 * len(map_) * (rules.max_troops + 1) + DEEPEST_SEARCH + 1)
+    return values
+
+
+def work_array(board: list[int], depth: int, at: int) -> Any:
+    """Room to search `depth` plies from a root at ply `at`."""
+    lines = MOVES + (depth + 1) * board[MOST_MOVES]
+    cuts = lines + (depth + 2) * (depth + 2)
+    work = zeros(cuts + 2 * board[CODES])
+    work[AT], work[LINES], work[LINE], work[CUTS] = at, lines, depth + 2, cuts
+    return work
+
+
+@compiled
+def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int:
+    """Write the legal moves to `work` from `begin` on; returns where they end."""
+    end = begin
+    if state[EMPTY]:
+        for i in range(board[ORDER], board[ORDER] + board[TERRITORIES]):
+            if state[board[i]] == FREE:
+                work[end] = board[i]
+                end += 1
+        return end
+    most = board[MAX_TROOPS]
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        if state[at] == mover and state[at + 1] < most:
+            work[end] = at
+            end += 1
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        if state[at] == mover:
+            for i in range(board[at], board[at + 1]):
+                if state[board[i]] != mover and state[at + 1] >= state[board[i] + 1]:
+                    work[end] = i
+                    end += 1
+    return end
+
+
+@compiled
+def placed(board: Any, state: Any, at: int) -> int:
+    """The troops there after an invasion or a reinforcement."""
+    return INVADERS if state[EMPTY] else min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])
+
+
+@compiled
+def drawn_after(board: Any, work: Any, ply: int) -> bool:
+    """Whether the ply limit ends the game with the next ply."""
+    return work[AT] + ply + 1 >= board[MAX_PLIES]  # type: ignore[no-any-return]
+
+
+@entry
+def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
+    """The number of paths of exactly `left` plies, 1 or more, every result of chance on its own."""
+    mover = state[SEAT] ^ (ply & 1)
+    begin = MOVES + ply * board[MOST_MOVES]
+    end = list_moves(board, state, work, mover, begin)
+    paths = 0
+    for i in range(begin, end):
+        move = work[i]
+        attack = move >= board[BORDERS]
+        if left == 1:
+            paths += 2 if attack else 1
+            continue
+        at = board[move] if attack else move
+        was, before = state[at], state[at + 1]
+        put(board, state, at, mover, 1 if attack else placed(board, state, at))
+        paths += count_paths(board, state, work, left - 1, ply + 1)  # who has lost has no move
+        put(board, state, at, was, before)
+        if attack:
+            source = board[move + board[SOURCES]]
+            troops = state[source + 1]
+            put(board, state, source, mover if troops > before else FREE, troops - before)
+            paths += count_paths(board, state, work, left - 1, ply + 1)
+            put(board, state, source, mover, troops)
+    return paths
+
+
+@compiled
+def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int) -> None:
+    """Count what was looked at one ply below a position, and the position; its line is the move `chosen`."""
+    work[NODES] += leaves + 1
+    work[LEAVES] += leaves
+    work[ESTIMATES] += estimates
+    work[DEEPEST] = max(work[DEEPEST], ply + 1)
+    here = work[LINES] + ply * work[LINE]
+    work[here], work[here + 1] = 1, chosen
+
+
+@compiled
+def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
+    """Expectiminimax one ply deep: the results are looked at, not entered."""
+    mover = state[SEAT] ^ (ply & 1)
+    sign = -1.0 if ply & 1 else 1.0
+    best, chosen = -INFINITY, 0
+    draw = drawn_after(board, work, ply)
+    last = state[OWNED + mover] == board[TERRITORIES] - 1
+    won = sign * (WIN - ply - 1)
+    leaves = wins = 0
+    if state[EMPTY]:
+        for i in range(board[ORDER], board[ORDER] + board[TERRITORIES]):
+            at = board[i]
+            if state[at] != FREE:
+                continue
+            leaves += 1
+            if last:
+                found = won
+                wins += 1
+            else:
+                found = 0.0 if draw else peek(board, state, scale, at, mover, INVADERS)
+            if sign * found > best:
+                best, chosen = sign * found, at
+    else:
+        most = board[MAX_TROOPS]
+        for at in range(ROWS, board[BORDERS], WIDTH):
+            if state[at] != mover:
+                continue
+            troops = state[at + 1]
+            if troops < most:
+                leaves += 1
+                found = 0.0 if draw else peek(board, state, scale, at, mover, min(troops + REINFORCEMENT, most))
+                if sign * found > best:
+                    best, chosen = sign * found, at
+            for i in range(board[at], board[at + 1]):
+                to = board[i]
+                if state[to] == mover or troops < state[to + 1]:
+                    continue
+                leaves += 2
+                rest = troops - state[to + 1]
+                if last:
+                    found = won
+                    wins += 1
+                else:
+                    found = 0.0 if draw else peek(board, state, scale, to, mover, 1)
+                other = 0.0 if draw else peek(board, state, scale, at, mover if rest else FREE, rest)
+                found = TAKEN * found + REPELLED * other
+                if sign * found > best:
+                    best, chosen = sign * found, i
+    note_frontier(work, ply, leaves, 0 if draw else leaves - wins, chosen)
+    return sign * best
+
+
+@entry
+def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
+    """Expectiminimax: the value for MAX of an unfinished position, searched `left` plies, 1 or more, deep."""
+    if work[STOP] or work[NODES] >= work[BUDGET]:
+        work[STOP] = 1
+        return 0.0
+    if left == 1:
+        return frontier(board, state, scale, work, ply)
+    work[NODES] += 1
+    mover = state[SEAT] ^ (ply & 1)
+    sign = -1.0 if ply & 1 else 1.0
+    best = -INFINITY
+    last = state[OWNED + mover] == board[TERRITORIES] - 1
+    begin = MOVES + ply * board[MOST_MOVES]
+    for i in range(begin, list_moves(board, state, work, mover, begin)):
+        move = work[i]
+        attack = move >= board[BORDERS]
+        at = board[move] if attack else move
+        was, before = state[at], state[at + 1]
+        if last and was != mover:
+            note_end(work, ply + 1)
+            found = sign * (WIN - ply - 1)
+        else:
+            put(board, state, at, mover, 1 if attack else placed(board, state, at))
+            found = expect(board, state, scale, work, left - 1, ply + 1)
+            put(board, state, at, was, before)
+        if attack:
+            source = board[move + board[SOURCES]]
+            troops = state[source + 1]
+            put(board, state, source, mover if troops > before else FREE, troops - before)
+            found = TAKEN * found + REPELLED * expect(board, state, scale, work, left - 1, ply + 1)
+            put(board, state, source, mover, troops)
+        if sign * found > best:
+            best = sign * found
+            keep_line(work, ply, move, not attack)
+    return sign * best
+
+
+@compiled
+def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
+    """What a cell adds to the key of a position."""
+    if owner == FREE:
+        return 0
+    return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
+
+
+@compiled
+def hash_ply(board: Any, ply: int) -> int:
+    """What the distance from the root adds: below a throw wins of different lengths are mixed, so that a value holds
+    for its distance only.
+    """
+    return board[board[ZOBRIST] + 2 * board[TERRITORIES] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
+
+
+@compiled
+def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
+    """Put the remembered move first, then those that cut most elsewhere."""
+    for i in range(begin + 1, end):
+        move = work[i]
+        j = i
+        while j > begin and work[j - 1] != first and (move == first or work[cuts + work[j - 1]] < work[cuts + move]):
+            work[j] = work[j - 1]
+            j -= 1
+        work[j] = move
+
+
+@compiled
+def window(
+    alpha: float, beta: float, least: float, most: float, chance: float, low: float, high: float
+) -> tuple[float, float]:
+    """Between what values a result of this `chance` matters (Ballard 1983), where the other adds `least` to `most` and
+    none is worth less than `low` or more than `high`.
+    """
+    return max((alpha - most) / chance, low), min((beta - least) / chance, high)
+
+
+@compiled
+def recall(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
+    """What a position is worth, at least and at most, to the seat that moved there, as far as it is remembered."""
+    slot = SLOT * (key & (len(worths) - 1))
+    if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
+        return low, high
+    kind, worth = table[slot + 1] & 3, -worths[slot // SLOT]
+    return low if kind == LOWER else max(low, worth), high if kind == UPPER else min(high, worth)
+
+
+@compiled
+def remember(
+    work: Any,
+    table: Any,
+    worths: Any,
+    slot: int,
+    key: int,
+    left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+    best: float,
+) -> None:
+    """Keep the value of a position and its best move. Where the search has to stop nobody asks for them again."""
+    kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
+    move = work[work[LINES] + ply * work[LINE] + 1]
+    table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best
+
+
+@compiled
+def reach(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
+    """Between what values a move of this seat can come out `left` plies deep: a win or a loss only where the plies are
+    enough to take the rest of the map, a territory each.
+    """
+    territories = board[TERRITORIES]
+    low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
+    high = WIN - ply - 1 if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
+    return low, high
+
+
+@compiled
+def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
+    """`prune` one ply deep."""
+    mover = state[SEAT] ^ (ply & 1)
+    sign = -1.0 if ply & 1 else 1.0
+    best, chosen = -INFINITY, 0
+    draw = drawn_after(board, work, ply)
+    won = WIN - ply - 1
+    last = state[OWNED + mover] == board[TERRITORIES] - 1
+    low = -scale[BOUND]
+    leaves = wins = 0
+    begin = MOVES + ply * board[MOST_MOVES]
+    empty = state[EMPTY]
+    end = list_moves(board, state, work, mover, begin)
+    cuts = work[CUTS] + mover * board[CODES]
+    order_moves(work, cuts, begin, end, -1)
+    for i in range(begin, end):
+        move = work[i]
+        leaves += 1
+        if move < board[BORDERS]:
+            if empty and last:
+                found = won
+                wins += 1
+            elif draw:
+                found = 0.0
+            else:
+                found = sign * peek(board, state, scale, move, mover, placed(board, state, move))
+        else:
+            source, to = board[move + board[SOURCES]], board[move]
+            rest = state[source + 1] - state[to + 1]
+            repelled = 0.0 if draw else sign * peek(board, state, scale, source, mover if rest else FREE, rest)
+            high = won if last else -low
+            if REPELLED * repelled + TAKEN * high <= alpha:
+                found = REPELLED * repelled + TAKEN * high
+            else:
+                leaves += 1
+                if last:
+                    found = won
+                    wins += 1
+                else:
+                    found = 0.0 if draw else sign * peek(board, state, scale, to, mover, 1)
+                found = TAKEN * found + REPELLED * repelled
+        if found > best:
+            best, chosen = found, move
+            if best >= beta:
+                work[cuts + move] += 1
+                break
+            if best > alpha:
+                alpha = best
+    note_frontier(work, ply, leaves, 0 if draw else leaves - wins, chosen)
+    return best
+
+
+@entry
+def prune(
+    board: Any,
+    state: Any,
+    scale: Any,
+    work: Any,
+    table: Any,
+    worths: Any,
+    left: int,
+    ply: int,
+    alpha: float,
+    beta: float,
+    key: int,
+) -> float:
+    """The value of an unfinished position between `alpha` and `beta`, or a bound on it beyond them. What the seat to
+    move wins the other loses.
+    """
+    # It is this long because it is the hot loop: what it does for a move needs nearly all that it knows of the
+    # position, and a call a move shows in the nodes a second, in plain Python above all.
+    if work[STOP] or work[NODES] >= work[BUDGET]:
+        work[STOP] = 1
+        return 0.0
+    first = -1
+    slot = SLOT * (key & (len(worths) - 1))
+    if table[slot] == key:
+        first = table[slot + 1] >> 10
+        if (table[slot + 1] >> 2) & 255 == left:
+            kind, known = table[slot + 1] & 3, worths[slot // SLOT]
+            if kind == EXACT or (known >= beta if kind == LOWER else known <= alpha):
+                work[NODES] += 1
+                work[work[LINES] + ply * work[LINE]] = 0
+                return known  # type: ignore[no-any-return]
+    if left == 1:
+        best = prune_frontier(board, state, scale, work, ply, alpha, beta)
+        remember(work, table, worths, slot, key, left, ply, alpha, beta, best)
+        return best
+    work[NODES] += 1
+    mover = state[SEAT] ^ (ply & 1)
+    last = state[OWNED + mover] == board[TERRITORIES] - 1
+    low, high = reach(board, state, scale, mover, left, ply)
+    best, floor = -INFINITY, alpha
+    onward = key ^ hash_ply(board, ply) ^ hash_ply(board, ply + 1)
+    begin = MOVES + ply * board[MOST_MOVES]
+    end = list_moves(board, state, work, mover, begin)
+    cuts = work[CUTS] + mover * board[CODES]
+    order_moves(work, cuts, begin, end, first)
+    for i in range(begin, end):
+        move = work[i]
+        attack = move >= board[BORDERS]
+        at = board[move] if attack else move
+        was, before = state[at], state[at + 1]
+        troops = 1 if attack else placed(board, state, at)
+        after = onward ^ hash_at(board, at, was, before) ^ hash_at(board, at, mover, troops)
+        seen, chance = 0.0, 1.0
+        above, below = alpha, beta
+        least, most = low, high
+        if attack:
+            source = board[move + board[SOURCES]]
+            army = state[source + 1]
+            rest = army - before
+            holder = mover if rest else FREE
+            if not last:
+                least, most = recall(table, worths, after, left - 1, low, high)
+            above, below = window(alpha, beta, TAKEN * least, TAKEN * most, REPELLED, low, high)
+            other = onward ^ hash_at(board, source, mover, army) ^ hash_at(board, source, holder, rest)
+            put(board, state, source, holder, rest)
+            seen -= REPELLED * prune(board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, other)
+            put(board, state, source, mover, army)
+            chance = TAKEN
+            above, below = window(alpha, beta, seen, seen, TAKEN, low, high)
+        if attack and seen + TAKEN * most <= alpha:
+            found = seen + TAKEN * most
+        elif attack and seen + TAKEN * least >= beta:
+            found = seen + TAKEN * least
+        elif last and was != mover:
+            note_end(work, ply + 1)
+            found = seen + chance * (WIN - ply - 1)
+        else:
+            put(board, state, at, mover, troops)
+            found = seen - chance * prune(
+                board, state, scale, work, table, worths, left - 1, ply + 1, -below, -above, after
+            )
+            put(board, state, at, was, before)
+        if found > best:
+            best = found
+            keep_line(work, ply, move, not attack)
+            if best >= beta:
+                work[cuts + move] += left * left
+                break
+            alpha = max(alpha, best)
+    remember(work, table, worths, slot, key, left, ply, floor, beta, best)
+    return best
+
+
+def action_of(board: list[int], position: duel.Position, move: int) -> Action:
+    """A move as the rules have it; `board` is what `duel_board` returned."""
+    if move < board[BORDERS]:
+        return Action("invade" if FREE in position.owner else "reinforce", board[move + INDEX])
+    return Action("attack", board[board[move] + INDEX], board[board[move + board[SOURCES]] + INDEX])
+
+
+class DuelSearch:
+    """Searches under one config; one at a time."""
+
+    usual_depth: ClassVar[int] = 3
+    at_once: ClassVar[int] = work_buffers.AT_ONCE
+
+    def __init__(self, rules: Duel) -> None:
+        self.rules = rules
+        self._values = duel_board(rules)
+        self._board = ints(self._values)
+        self._searches = 0
+
+    @cached_property
+    def _memory(self) -> tuple[Any, Any]:
+        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        return zeros(SLOT * SLOTS), zeros(SLOTS, float)
+
+    def search(
+        self,
+        position: Position,
+        *,
+        depth: int,
+        algorithm: Algorithm,
+        evaluation: str = "features",
+        weights: Sequence[float] = EQUAL,
+        settings: DuelSettings = USUAL,
+        below: Callable[[int], int] | None = None,
+        limit: Limit,
+    ) -> Found[Action]:
+        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+
+        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest.
+        """
+        rules = self.rules
+        if rules.to_move(position) is None:
+            return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
+        depth = min(depth, DEEPEST_SEARCH, rules.max_plies - position.at)
+        work = work_array(self._values, depth, position.at)
+        scale = self._scale(evaluation, weights)
+        state = state_of(self._board, position, position.seat, MODES[evaluation])
+        self._searches += 1
+
+        def look(rules: Duel, root: Position, *, depth: int, limit: Limit) -> Found[Action]:
+            """One search `depth` plies deep. Raises `LimitReached`."""
+            work_buffers.begin(work, limit.left)
+            arrays = self._board, state, scale, work
+            if algorithm == "expectiminimax":
+                value = expect(*arrays, depth, 0)
+            else:
+                value = prune(*arrays, *self._memory, depth, 0, -INFINITY, INFINITY, self._searches)
+            work_buffers.charge(work, limit)
+            return work_buffers.found(work, value, self._line(root, work), depth)
+
+        with work_buffers.stopping(work, limit.deadline):
+            return deepen(rules, position, look, limit=limit, deepest=depth)
+
+    def _line(self, root: Position, work: Any) -> tuple[Action, ...]:
+        """The principal variation that is in `work`."""
+        position, line = root, []
+        for move in work_buffers.best_line(work):
+            action = action_of(self._values, position, move)
+            line.append(action)
+            position = self.rules.outcomes(position, action)[0][1]
+        return tuple(line)
+
+    def perft(self, position: Position, depth: int) -> int:
+        """The number of paths of exactly `depth` plies, every result of chance on its own."""
+        depth_left = self.rules.max_plies - position.at
+        if depth == 0:
+            return 1
+        if depth > depth_left or self.rules.to_move(position) is None:
+            return 0
+        work = work_array(self._values, depth, position.at)
+        return int(count_paths(self._board, state_of(self._board, position, position.seat, NONE), work, depth, 0))
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+        if not FAST:
+            return
+        position = self.rules.initial(NO_DICE)[0]
+        for algorithm in get_args(Algorithm):
+            self.search(position, depth=2, algorithm=algorithm, limit=Limit())
+
+    def _scale(self, evaluation: str, weights: Sequence[float]) -> Any:
+        worth = opinion(self.rules)
+        values = scale_values(self.rules.map, weights, worth, self.rules.max_troops)
+        return floats([*values, 0.0 if evaluation == "none" else worth])
