@@ -1,12 +1,48 @@
-"""What `arena-bot analyze nim` and `grundy` tell of a position of heaps."""
+"""What `arena-bot analyze` tells of heap games: the facts of a position; and strategies against each other from lost
+positions, for which way of being difficult wins most, exactly.
+
+A strategy names the positions that it may move to, each with its chance, so shares of wins are computed, not sampled.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from itertools import combinations_with_replacement
+from math import comb
+from typing import Any, NamedTuple
 
 from machine.exact.heaps import as_sent
+from protocol.errors import UsageFault
 from protocol.games.theory.heaps import HeapRule
-from protocol.games.theory.impartial import Difficulty, best_moves, count, grundy, outcome, reachable, value
+from protocol.games.theory.impartial import (
+    Difficulty,
+    Move,
+    after,
+    best_moves,
+    count,
+    grundy,
+    hardest_moves,
+    moves,
+    outcome,
+    reachable,
+    value,
+    winning_moves,
+)
+
+Heaps = tuple[int, ...]
+Replies = Mapping[Heaps, float]
+Strategy = Callable[[Heaps], Replies]
+
+ABOUT: Mapping[str, str] = {
+    "hardest": "wins if it can, else leaves the least share of right replies",
+    "deeper": "wins if it can, else makes an error likeliest before the end",
+    "longest": "wins if it can, else takes as few as it can",
+    "theory": "wins if it can, else moves at random",
+    "half": "every other time, by lot, it moves at random, else as theory",
+    "greedy": "leaves an even number of heaps that allow a move (misère: odd)",
+    "random": "any legal move",
+}
 
 
 def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:
@@ -33,3 +69,148 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
         "n_positions": counts[1],
         "difficulty": None if found is None else Difficulty(rule, misere=misere).error(heaps),
     }
+
+
+class Pair(NamedTuple):
+    """Two won positions of equal value where an error is not equally likely."""
+
+    value: float
+    easier: Heaps
+    easier_difficulty: float
+    harder: Heaps
+    harder_difficulty: float
+
+
+MOST_PLIES = 300
+MOST_STARTS = 100_000
+
+
+class TooLarge(UsageFault):
+    """A game with too many positions to compute every share."""
+
+
+class Contest:
+    """The strategies of one heap game."""
+
+    def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
+        self._rule = rule
+        self._misere = misere
+        self._difficulty = Difficulty(rule, misere=misere)
+        self.strategies: Mapping[str, Strategy] = {name: cache(getattr(self, f"_{name}")) for name in ABOUT}
+
+    def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
+        """The lost positions with a move left and heaps no larger than those given, each with the number of orders
+        in which `start: p-position` deals it. Raises `TooLarge`.
+        """
+        bounds = sorted(heaps)
+        few = comb(bounds[-1] + len(bounds), len(bounds)) <= MOST_STARTS and sum(bounds) <= MOST_PLIES
+        if not few or reachable(bounds, self._rule) is None:
+            raise TooLarge(
+                f"heaps {','.join(map(str, heaps))}: too many positions to compare strategies; try smaller ones"
+            )
+        found = {}
+        for position in combinations_with_replacement(range(bounds[-1] + 1), len(bounds)):
+            fits = all(size <= bound for size, bound in zip(position, bounds, strict=True))
+            if fits and self._lost(position) and moves(position, self._rule):
+                found[position] = _orders(position, tuple(heaps))
+        return found
+
+    def share(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
+        """The share of games that `mover` wins when it begins in the lost positions `starts`, weighted."""
+        players = (self.strategies[mover], self.strategies[replier])
+        known: dict[tuple[Heaps, int], float] = {}
+
+        def chance(position: Heaps, seat: int) -> float:
+            """That the seat to move wins."""
+            won = known.get((position, seat))
+            if won is None:
+                replies = players[seat](position)
+                won = sum(p * (1 - chance(following, 1 - seat)) for following, p in replies.items())
+                known[position, seat] = won if replies else float(self._misere)
+            return known[position, seat]
+
+        weight = sum(starts.values())
+        return sum(count * chance(position, 0) for position, count in starts.items()) / weight
+
+    def shares(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
+        """Every strategy, beginning in a lost position, against every other: the share that it wins."""
+        return {row: {column: self.share(row, column, starts) for column in ABOUT} for row in ABOUT}
+
+    def pair(self, heaps: Sequence[int]) -> Pair | None:
+        """The smallest two won positions of equal value and different difficulty, heaps no larger than the largest."""
+        seen: dict[float, list[tuple[float, Heaps]]] = {}
+        candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
+        for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):
+            share = float(value(position, self._rule, misere=self._misere))
+            difficulty = self._difficulty.error(position)
+            if not 0 < share < 1 or difficulty is None:
+                continue
+            for other, known in seen.setdefault(share, []):
+                if abs(other - difficulty) > 1e-9:
+                    (least, easier), (most, harder) = sorted([(other, known), (difficulty, position)])
+                    return Pair(share, easier, least, harder, most)
+            seen[share].append((difficulty, position))
+        return None
+
+    def _lost(self, position: Heaps) -> bool:
+        return outcome(position, self._rule, misere=self._misere) == "P"
+
+    def _even(self, position: Heaps, chosen: Sequence[Move]) -> Replies:
+        return {after(position, move): 1 / len(chosen) for move in chosen}
+
+    def _winning(self, position: Heaps) -> Replies:
+        return self._even(position, winning_moves(position, self._rule, misere=self._misere))
+
+    def _hardest(self, position: Heaps) -> Replies:
+        hardest = hardest_moves(position, self._rule, misere=self._misere)
+        return self._winning(position) or self._even(position, hardest)
+
+    def _deeper(self, position: Heaps) -> Replies:
+        return self._winning(position) or self._even(position, self._difficulty.hardest_moves(position) or [])
+
+    def _longest(self, position: Heaps) -> Replies:
+        every = moves(position, self._rule)
+        fewest = min((_taken(move) for move in every), default=0)
+        return self._winning(position) or self._even(position, [move for move in every if _taken(move) == fewest])
+
+    def _theory(self, position: Heaps) -> Replies:
+        return self._winning(position) or self._random(position)
+
+    def _half(self, position: Heaps) -> Replies:
+        theory, lot = self._theory(position), self._random(position)
+        return {following: (theory.get(following, 0) + p) / 2 for following, p in lot.items()}
+
+    def _greedy(self, position: Heaps) -> Replies:
+        even = not self._misere
+        good = [move for move in moves(position, self._rule) if self._is_even(after(position, move)) == even]
+        return self._even(position, good) or self._random(position)
+
+    def _is_even(self, position: Heaps) -> bool:
+        return sum(self._rule.options(size) > 0 for size in position) % 2 == 0
+
+    def _random(self, position: Heaps) -> Replies:
+        """Any legal move: a size that several heaps have is as much likelier."""
+        weights = {after(position, move): position.count(move.heap) for move in moves(position, self._rule)}
+        total = sum(weights.values())
+        return {following: weight / total for following, weight in weights.items()}
+
+
+def _taken(move: Move) -> int:
+    return move.heap - sum(move.parts)
+
+
+def _orders(position: Heaps, bounds: Heaps) -> int:
+    """In how many different orders the sizes of a position fit within the bounds, heap by heap."""
+
+    @cache
+    def fit(left: Heaps) -> int:
+        bound = bounds[len(left) - 1]
+        return sum(fit(_without(left, size)) for size in set(left) if size <= bound) if left else 1
+
+    return fit(position)
+
+
+def _without(sizes: Heaps, size: int) -> Heaps:
+    left = list(sizes)
+    left.remove(size)
+    return tuple(left)

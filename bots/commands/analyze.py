@@ -191,7 +191,7 @@ def _or_many(number: float | None) -> str:
 
 
 def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: bool) -> None:
-    from bots.analysis.strategies import ABOUT, Contest
+    from bots.analysis.heaps import ABOUT, Contest
 
     contest = Contest(rule, misere=misere)
     starts = contest.lost_positions(heaps)

@@ -31,9 +31,9 @@ _GAMES: Mapping[str, _Registered] = {
         {"features": "bots.evaluation.base:EQUAL"},
     ),
     "risk-campaign": _Registered(
-        {"outlook": "bots.evaluation.outlook:outlook", "features": "bots.evaluation.risk:features"},
+        {"outlook": "bots.evaluation.risk:outlook", "features": "bots.evaluation.risk:features"},
         _RISK,
-        {"outlook": "bots.evaluation.outlook:USUAL", "features": "bots.evaluation.base:EQUAL"},
+        {"outlook": "bots.evaluation.risk:USUAL_OUTLOOK", "features": "bots.evaluation.base:EQUAL"},
     ),
 }
 _UNKNOWN = _Registered({})

@@ -17,15 +17,17 @@ from bots.search.iterative_deepening import DEEPEST, deepen
 from bots.search.kernels import (
     WITH_KERNEL,
     WITH_UCT,
+    Algorithm,
     Kernel,
     Paced,
+    SearchSettings,
+    choices_of,
     kernel_for,
     one_ply_for,
     raider_for,
     settings_of,
     uct_for,
 )
-from bots.search.settings import Algorithm, SearchSettings, choices_of
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
 from protocol.errors import UsageFault

@@ -1,12 +1,11 @@
 """Searches over any game of protocol.games: each returns the value, the move and the line, and counts its work."""
 
 from bots.evaluation.base import WIN
-from bots.search.alpha_beta import alphabeta, star1
+from bots.search.alpha_beta import TranspositionTable, alphabeta, star1
 from bots.search.and_or_labelling import Status, status
 from bots.search.base import ENDLESS, Found, HasChance, Limit, LimitReached, win_value
 from bots.search.expectiminimax import expectiminimax, minimax, negamax
 from bots.search.iterative_deepening import deepen
-from bots.search.transposition_table import TranspositionTable
 
 __all__ = [
     "ENDLESS",

@@ -1,18 +1,47 @@
-"""Alpha-beta and Star1: the value of minimax and expectiminimax without a look at what cannot change it."""
+"""Alpha-beta and Star1: the value of minimax and expectiminimax without a look at what cannot change it; and the
+transposition table, what they remember of a position that may be met again by another way.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from fractions import Fraction
-from typing import Generic
+from typing import Any, Generic, Literal, NamedTuple
 
 from bots.evaluation.base import Evaluate, no_opinion
 from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
-from bots.search.transposition_table import Bound, Entry, TranspositionTable, from_here, from_root
 from protocol.games.base import Game
 
 INFINITY = float("inf")
 Line = tuple[M, ...]
+Bound = Literal["exact", "lower", "upper"]
+
+
+class Entry(NamedTuple):
+    """What is known of a position: its value, or a bound on it, as seen from the position itself."""
+
+    value: float
+    bound: Bound
+    depth: int
+    """How far below it was searched."""
+    complete: bool
+    """Every line searched ended with the game, so the value holds for any greater depth too."""
+    line: tuple[Any, ...]
+
+
+class TranspositionTable(dict[Hashable, Entry]):
+    """Positions by key. When `most` are held it forgets all and begins anew."""
+
+    def __init__(self, most: int = 50_000) -> None:
+        super().__init__()
+        self._most = most
+        self.chance = False
+        """A move with more than one result was seen: values hold for an equal distance from the root only."""
+
+    def put(self, key: Hashable, entry: Entry) -> None:
+        if len(self) >= self._most:
+            self.clear()
+        self[key] = entry
 
 
 def alphabeta(
@@ -29,7 +58,7 @@ def alphabeta(
     Moves that cut elsewhere are tried first. With a `table` positions met again are not searched again. Raises
     `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
-    return _Pruning(rules, root, evaluate, limit, table, chance=False).search(root, depth)
+    return _Pruning(Tree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(root, depth)
 
 
 def star1(
@@ -46,24 +75,15 @@ def star1(
 
     Raises `LimitReached` when `limit` is spent.
     """
-    return _Pruning(rules, root, evaluate, limit, table, chance=True).search(root, depth)
+    return _Pruning(Tree(rules, root, evaluate=evaluate, limit=limit), table, chance=True).search(root, depth)
 
 
 class _Pruning(Generic[S, M]):
     """One search."""
 
-    def __init__(
-        self,
-        rules: Game[S, M],
-        root: S,
-        evaluate: Evaluate,
-        limit: Limit | None,
-        table: TranspositionTable | None,
-        *,
-        chance: bool,
-    ) -> None:
-        self._tree = Tree(rules, root, evaluate=evaluate, limit=limit)
-        self._rules = rules
+    def __init__(self, tree: Tree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
+        self._tree = tree
+        self._rules = tree.rules
         self._table = table
         self._chance = chance
         self._cuts: dict[tuple[int, M], int] = {}
@@ -85,7 +105,7 @@ class _Pruning(Generic[S, M]):
             return tree.estimate(state), ()
         known = self._table.get(self._key(state, ply)) if self._table is not None else None
         if known is not None and _answers(known, left):
-            value = known.value if self._keyed_by_ply else from_root(known.value, ply)
+            value = known.value if self._keyed_by_ply else _nearer(known.value, -ply)
             if known.bound == "exact" or (value >= beta if known.bound == "lower" else value <= alpha):
                 tree.estimates += not known.complete
                 return value, known.line
@@ -93,7 +113,7 @@ class _Pruning(Generic[S, M]):
         best, line = self._best(state, mover, left, ply, (alpha, beta), known.line[:1] if known else ())
         if self._table is not None:
             bound: Bound = "upper" if best <= alpha else "lower" if best >= beta else "exact"
-            value = best if self._keyed_by_ply else from_here(best, ply)
+            value = best if self._keyed_by_ply else _nearer(best, ply)
             self._table.put(self._key(state, ply), Entry(value, bound, left, estimates == tree.estimates, line))
         return best, line
 
@@ -132,7 +152,7 @@ class _Pruning(Generic[S, M]):
         if len(outcomes) == 1:
             return self._visit(outcomes[0][1], left, ply, alpha, beta)
         if not self._chance:
-            raise HasChance(f"{self._rules.name} has chance: search it with expectiminimax or star1")
+            raise HasChance(self._rules.name)
         if self._table is not None and not self._table.chance:
             self._table.chance = True
             self._table.clear()
@@ -168,3 +188,8 @@ class _Pruning(Generic[S, M]):
 def _answers(entry: Entry, left: int) -> bool:
     """Whether a search of `left` plies would find what is remembered, so that a table never changes a value."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
+
+
+def _nearer(value: float, plies: int) -> float:
+    """A value as seen so many plies farther down: there a win is that much nearer."""
+    return value + plies if value >= 1 else value - plies if value <= -1 else value

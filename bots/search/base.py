@@ -32,6 +32,9 @@ def opinion(rules: Game[Any, Any]) -> float:
 class HasChance(Fault):
     """A search for games without chance was given a game with chance."""
 
+    def __init__(self, game: str) -> None:
+        super().__init__(f"{game} has chance: search it with expectiminimax or star1")
+
 
 class LimitReached(Exception):
     """The time or the nodes of a search's `Limit` are used up."""
@@ -105,11 +108,10 @@ class Tree(Generic[S, M]):
         root: S,
         *,
         evaluate: Evaluate = no_opinion,
-        win: float | None = None,
         limit: Limit | None = None,
     ) -> None:
         self.rules = rules
-        self.win = win_value(rules) if win is None else win
+        self.win = win_value(rules)
         self.seat = rules.to_move(root)
         self._evaluate = evaluate
         self._opinion = opinion(rules)
@@ -144,7 +146,7 @@ class Tree(Generic[S, M]):
         """The one result of a move. Raises `HasChance` where there are more."""
         outcomes = self.rules.outcomes(state, move)
         if len(outcomes) > 1:
-            raise HasChance(f"{self.rules.name} has chance: search it with expectiminimax or star1")
+            raise HasChance(self.rules.name)
         return outcomes[0][1]
 
     def found(self, value: float, line: tuple[M, ...], depth: int) -> Found[M]:

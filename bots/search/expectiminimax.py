@@ -6,7 +6,7 @@ Those that prune are in alpha_beta.py.
 from __future__ import annotations
 
 from bots.evaluation.base import Evaluate, no_opinion
-from bots.search.base import ENDLESS, Found, Limit, M, S, Tree
+from bots.search.base import ENDLESS, Found, HasChance, Limit, M, S, Tree
 from protocol.games.base import Game
 
 
@@ -22,24 +22,7 @@ def minimax(
 
     Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
-    tree = Tree(rules, root, evaluate=evaluate, limit=limit)
-
-    def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
-        tree.enter(ply)
-        mover = rules.to_move(state)
-        if mover is None:
-            return tree.final(state, ply), ()
-        if ply == depth:
-            return tree.estimate(state), ()
-        best = -tree.win if mover == tree.seat else tree.win
-        line: tuple[M, ...] = ()
-        for move in rules.legal_moves(state):
-            value, rest = visit(tree.only(state, move), ply + 1)
-            if value > best if mover == tree.seat else value < best:
-                best, line = value, (move, *rest)
-        return best, line
-
-    return tree.found(*visit(root, 0), depth)
+    return _search(Tree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=False)
 
 
 def negamax(
@@ -90,7 +73,11 @@ def expectiminimax(
 
     The results of chance are nodes; the throw itself is none. Raises `LimitReached` when `limit` is spent.
     """
-    tree = Tree(rules, root, evaluate=evaluate, limit=limit)
+    return _search(Tree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
+
+
+def _search(tree: Tree[S, M], root: S, depth: int, *, chance: bool) -> Found[M]:
+    rules = tree.rules
 
     def visit(state: S, ply: int) -> tuple[float, tuple[M, ...]]:
         tree.enter(ply)
@@ -102,15 +89,16 @@ def expectiminimax(
         best = -tree.win if mover == tree.seat else tree.win
         line: tuple[M, ...] = ()
         for move in rules.legal_moves(state):
-            value, rest = expect(state, move, ply + 1)
+            outcomes = rules.outcomes(state, move)
+            rest: tuple[M, ...] = ()
+            if len(outcomes) == 1:
+                value, rest = visit(outcomes[0][1], ply + 1)
+            elif chance:
+                value = sum(float(share) * visit(result, ply + 1)[0] for share, result in outcomes)
+            else:
+                raise HasChance(rules.name)
             if value > best if mover == tree.seat else value < best:
                 best, line = value, (move, *rest)
         return best, line
-
-    def expect(state: S, move: M, ply: int) -> tuple[float, tuple[M, ...]]:
-        outcomes = rules.outcomes(state, move)
-        if len(outcomes) == 1:
-            return visit(outcomes[0][1], ply)
-        return sum(float(chance) * visit(result, ply)[0] for chance, result in outcomes), ()
 
     return tree.found(*visit(root, 0), depth)

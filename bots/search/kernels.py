@@ -1,17 +1,21 @@
-"""Games that have a search of their own, on flat arrays and compiled where numba is installed: where to find it."""
+"""Games that have a search of their own, on flat arrays and compiled where numba is installed: where to find it, and
+what it may be told beside depth, nodes and weights, which general code passes on whole.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pkgutil import resolve_name
-from typing import Any, ClassVar, Protocol, cast
+from typing import Any, ClassVar, Literal, Protocol, cast, get_args
+
+from msgspec import Struct, structs
 
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
-from bots.search.settings import Algorithm, SearchSettings
 from protocol.games.base import Game
 from protocol.messages import Event
 
+Algorithm = Literal["expectiminimax", "alphabeta"]
 _KERNELS = {
     "risk-duel": "bots.search.risk.duel_search:DuelSearch",
     "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
@@ -33,7 +37,36 @@ WITH_UCT = tuple(_UCT)
 """Those that have a Monte Carlo tree search of their own."""
 
 
-class Paced(Protocol):
+class SearchSettings(Struct, frozen=True):
+    """What the search of a game may be told of its own: the fields of a subclass, each one of a few names, with a
+    default. Any text fits a field: `choices_of` says which are right.
+    """
+
+    about: ClassVar[Mapping[str, str]] = {}
+    """By field, the line that explains it."""
+    heeded: ClassVar[bool] = True
+    """Whether the search does anything with them."""
+
+    @property
+    def draws(self) -> bool:
+        """Whether moves are drawn, with `below`."""
+        return False
+
+    def as_map(self) -> dict[str, Any]:
+        """By field, its name of the few."""
+        return structs.asdict(self)
+
+
+class Ready(Protocol):
+    """What finds moves in one game under one config."""
+
+    def __init__(self, rules: Any) -> None: ...
+
+    def warm_up(self) -> None:
+        """Compile, or load from disk, all that a match needs; without numba nothing."""
+
+
+class Paced(Ready, Protocol):
     """A search whose nodes take as long as each other."""
 
     at_once: ClassVar[int]
@@ -41,12 +74,10 @@ class Paced(Protocol):
 
 
 class Kernel(Paced, Protocol):
-    """The search of one game under one config."""
+    """The search of one game."""
 
     usual_depth: ClassVar[int]
     """How deep a search of fixed depth looks where nobody says."""
-
-    def __init__(self, rules: Any) -> None: ...
 
     def search(
         self,
@@ -69,9 +100,6 @@ class Kernel(Paced, Protocol):
     def perft(self, position: Any, depth: int) -> int:
         """The number of paths of exactly `depth` plies, every result of chance on its own."""
 
-    def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
-
 
 class OnePly(Kernel, Protocol):
     """The kernel of a game whose rules are too slow to look at every result of even one move."""
@@ -81,9 +109,7 @@ class OnePly(Kernel, Protocol):
 
 
 class Sampling(Paced, Protocol):
-    """The Monte Carlo tree search of one game under one config. Its nodes are simulations."""
-
-    def __init__(self, rules: Any) -> None: ...
+    """The Monte Carlo tree search of one game. Its nodes are simulations."""
 
     def search(
         self, position: Any, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
@@ -96,20 +122,12 @@ class Sampling(Paced, Protocol):
     def worth(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
 
-    def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
 
-
-class Policy(Protocol):
-    """A player of one game under one config that does not search."""
-
-    def __init__(self, rules: Any) -> None: ...
+class Policy(Ready, Protocol):
+    """A player of one game that does not search."""
 
     def move(self, position: Any) -> Any:
         """Its move in an unfinished position."""
-
-    def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
 
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
@@ -139,3 +157,8 @@ def settings_of(game: str) -> type[SearchSettings]:
     """What the search of the game called so may be told of its own. Compiles nothing."""
     kind: type[SearchSettings] = resolve_name(_SETTINGS[game]) if game in _SETTINGS else SearchSettings
     return kind
+
+
+def choices_of(kind: type[SearchSettings]) -> dict[str, tuple[str, ...]]:
+    """By field, the names that it may have."""
+    return {field.name: get_args(field.type) for field in structs.fields(kind)}

@@ -17,8 +17,7 @@ import msgspec
 import tomli_w
 from msgspec import Struct, defstruct, structs
 
-from bots.search.kernels import settings_of
-from bots.search.settings import SearchSettings
+from bots.search.kernels import SearchSettings, settings_of
 from bots.tuning.genetic import DECIMALS, FITNESS_DECIMALS, Gene, Generation, Method, middle
 from bots.tuning.presets import read_preset
 from bots.tuning.selfplay import FEATURES, SCORE_DECIMALS, Setup
@@ -92,13 +91,10 @@ def read(name: str) -> Tuning:
         if differs := _difference(held, _document(tuning), ""):
             raise UsageFault(differs)
     except UsageFault as fault:
-        raise UsageFault(_refused(where, str(fault))) from fault
+        why = str(fault)
+        told = why[:200] if why.isprintable() else ascii(why[:200])
+        raise UsageFault(f"the file {where} is no sound tuning: {told}") from fault
     return tuning
-
-
-def _refused(where: str, why: str) -> str:
-    text = why[:200] if why.isprintable() else ascii(why[:200])
-    return f"the file {where} is no sound tuning: {text}"
 
 
 def _document(tuning: Tuning) -> dict[str, Any]:
@@ -113,18 +109,19 @@ def _document(tuning: Tuning) -> dict[str, Any]:
         "generations": len(tuning.generations),
         "fitness": fitness,
     }
-    document = {
-        "game": tuning.setup.game,
-        "weights": weights and list(weights),
-        "finished": tuning.running is None,
-        "provenance": present(provenance),
-        "method": asdict(tuning.method),
-        "search": present(tuning.setup.search),
-        "config": tuning.config,
-        "generations": [_generation_table(generation) for generation in tuning.generations] or None,
-        "running": tuning.running and _running_table(tuning, tuning.running),
-    }
-    return present(document)
+    return present(
+        {
+            "game": tuning.setup.game,
+            "weights": weights and list(weights),
+            "finished": tuning.running is None,
+            "provenance": present(provenance),
+            "method": asdict(tuning.method),
+            "search": present(tuning.setup.search),
+            "config": tuning.config,
+            "generations": [_generation_table(generation) for generation in tuning.generations] or None,
+            "running": tuning.running and _running_table(tuning, tuning.running),
+        }
+    )
 
 
 def _generation_table(generation: Generation) -> dict[str, Any]:

@@ -37,23 +37,23 @@ _ADJUSTED = Method(
     fitness="adjusted",
 )
 _QUICK = Method(genes=20, tournaments=2, children=4, mutants=2, generations=3)
+_DUEL = Setup("risk-duel", DuelSettings(), depth=3)
+_CAMPAIGN = Setup("risk-campaign", CampaignSettings("sure", "plies", "rule"), DETERMINISTIC, depth=3)
 
 PRESETS: Mapping[str, Mapping[str, Preset]] = {
     "paper": {
-        "risk-duel": Preset(_PAPER, Setup("risk-duel", DuelSettings(), depth=3)),
-        "risk-campaign": Preset(
-            _PAPER, Setup("risk-campaign", CampaignSettings("sure", "plies", "rule"), DETERMINISTIC, depth=3)
-        ),
+        "risk-duel": Preset(_PAPER, _DUEL),
+        "risk-campaign": Preset(_PAPER, _CAMPAIGN),
     },
     "paired": {
-        "risk-duel": Preset(_PAIRED, Setup("risk-duel", DuelSettings(), depth=3)),
+        "risk-duel": Preset(_PAIRED, _DUEL),
         "risk-campaign": Preset(
             replace(_PAIRED, starts=1, generations=4),
-            Setup("risk-campaign", CampaignSettings("sure", "calm", "rule"), DETERMINISTIC, depth=3),
+            _CAMPAIGN._replace(settings=CampaignSettings("sure", "calm", "rule")),
         ),
     },
     "adjusted": {
-        "risk-duel": Preset(_ADJUSTED, Setup("risk-duel", DuelSettings(), depth=3)),
+        "risk-duel": Preset(_ADJUSTED, _DUEL),
         "risk-campaign": Preset(
             replace(_ADJUSTED, genes=20, tournaments=2, best=3, children=8, mutants=4, generations=6, step=0.6),
             Setup("risk-campaign", CampaignSettings(draft="rule"), nodes=1000),
@@ -66,10 +66,8 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
         ),
     },
     "quick": {
-        "risk-duel": Preset(_QUICK, Setup("risk-duel", DuelSettings(), depth=2)),
-        "risk-campaign": Preset(
-            _QUICK, Setup("risk-campaign", CampaignSettings("sure", "plies", "rule"), DETERMINISTIC, depth=3)
-        ),
+        "risk-duel": Preset(_QUICK, _DUEL._replace(depth=2)),
+        "risk-campaign": Preset(_QUICK, _CAMPAIGN),
     },
 }
 """By name and game. `adjusted` has few games a generation, as each tells much, and many mutants, as genes alike

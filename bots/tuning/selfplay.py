@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -17,8 +17,7 @@ from bots.client.settings import read_number, read_one
 from bots.evaluation import names_of, weights_of
 from bots.search.base import Limit
 from bots.search.iterative_deepening import DEEPEST
-from bots.search.kernels import Kernel, kernel_for
-from bots.search.settings import SearchSettings, choices_of
+from bots.search.kernels import Kernel, SearchSettings, choices_of, kernel_for
 from bots.tuning.genetic import Gene
 from bots.tuning.weights import WEIGHED
 from measuring.luck import luck_along
@@ -112,12 +111,12 @@ def check(setup: Setup) -> Game[Any, Any]:
     return rules
 
 
-def play_all(setup: Setup, games: Sequence[Seats], version: str, second: Setup | None = None) -> list[float]:
+def play_all(setup: Setup, games: Sequence[Seats], version: str) -> list[float]:
     """The score of every game that `play` plays. Raises `ArenaFault` unless this is bot-arena `version`, `UsageFault`
     as `check` does.
     """
     _check_version(version)
-    return [play(setup, seats, second).score for seats in games]
+    return [play(setup, seats).score for seats in games]
 
 
 def play_freed(
@@ -160,28 +159,22 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
     states = [state]
     while (seat := rules.to_move(state)) is not None:
         ply = rules.ply(state)
-        # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
-        below = seeded(own, str(seat), ply).randrange if setups[seat].settings.draws else None
-        moves.append(_choose(kernels[seat], setups[seat], state, weights[seat], below))
-        state = rules.apply(state, moves[-1], Dice(key, ply))[0]
+        how = setups[seat]
+        found = kernels[seat].search(
+            state,
+            depth=how.depth or DEEPEST,
+            algorithm="alphabeta",
+            evaluation=how.evaluation,
+            weights=weights[seat],
+            settings=how.settings,
+            # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
+            below=seeded(own, str(seat), ply).randrange if how.settings.draws else None,
+            limit=Limit(nodes=how.nodes),
+        )
+        moves.append(found.move)
+        state = rules.apply(state, found.move, Dice(key, ply))[0]
         states.append(state)
     return PlayedGame(tuple(moves), tuple(states), points_of(rules.ranks(state))[0])
-
-
-def _choose(kernel: Kernel, setup: Setup, state: Any, weights: Gene, below: Callable[[int], int] | None) -> Any:
-    """The move that `alphabeta` with these settings makes."""
-    found = kernel.search(
-        state,
-        depth=setup.depth or DEEPEST,
-        algorithm="alphabeta",
-        evaluation=setup.evaluation,
-        weights=weights,
-        settings=setup.settings,
-        below=below,
-        limit=Limit(nodes=setup.nodes),
-    )
-    assert found.move is not None
-    return found.move
 
 
 def _rules(setup: Setup) -> Game[Any, Any]:

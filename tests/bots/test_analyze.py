@@ -12,9 +12,8 @@ from typing import Any
 
 import pytest
 
-from bots.analysis.heaps import position_facts
+from bots.analysis.heaps import ABOUT, Contest, TooLarge, position_facts
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
-from bots.analysis.strategies import ABOUT, Contest, TooLarge
 from bots.commands import analyze
 from bots.commands.output import print_table
 from commands import call, on_terminal

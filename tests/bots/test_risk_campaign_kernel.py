@@ -15,12 +15,12 @@ import pytest
 from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
+from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_play, campaign_search
 from bots.search.risk.campaign_search import MOST_PLIES, CampaignSearch
 from bots.search.risk.flat_position import FEATURES, scale_values, state_of
 from bots.search.risk.settings import CampaignSettings, Horizon
 from bots.search.risk.work_buffers import begin
-from bots.search.settings import Algorithm
 from machine.compiled import FAST, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove

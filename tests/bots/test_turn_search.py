@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from bots.evaluation.base import EQUAL, WIN
-from bots.evaluation.outlook import USUAL, outlook
-from bots.evaluation.risk import WITHIN, features
+from bots.evaluation.risk import USUAL_OUTLOOK, WITHIN, features, outlook
 from bots.search import Limit
 from bots.search.base import Found, opinion
 from bots.search.risk import turn_search as kernel
@@ -123,7 +122,7 @@ WIDE = EVERY._replace(splits=0)
 def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **options: Any) -> Found[Move]:
     """What the search finds, `turns` turns deep."""
     limit = Limit()
-    given = {"evaluation": "outlook", "weights": USUAL, "width": WIDE, "limit": limit, **options}
+    given = {"evaluation": "outlook", "weights": USUAL_OUTLOOK, "width": WIDE, "limit": limit, **options}
     best = TurnSearch(rules).search(state, depth=turns, algorithm=algorithm, **given)
     assert best is not None
     return best
@@ -133,7 +132,7 @@ def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
     rng = random.Random(3)
     for rules, state in positions(1, 40, (*MAPS, "world", "grid-6x6")):
         board, field, strong = ints(campaign_board(rules)), field_of(rules, state, 0), zeros(6, float)
-        six, four = [rng.uniform(0, 10) for _ in USUAL], [rng.uniform(0, 10) for _ in EQUAL]
+        six, four = [rng.uniform(0, 10) for _ in USUAL_OUTLOOK], [rng.uniform(0, 10) for _ in EQUAL]
         for seat in range(rules.seats):
             flat = judge(board, field, floats(six), strong, seat, OUTLOOK)
             assert flat == pytest.approx(outlook(rules, state, seat, six), rel=1e-9, abs=1e-12)
@@ -177,7 +176,7 @@ def test_pruning_visits_less_for_the_same_value() -> None:
 def test_whatever_it_is_asked_the_move_is_legal_and_nodes_are_kept(evaluation: str) -> None:
     settings = CampaignSettings()
     for rules, state in positions(6, 12, (*MAPS, "world", "grid-6x6")):
-        weights = USUAL if evaluation == "outlook" else EQUAL
+        weights = USUAL_OUTLOOK if evaluation == "outlook" else EQUAL
         for algorithm in ALGORITHMS:
             for nodes in (1, 49, 300):
                 limit = Limit(nodes=nodes)
@@ -209,7 +208,7 @@ def test_with_the_rule_and_features_the_search_before_answers() -> None:
     for position in (start, state):
         before, after = (search.search(position, limit=Limit(nodes=500), **options) for search in (old, new))
         assert before == after
-    drafted = new.search(start, evaluation="outlook", weights=USUAL, limit=Limit(), **options)
+    drafted = new.search(start, evaluation="outlook", weights=USUAL_OUTLOOK, limit=Limit(), **options)
     assert drafted.move == rules.legal_moves(start)[0]
 
 
@@ -217,7 +216,12 @@ def test_with_no_time_left_a_move_is_made_at_once() -> None:
     for rules, state in positions(7, 4, ("world", "grid-6x6")):
         begin = CampaignKernel(rules)
         best = begin.search(
-            state, depth=6, algorithm="alphabeta", evaluation="outlook", weights=USUAL, limit=Limit(deadline=0.0)
+            state,
+            depth=6,
+            algorithm="alphabeta",
+            evaluation="outlook",
+            weights=USUAL_OUTLOOK,
+            limit=Limit(deadline=0.0),
         )
         assert best.move is not None
         rules.apply(state, best.move, Dice(bytes(32), 0))
@@ -233,7 +237,7 @@ def answers() -> list[Any]:
                 depth=3,
                 algorithm=algorithm,
                 evaluation="outlook",
-                weights=USUAL,
+                weights=USUAL_OUTLOOK,
                 limit=Limit(nodes=120),  # type: ignore[arg-type]
             )
             told.append([str(best.move), best.value, best.nodes, best.depth])

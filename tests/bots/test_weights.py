@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import bots.tuning.weights
-from bots.evaluation.outlook import USUAL
+from bots.evaluation.risk import USUAL_OUTLOOK
 from bots.reference.search_bots import AlphaBeta, Ga
 from bots.tuning.file import read
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
@@ -121,7 +121,7 @@ def test_numbers_are_those_of_the_evaluation_that_has_as_many_and_others_keep_th
     six = read_weights("ga", "1/2/3/4/5/6", "outlook")
     assert six == {"risk-campaign": (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)}
     assert read_weights("ga", "1/2/3/4/5/6") == read_weights("ga", "equal")
-    assert read_weights("ga", "1/2/3/4", "outlook") == {"risk-campaign": tuple(USUAL)}
+    assert read_weights("ga", "1/2/3/4", "outlook") == {"risk-campaign": tuple(USUAL_OUTLOOK)}
 
 
 @pytest.mark.parametrize("game", WEIGHED)

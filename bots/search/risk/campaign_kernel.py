@@ -9,11 +9,11 @@ from typing import Any, ClassVar, get_args
 from bots.evaluation import weights_of
 from bots.evaluation.base import EQUAL
 from bots.search.base import Found, Limit
+from bots.search.kernels import Algorithm
 from bots.search.risk.campaign_search import LEAST_NODES, CampaignSearch
 from bots.search.risk.settings import CampaignSettings
 from bots.search.risk.turn_search import EVERY, TurnSearch
 from bots.search.risk.work_buffers import AT_ONCE
-from bots.search.settings import Algorithm
 from machine.compiled import FAST
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Move, Position
@@ -50,15 +50,22 @@ class CampaignKernel:
         With the evaluation `outlook`, or where drafts are searched, as turn_search.py does it; a draft of one's own
         goes by `settings.draft` then, where that is no search. Else as campaign_search.py does it.
         """
-        options: dict[str, Any] = {"depth": depth, "algorithm": algorithm, "limit": limit}
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
                 evaluation, weights = "features", EQUAL
-            options |= {"evaluation": evaluation, "weights": weights, "settings": settings, "below": below}
-            return self.ruled.search(position, **options)
+            return self.ruled.search(
+                position,
+                depth=depth,
+                algorithm=algorithm,
+                evaluation=evaluation,
+                weights=weights,
+                settings=settings,
+                below=below,
+                limit=limit,
+            )
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
-        return self._by_turns(position, evaluation, weights, options)
+        return self._by_turns(position, limit, depth=depth, algorithm=algorithm, evaluation=evaluation, weights=weights)
 
     def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
         """The best of all moves by what every result of each looks like, or of those that `limit` allows: with
@@ -66,17 +73,14 @@ class CampaignKernel:
         """
         if evaluation != "outlook":
             return self.ruled.look_once(position, evaluation=evaluation, limit=limit)
-        options: dict[str, Any] = {"depth": 1, "algorithm": "expectiminimax", "limit": limit, "plies": 1}
+        once: dict[str, Any] = {"depth": 1, "plies": 1, "width": EVERY, "algorithm": "expectiminimax"}
         weights = weights_of(self.rules.name, evaluation)
-        return self._by_turns(position, evaluation, weights, {**options, "width": EVERY})
+        return self._by_turns(position, limit, evaluation=evaluation, weights=weights, **once)
 
-    def _by_turns(
-        self, position: Position, evaluation: str, weights: Sequence[float], options: dict[str, Any]
-    ) -> Found[Move]:
+    def _by_turns(self, position: Position, limit: Limit, **options: Any) -> Found[Move]:
         """What `TurnSearch` finds; for want of time a move that takes microseconds."""
-        limit: Limit = options["limit"]
         if limit.left is None or limit.left >= LEAST_NODES:
-            found = self.turns.search(position, evaluation=evaluation, weights=weights, **options)
+            found = self.turns.search(position, limit=limit, **options)
             if found is not None:
                 return found
         hasty = Limit(nodes=1)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar, get_args
 from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, opinion
 from bots.search.iterative_deepening import deepen
+from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import work_buffers
 from bots.search.risk.battle_odds import DICE, MEANS, SURE, room_for, throw
@@ -81,7 +82,6 @@ from bots.search.risk.work_buffers import (
     keep_line,
     note_end,
 )
-from bots.search.settings import Algorithm
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, Draft, End, Move, Position
@@ -473,8 +473,7 @@ class CampaignSearch:
         Depth is counted in turns, or else in plies (`settings.horizon`): a horizon in the middle of a turn makes it
         look good to end one at once, as the next draft comes sooner. At a calm one the seat to move goes on with
         candidates, as long as it gains. The tree has the `candidates` or else every attack with the most units; its
-        drafts are the draft rule's. At its own draft the position is answered without a search, by `settings.draft`
-        (see `_drafted`).
+        drafts are the draft rule's. At its own draft the position is answered without a search, by `settings.draft`.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MOST_ATTACKS) if candidates else rules.max_attacks
@@ -578,10 +577,9 @@ class CampaignSearch:
 
     def _at_once(self, position: Position, limit: Limit) -> Found[Move]:
         """The attack with the most units to spare, if one has any: a microsecond's work, for want of time."""
-        moves = self.rules.legal_moves(position)
-        attacks = [move for move in moves if isinstance(move, Attack)]
-        spare = {move: move.units - position.troops[move.to] for move in attacks}
-        best = max(attacks, key=lambda move: spare[move], default=None)
+        attacks = (move for move in self.rules.legal_moves(position) if isinstance(move, Attack))
+        spare = {attack: attack.units - position.troops[attack.to] for attack in attacks}
+        best = max(spare, key=lambda attack: spare[attack], default=None)
         move = best if best is not None and spare[best] > 0 else End()
         limit.charge(1)
         return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)

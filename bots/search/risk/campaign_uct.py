@@ -42,7 +42,7 @@ HASTE = 0.01
 
 
 class UctParams(NamedTuple):
-    """How a search goes; for `floats`, as py explains it."""
+    """How a search goes; for `floats`: the slots of `manner`."""
 
     exploration: float = 1.0
     temperature: float = 5.0

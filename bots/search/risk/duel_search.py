@@ -15,6 +15,7 @@ from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, opinion
 from bots.search.iterative_deepening import DEEPEST as DEEPEST_SEARCH
 from bots.search.iterative_deepening import deepen
+from bots.search.kernels import Algorithm
 from bots.search.risk import work_buffers
 from bots.search.risk.flat_position import (
     EMPTY,
@@ -51,7 +52,6 @@ from bots.search.risk.work_buffers import (
     note_end,
     random_numbers,
 )
-from bots.search.settings import Algorithm
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk import duel

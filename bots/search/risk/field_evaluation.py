@@ -1,11 +1,10 @@
-"""Evaluations of a campaign on a field: the outlook of bots/evaluation/outlook.py, and the four features."""
+"""Evaluations of a campaign on a field: the outlook of bots/evaluation/risk.py, and the four features."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from bots.evaluation.outlook import TEMPO
-from bots.evaluation.risk import WITHIN
+from bots.evaluation.risk import TEMPO, WITHIN
 from bots.search.risk.campaign_play import CLASSIC, SEATS
 from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, TURN, income
 from bots.search.risk.flat_position import FEATURES, NONE, ROWS, TERRITORIES, WIDTH

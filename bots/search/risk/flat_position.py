@@ -89,21 +89,8 @@ def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troo
 
 
 @compiled
-def value(state: Any, scale: Any) -> float:
-    """The features of MAX, weighed."""
-    return features(
-        scale,
-        state[OWNED + state[SEAT]],
-        state[ARMY + state[SEAT]],
-        state[UNITS],
-        state[STRENGTH],
-        state[EXPOSED],
-    )
-
-
-@compiled
 def features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
-    """What these sums are worth to MAX."""
+    """The features of MAX, weighed, from these sums."""
     if owned == 0:
         return scale[LOWEST]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
@@ -144,7 +131,9 @@ def unam(board: Any, state: Any, scale: Any) -> float:
 def estimate(board: Any, state: Any, scale: Any) -> float:
     """The value of an unfinished position by the evaluation of `state[MODE]`."""
     if state[MODE] == FEATURES:
-        return value(state, scale)
+        seat = state[SEAT]
+        owned, army = state[OWNED + seat], state[ARMY + seat]
+        return features(scale, owned, army, state[UNITS], state[STRENGTH], state[EXPOSED])
     if state[MODE] == UNAM:
         return unam(board, state, scale)
     return 0.0
@@ -232,7 +221,7 @@ def state_of(board: Any, position: Any, seat: int, mode: int) -> Any:
 def peek(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
     """What `estimate` would be after `put` of the same; nothing is changed.
 
-    `_draw_borders` and `value` without a trace: nine in ten positions of a search are only looked at.
+    `_draw_borders` and `estimate` without a trace: nine in ten positions of a search are only looked at.
     """
     was, before = state[at], state[at + 1]
     if state[MODE] != FEATURES:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from heapq import nlargest
 from typing import Any
 
 from bots.search.base import Limit
@@ -54,24 +55,27 @@ def follow(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
     return child  # type: ignore[no-any-return]
 
 
+def children(tree: Any, node: int) -> Iterator[int]:
+    """All of a node, the newest first."""
+    child = int(tree[node + CHILD])
+    while child:
+        yield child
+        child = int(tree[child + SIBLING])
+
+
 def favourite(tree: Any, totals: Any, node: int) -> int:
     """The child most looked at, the better of equals; 0 where there is none."""
-    child, best, chosen = int(tree[node + CHILD]), (0.0, 0.0), 0
-    while child:
+
+    def rank(child: int) -> tuple[int, float]:
         visits = int(tree[child + VISITS])
-        if (visits, totals[child // NODE] / visits) > best:
-            best, chosen = (visits, totals[child // NODE] / visits), child
-        child = int(tree[child + SIBLING])
-    return chosen
+        return visits, totals[child // NODE] / visits
+
+    return max(children(tree, node), key=rank, default=0)
 
 
 def lead(tree: Any) -> int:
     """How many visits the root's favourite has more than any other child."""
-    child, first, second = int(tree[CHILD]), 0, 0
-    while child:
-        visits = int(tree[child + VISITS])
-        first, second = max(first, visits), max(second, min(first, visits))
-        child = int(tree[child + SIBLING])
+    first, second = nlargest(2, [0, 0, *(int(tree[child + VISITS]) for child in children(tree, 0))])
     return first - second
 
 

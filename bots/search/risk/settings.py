@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Literal
 
-from bots.search.settings import SearchSettings
+from bots.search.kernels import SearchSettings
 
 Battles = Literal["means", "dice", "sure"]
 Horizon = Literal["turns", "plies", "calm"]

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from bots.evaluation.base import WIN
 from bots.search.base import Found, Limit, opinion
+from bots.search.kernels import Algorithm
 from bots.search.risk import field as flat
 from bots.search.risk import work_buffers
 from bots.search.risk.battle_odds import enough, odds_of, odds_table
@@ -49,7 +50,6 @@ from bots.search.risk.work_buffers import (
     keep_line,
     note_end,
 )
-from bots.search.settings import Algorithm
 from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, End, Move, Position
 
@@ -383,7 +383,8 @@ class TurnSearch:
         the depth before.
         """
         deepest = min(depth, DEEPEST_TURNS)
-        field = self._field(position)
+        field = field_of(self.rules, position, 0)
+        field[LEFT] = min(field[LEFT], MOST_ATTACKS)
         work, scores = self._room(position, field, deepest, width)
         work[MODE] = EVALUATIONS[evaluation]
         work[PLIES] = deepest * PLIES_A_TURN if plies is None else plies
@@ -401,15 +402,14 @@ class TurnSearch:
                 limit.charge(int(work[NODES]))
                 if line := work_buffers.best_line(work):
                     work[FIRST] = line[0]
-                    best = self._found(position, field, line, work, turn, float(value), best)
+                    move = self._move(position, field, line)
+                    leaves = int(work[LEAVES]) + (0 if best is None else best.leaves)
+                    before_this = turn - 1, 0.0 if best is None else best.value
+                    done, worth = before_this if work[STOP] else (turn, float(value))
+                    best = Found(worth, move, (move,), 0, leaves, int(work[DEEPEST]), done, complete=False)
                 if work[STOP] or abs(value) >= WIN - work[PLIES]:
                     break
         return None if best is None else replace(best, nodes=limit.spent - before)
-
-    def _field(self, position: Position) -> Any:
-        field = field_of(self.rules, position, 0)
-        field[LEFT] = min(field[LEFT], MOST_ATTACKS)
-        return field
 
     def _room(self, position: Position, field: Any, depth: int, width: Width) -> tuple[Any, Any]:
         """`work` and `scores` for so many turns."""
@@ -419,19 +419,11 @@ class TurnSearch:
         lists = kept + len(field) * (plies + 1)
         places = lists + MOST * (plies + 1)
         work = zeros(places + len(self.rules.map))
-        work[LINES], work[LINE], work[KEPT], work[LISTS], work[PLACES] = (
-            lines,
-            plies + 2,
-            kept,
-            lists,
-            places,
-        )
+        work[LINES], work[LINE] = lines, plies + 2
+        work[KEPT], work[LISTS], work[PLACES] = kept, lists, places
         work[ME], work[FIRST], work[SPLITS] = position.seat, -1, width.splits
         for turn in range(TURNS):
-            work[WIDE + turn], work[WIDE + TURNS + turn] = (
-                width.drafts[turn],
-                width.attacks[turn],
-            )
+            work[WIDE + turn], work[WIDE + TURNS + turn] = width.drafts[turn], width.attacks[turn]
         if position.phase == "draft":
             for at, units in self._ruled(position).units:
                 work[places + at] = units
@@ -442,31 +434,6 @@ class TurnSearch:
         move = self.rules.legal_moves(position)[0]
         assert isinstance(move, Draft)
         return move
-
-    def _found(
-        self,
-        position: Position,
-        field: Any,
-        line: list[int],
-        work: Any,
-        turn: int,
-        value: float,
-        before: Found[Move] | None,
-    ) -> Found[Move]:
-        """What a search of `turn` turns found, or the first part of one that was stopped."""
-        move = self._move(position, field, line)
-        if work[STOP]:
-            turn, value = turn - 1, 0.0 if before is None else before.value
-        return Found(
-            value=value,
-            move=move,
-            line=(move,),
-            nodes=int(work[NODES]),
-            leaves=int(work[LEAVES]) + (0 if before is None else before.leaves),
-            deepest=int(work[DEEPEST]),
-            depth=turn,
-            complete=False,
-        )
 
     def _move(self, position: Position, field: Any, line: list[int]) -> Move:
         """The move that a line begins with, as the rules have it: a draft in halves is one."""
