@@ -17,7 +17,7 @@ from typing import Any
 from bots.search import Limit
 from bots.search.risk import field as flat
 from bots.search.risk.campaign_uct import CampaignUct
-from bots.search.risk.policies import CampaignRaid, raid
+from bots.search.risk.policies import RAID, CampaignRaid, play_turn
 from machine.compiled import FAST
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Campaign, Position
@@ -71,14 +71,15 @@ def speeds_of(rules: Campaign) -> tuple[float, float]:
             sims += kernel.search(position, below=rng.randrange, limit=Limit(nodes=30)).nodes
     searched = sims / (time.process_time() - begin)
     player = CampaignRaid(rules)
-    raid(player.board, flat.field_of(rules, positions[0], 0), player.odds, player.weights, player.path)  # it compiles
+    given = player.odds, player.weights, player.path, RAID
+    play_turn(player.board, flat.field_of(rules, positions[0], 0), *given)  # it compiles
     turns, begin = 0, time.process_time()
     while time.process_time() < begin + SECONDS:
         for position in positions:
             field = flat.field_of(rules, position, turns)
             for _ in range(10):
                 if not field[flat.OVER]:
-                    raid(player.board, field, player.odds, player.weights, player.path)
+                    play_turn(player.board, field, *given)
                     turns += 1
     return searched, turns / (time.process_time() - begin)
 

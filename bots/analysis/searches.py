@@ -69,14 +69,15 @@ class SearchComparison(Struct, frozen=True):
 
 Search = Callable[..., "Found[Any] | Status[Any]"]
 
-PLAIN: Mapping[str, Search] = {
+SEARCHES: Mapping[str, Search] = {
     "minimax": minimax,
     "negamax": negamax,
     "expectiminimax": expectiminimax,
     "alphabeta": alphabeta,
     "star1": star1,
+    "alphabeta+table": alphabeta,
+    "star1+table": star1,
 }
-TABLED: Mapping[str, Search] = {"alphabeta+table": alphabeta, "star1+table": star1}
 WITHOUT_CHANCE = ("minimax", "negamax", "alphabeta", "alphabeta+table")
 
 
@@ -86,24 +87,16 @@ def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evalua
     """
     extent = measure_extent(rules, root, DEEPEST if depth is None else depth, ENDLESS if depth else MOST_NODES)
     asked = ENDLESS if extent.whole else extent.plies
-    names = [name for name in (*PLAIN, *TABLED) if not extent.chance or name not in WITHOUT_CHANCE]
-    searches = [_measure(name, rules, root, asked, evaluate) for name in names]
-    searches.append(_timed("deepening", _deepening, rules, root, extent.plies, evaluate))
+    searches = []
+    for name, search in SEARCHES.items():
+        if not extent.chance or name not in WITHOUT_CHANCE:
+            table = {"table": TranspositionTable(most=MOST_NODES)} if name.endswith("+table") else {}
+            searches.append(_timed(name, search, rules, root, depth=asked, evaluate=evaluate, **table))
+    options = {"limit": Limit(), "evaluate": evaluate, "table": TranspositionTable(most=MOST_NODES)}
+    searches.append(_timed("deepening", deepen, rules, root, star1, deepest=extent.plies, **options))
     if extent.whole and not extent.chance:
         searches.append(_timed("status", status, rules, root))
     return SearchComparison(asked, extent.plies, searches)
-
-
-def _measure(name: str, rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> SearchRun:
-    options: dict[str, Any] = {"depth": depth, "evaluate": evaluate}
-    if name in TABLED:
-        options["table"] = TranspositionTable(most=MOST_NODES)
-    return _timed(name, {**PLAIN, **TABLED}[name], rules, root, **options)
-
-
-def _deepening(rules: Game[Any, Any], root: Any, depth: int, evaluate: Evaluate) -> Found[Any]:
-    table = TranspositionTable(most=MOST_NODES)
-    return deepen(rules, root, star1, limit=Limit(), deepest=depth, evaluate=evaluate, table=table)
 
 
 def _timed(name: str, search: Search, *given: Any, **options: Any) -> SearchRun:

@@ -58,7 +58,9 @@ def play_trial(
     """
     found: list[list[Freed]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
-        games = [Seats(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals(seed, starts)]
+        # A game's dice follow from its deal and the seat of the first side.
+        deals = [f"trial/{seed}/{k}" for k in range(starts)]
+        games = [Seats(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals]
         work = partial(play_freed, first.setup, version=VERSION, value=value, second=second.setup)
         freed = [Freed(0.0, 0.0)] * starts
         for k, game in spread(crew, work, games):
@@ -66,11 +68,6 @@ def play_trial(
             played()
         found.append(freed)
     return summed_up(*found, freed=value != NoLuck.name)
-
-
-def deals(seed: str, starts: int) -> list[str]:
-    """What the deals of a trial follow from; a game's dice follow from that and the seat of the first side."""
-    return [f"trial/{seed}/{k}" for k in range(starts)]
 
 
 def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:

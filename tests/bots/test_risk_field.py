@@ -13,7 +13,7 @@ from bots.search.risk import field as flat
 from bots.search.risk.battle_odds import EDGE, ENOUGH, enough, odds_of, odds_table
 from bots.search.risk.campaign_play import campaign_board
 from bots.search.risk.flat_position import cell
-from bots.search.risk.policies import CampaignRaid, raid
+from bots.search.risk.policies import RAID, CampaignRaid, play_turn
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.battle import battle_odds, battle_without_dice
@@ -141,7 +141,7 @@ def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, A
         )
         field = flat.field_of(rules, start, 7919 * number)
         while not field[flat.OVER]:
-            raid(player.board, field, player.odds, player.weights, player.path)
+            play_turn(player.board, field, player.odds, player.weights, player.path, RAID)
         cells = map(cell, range(len(rules.map)))
         units["field"].append(sum(int(field[at + 1]) for at in cells if field[at] == 0))
     error = (pvariance(units["rules"]) / 75) ** 0.5

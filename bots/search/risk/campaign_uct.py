@@ -297,7 +297,11 @@ class CampaignUct:
         before = limit.spent
         if limit.left is None or limit.left >= sampling.LEAST:
             self.habits.watch(position, events)
-            self._simulate(root, limit)
+            tree, _, work, priors, _ = self._room
+            sampling.plant(tree, work)
+            known = raid.board, root, raid.odds, raid.weights, self._manner
+            if list_candidates(*known, work, priors, raid.path) > 1:
+                sampling.in_portions(self._simulation(root, int(root[TURN])), tree, limit)
         if limit.spent - before < sampling.LEAST:
             move = raid.move_on(root)
             return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
@@ -307,15 +311,6 @@ class CampaignUct:
         move = raid.told(*map(int, move_of(raid.board, root, raid.odds, int(tree[child + DECISION]))))
         sims = limit.spent - before
         return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
-
-    def _simulate(self, root: Any, limit: Limit) -> None:
-        """Grow a tree within `limit`, where there is something to choose."""
-        raid, (tree, _, work, priors, _) = self.raid, self._room
-        sampling.plant(tree, work)
-        known = raid.board, root, raid.odds, raid.weights, self._manner
-        if list_candidates(*known, work, priors, raid.path) == 1:
-            return
-        sampling.in_portions(self._simulation(root, int(root[TURN])), tree, limit)
 
     def _simulation(self, root: Any, seat: int) -> Callable[[int], float]:
         """Adds so many simulations from `root` to the tree; their wins of a seat, in all."""

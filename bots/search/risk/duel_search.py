@@ -542,7 +542,9 @@ class DuelSearch:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=depth, complete=True)
         depth = min(depth, DEEPEST_SEARCH, rules.max_plies - position.at)
         work = work_array(self._values, depth, position.at)
-        scale = self._scale(evaluation, weights)
+        worth = opinion(rules)
+        values = scale_values(rules.map, weights, worth, rules.max_troops)
+        scale = floats([*values, 0.0 if evaluation == "none" else worth])
         state = state_of(self._board, position, position.seat, MODES[evaluation])
         self._searches += 1
 
@@ -586,8 +588,3 @@ class DuelSearch:
         position = self.rules.initial(NO_DICE)[0]
         for algorithm in get_args(Algorithm):
             self.search(position, depth=2, algorithm=algorithm, limit=Limit())
-
-    def _scale(self, evaluation: str, weights: Sequence[float]) -> Any:
-        worth = opinion(self.rules)
-        values = scale_values(self.rules.map, weights, worth, self.rules.max_troops)
-        return floats([*values, 0.0 if evaluation == "none" else worth])

@@ -7,7 +7,7 @@ from typing import Any
 
 from bots.search.risk import field as flat
 from bots.search.risk.flat_position import cell
-from bots.search.risk.policies import POLICIES, RAID, RUSH, CampaignRaid, foretell
+from bots.search.risk.policies import POLICIES, RAID, RUSH, CampaignRaid, advise
 from machine.compiled import floats
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Draft, Position
@@ -73,7 +73,7 @@ class OpponentModel:
         """What a seat is about to do, against what each policy would."""
         raid = self._raid
         raids, rushes = (
-            tuple(map(int, foretell(raid.board, field, raid.odds, raid.weights, raid.path, policy))) == move[:2]
+            tuple(map(int, advise(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
             for policy in (RAID, RUSH)
         )
         if raids and rushes:

@@ -163,30 +163,6 @@ def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float)
 
 
 @compiled
-def raid(board: Any, field: Any, odds: Any, weights: Any, path: Any) -> None:
-    """Play the turn, or the rest of it."""
-    seat, number = field[TURN], field[flat.ROUND]
-    worth = balance(board, field)
-    if field[DRAFTING]:
-        flat.place(field, choose_site(board, field, odds, weights, worth, path), field[UNITS])
-    while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
-        source, target, sent = choose_attack(board, field, odds, weights, worth)
-        if source == NOWHERE:
-            flat.end_turn(board, field)
-        else:
-            flat.attack(board, field, source, target, sent)
-
-
-@entry
-def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any) -> tuple[int, int, int]:
-    """The raider's next move: a site, NOWHERE and the new units; or as `choose_attack`."""
-    worth = balance(board, field)
-    if field[DRAFTING]:
-        return choose_site(board, field, odds, weights, worth, path), NOWHERE, field[UNITS]
-    return choose_attack(board, field, odds, weights, worth)
-
-
-@compiled
 def rush_site(board: Any, field: Any) -> int:
     """Where the new units go: the first of the territories with the most enemy neighbours."""
     most, chosen = -1, NOWHERE
@@ -197,32 +173,18 @@ def rush_site(board: Any, field: Any) -> int:
 
 
 @compiled
-def rush_attack(board: Any, field: Any) -> tuple[int, int]:
-    """From where to where all that can go attack; NOWHERE to end the turn."""
+def rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
+    """From where to where all that can go attack, and how many they are; NOWHERE to end the turn."""
     seat = field[TURN]
-    most, source, target = 0, NOWHERE, NOWHERE
+    most, source, target, sent = 0, NOWHERE, NOWHERE, 0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
         units = field[at + 1] - 1
         if field[at] == seat and units > most and field[at + FOES]:
             for i in range(board[at], board[at + 1]):
                 to = board[i]
                 if field[to] != seat and units - field[to + 1] > most:
-                    most, source, target = units - field[to + 1], at, to
-    return source, target
-
-
-@compiled
-def rush(board: Any, field: Any) -> None:
-    """Play the turn, or the rest of it."""
-    seat, number = field[TURN], field[flat.ROUND]
-    if field[DRAFTING]:
-        flat.place(field, rush_site(board, field), field[UNITS])
-    while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
-        source, target = rush_attack(board, field)
-        if source == NOWHERE:
-            flat.end_turn(board, field)
-        else:
-            flat.attack(board, field, source, target, field[source + 1] - 1)
+                    most, source, target, sent = units - field[to + 1], at, to, units
+    return source, target, sent
 
 
 RAID, RUSH, POLICIES = range(3)
@@ -232,19 +194,30 @@ RAID, RUSH, POLICIES = range(3)
 @compiled
 def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> None:
     """Play the turn, or the rest of it, by a policy."""
-    if policy == RUSH:
-        rush(board, field)
-    else:
-        raid(board, field, odds, weights, path)
+    seat, number = field[TURN], field[flat.ROUND]
+    worth = balance(board, field) if policy == RAID else 1.0
+    if field[DRAFTING]:
+        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else rush_site(board, field)
+        flat.place(field, site, field[UNITS])
+    while not field[flat.OVER] and field[TURN] == seat and field[flat.ROUND] == number:
+        if policy == RAID:
+            source, target, sent = choose_attack(board, field, odds, weights, worth)
+        else:
+            source, target, sent = rush_attack(board, field)
+        if source == NOWHERE:
+            flat.end_turn(board, field)
+        else:
+            flat.attack(board, field, source, target, sent)
 
 
 @entry
-def foretell(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int]:
-    """What a policy does next: drafts to a cell (and NOWHERE), attacks from one to another, or ends (both NOWHERE)."""
-    if policy == RUSH:
-        return (rush_site(board, field), NOWHERE) if field[DRAFTING] else rush_attack(board, field)
-    source, target, _ = advise(board, field, odds, weights, path)
-    return source, target
+def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
+    """A policy's next move: a site, NOWHERE and the new units; or as `choose_attack`."""
+    worth = balance(board, field) if policy == RAID else 1.0
+    if field[DRAFTING]:
+        site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else rush_site(board, field)
+        return site, NOWHERE, field[UNITS]
+    return choose_attack(board, field, odds, weights, worth) if policy == RAID else rush_attack(board, field)
 
 
 class CampaignRaid:
@@ -264,7 +237,7 @@ class CampaignRaid:
 
     def move_on(self, field: Any) -> Move:
         """The same on a field."""
-        return self.told(*map(int, advise(self.board, field, self.odds, self.weights, self.path)))
+        return self.told(*map(int, advise(self.board, field, self.odds, self.weights, self.path, RAID)))
 
     def told(self, source: int, target: int, units: int) -> Move:
         """A move of the kernels as the rules have it."""
