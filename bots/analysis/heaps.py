@@ -205,12 +205,7 @@ def _orders(position: Heaps, bounds: Heaps) -> int:
     @cache
     def fit(left: Heaps) -> int:
         bound = bounds[len(left) - 1]
-        return sum(fit(_without(left, size)) for size in set(left) if size <= bound) if left else 1
+        each = (at for at, size in enumerate(left) if size <= bound and size not in left[:at])
+        return sum(fit(left[:at] + left[at + 1 :]) for at in each) if left else 1
 
     return fit(position)
-
-
-def _without(sizes: Heaps, size: int) -> Heaps:
-    left = list(sizes)
-    left.remove(size)
-    return tuple(left)

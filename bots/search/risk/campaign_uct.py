@@ -12,14 +12,14 @@ from typing import Any, ClassVar, NamedTuple
 
 from bots.search.base import Found, Limit
 from bots.search.risk import field as flat
-from bots.search.risk import sampling
+from bots.search.risk import uct_tree
 from bots.search.risk.battle_odds import enough
 from bots.search.risk.campaign_play import BORDERS, SEATS, SOURCES
 from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw, field_of
 from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
 from bots.search.risk.opponent_model import OpponentModel
 from bots.search.risk.policies import POLICIES, RAID, CampaignRaid, Raiding, balance, gain, play_turn, site_value
-from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
+from bots.search.risk.uct_tree import CHILD, DECISION, NODE, SIBLING, VISITS, follow
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Move, Position
@@ -267,7 +267,7 @@ def simulate(
 class CampaignUct:
     """Searches under one config; one at a time. What it watches it remembers: one is for one match."""
 
-    at_once: ClassVar[int] = sampling.AT_ONCE
+    at_once: ClassVar[int] = uct_tree.AT_ONCE
 
     def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding(), manner: UctParams | None = None) -> None:
         self.rules = rules
@@ -279,7 +279,7 @@ class CampaignUct:
     def _room(self) -> tuple[Any, ...]:
         """Tree, totals, work, priors and what `select` finds children by."""
         decisions = 2 * len(self.raid.board)
-        return *sampling.room(), zeros(LISTED + decisions), zeros(decisions, float), zeros(decisions)
+        return *uct_tree.room(), zeros(LISTED + decisions), zeros(decisions, float), zeros(decisions)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
@@ -293,20 +293,20 @@ class CampaignUct:
         raid = self.raid
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
-        root = field_of(self.rules, position, below(sampling.SEEDS))
+        root = field_of(self.rules, position, below(uct_tree.SEEDS))
         before = limit.spent
-        if limit.left is None or limit.left >= sampling.LEAST:
+        if limit.left is None or limit.left >= uct_tree.LEAST:
             self.habits.watch(position, events)
             tree, _, work, priors, _ = self._room
-            sampling.plant(tree, work)
+            uct_tree.plant(tree, work)
             known = raid.board, root, raid.odds, raid.weights, self._manner
             if list_candidates(*known, work, priors, raid.path) > 1:
-                sampling.in_portions(self._simulation(root, int(root[TURN])), tree, limit)
-        if limit.spent - before < sampling.LEAST:
+                uct_tree.in_portions(self._simulation(root, int(root[TURN])), tree, limit)
+        if limit.spent - before < uct_tree.LEAST:
             move = raid.move_on(root)
             return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
         tree, totals, *_ = self._room
-        child = sampling.favourite(tree, totals, 0)
+        child = uct_tree.favourite(tree, totals, 0)
         value = float(totals[child // NODE] / tree[child + VISITS])
         move = raid.told(*map(int, move_of(raid.board, root, raid.odds, int(tree[child + DECISION]))))
         sims = limit.spent - before
@@ -321,9 +321,9 @@ class CampaignUct:
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
-        root = field_of(self.rules, position, below(sampling.SEEDS))
+        root = field_of(self.rules, position, below(uct_tree.SEEDS))
         tree, _, work, *_ = self._room
-        sampling.plant(tree, work)
+        uct_tree.plant(tree, work)
         return self._simulation(root, seat)(sims) / sims
 
     def warm_up(self) -> None:
@@ -333,5 +333,5 @@ class CampaignUct:
         start, deal = self.rules.initial(Dice(bytes(32), 0))
         attacking, draft = self.rules.apply(start, self.rules.legal_moves(start)[0], Dice(bytes(32), 0))
         for position in (start, attacking):
-            self.search(position, below=lambda _: 0, limit=Limit(nodes=sampling.LEAST))
+            self.search(position, below=lambda _: 0, limit=Limit(nodes=uct_tree.LEAST))
         OpponentModel(self.raid).watch(attacking._replace(seat=1), [draft] if deal is None else [deal, draft])

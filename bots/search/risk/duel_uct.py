@@ -9,11 +9,11 @@ from typing import Any, ClassVar
 
 from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, opinion
-from bots.search.risk import sampling
+from bots.search.risk import uct_tree
 from bots.search.risk.duel_search import BORDERS, CODES, MAX_PLIES, SOURCES, action_of, duel_board, list_moves, placed
 from bots.search.risk.field import SPAN, draw, seeded
 from bots.search.risk.flat_position import FEATURES, OWNED, SEAT, TERRITORIES, estimate, put, scale_values, state_of
-from bots.search.risk.sampling import CHILD, DECISION, NODE, SIBLING, VISITS, follow
+from bots.search.risk.uct_tree import CHILD, DECISION, NODE, SIBLING, VISITS, follow
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.games.base import NO_DICE
 from protocol.games.risk import duel
@@ -112,7 +112,7 @@ def simulate(
 class DuelUct:
     """Searches under one config; one at a time."""
 
-    at_once: ClassVar[int] = sampling.AT_ONCE
+    at_once: ClassVar[int] = uct_tree.AT_ONCE
 
     def __init__(self, rules: Duel) -> None:
         self.rules = rules
@@ -124,7 +124,7 @@ class DuelUct:
     def _room(self) -> tuple[Any, ...]:
         """Tree, totals, work and what `select` finds children by."""
         codes = self._values[CODES]
-        return *sampling.room(), zeros(LISTED + codes), zeros(2 * codes)
+        return *uct_tree.room(), zeros(LISTED + codes), zeros(2 * codes)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
@@ -136,13 +136,13 @@ class DuelUct:
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
         tree, totals, work, found = self._room
-        sampling.plant(tree, work)
+        uct_tree.plant(tree, work)
         work[AT] = position.at
-        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(sampling.SEEDS)))
+        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(uct_tree.SEEDS)))
         given = self._board, root, ints(root), self._scale, luck
         before = limit.spent
-        sampling.in_portions(lambda sims: simulate(*given, tree, totals, work, found, sims), tree, limit)
-        child, sims = sampling.favourite(tree, totals, 0), limit.spent - before
+        uct_tree.in_portions(lambda sims: simulate(*given, tree, totals, work, found, sims), tree, limit)
+        child, sims = uct_tree.favourite(tree, totals, 0), limit.spent - before
         if not child:
             move = self.rules.legal_moves(position)[0]
             return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
@@ -158,4 +158,4 @@ class DuelUct:
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""
         if FAST:
-            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=sampling.LEAST))
+            self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=uct_tree.LEAST))

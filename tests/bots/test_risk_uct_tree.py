@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from bots.search import Limit
-from bots.search.risk import sampling
-from bots.search.risk.sampling import DECISION, NODE, VISITS, favourite, follow, in_portions, lead, plant
+from bots.search.risk import uct_tree
+from bots.search.risk.uct_tree import DECISION, NODE, VISITS, favourite, follow, in_portions, lead, plant
 from machine.compiled import zeros
 
 
@@ -34,7 +34,7 @@ class Worker:
 
 def worked(monkeypatch: Any, shares: tuple[float, ...], limit: Limit) -> Worker:
     worker = Worker(shares)
-    monkeypatch.setattr(sampling, "time", worker)
+    monkeypatch.setattr(uct_tree, "time", worker)
     in_portions(worker.simulate, worker.tree, limit)
     return worker
 
@@ -72,6 +72,6 @@ def test_the_favourite_is_the_most_visited_and_of_equals_the_better() -> None:
 
 def test_a_tree_without_room_takes_no_more_children() -> None:
     worker = Worker((1.0,))
-    worker.work[sampling.END_OF_ROOM] = worker.work[sampling.NEXT]
+    worker.work[uct_tree.END_OF_ROOM] = worker.work[uct_tree.NEXT]
     assert follow(worker.tree, worker.totals, worker.work, 0, 99) == 0
     assert follow(worker.tree, worker.totals, worker.work, 0, 7) == worker.children[0]
