@@ -181,12 +181,11 @@ class Contest:
         return {following: (theory.get(following, 0) + p) / 2 for following, p in lot.items()}
 
     def _greedy(self, position: Heaps) -> Replies:
-        even = not self._misere
-        good = [move for move in moves(position, self._rule) if self._is_even(after(position, move)) == even]
-        return self._even(position, good) or self._random(position)
+        def heaps_left(move: Move) -> int:
+            return sum(self._rule.options(size) > 0 for size in after(position, move))
 
-    def _is_even(self, position: Heaps) -> bool:
-        return sum(self._rule.options(size) > 0 for size in position) % 2 == 0
+        good = [move for move in moves(position, self._rule) if heaps_left(move) % 2 == self._misere]
+        return self._even(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
         """Any legal move: a size that several heaps have is as much likelier."""

@@ -21,11 +21,11 @@ NAMES = (
     *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHED))),
 )
 """The sets that have a name: equal weights, and the tunings that come with the package for both games."""
-_EVALUATIONS = ("features", "outlook")
-"""Those that have weights."""
-COUNTS = {len(weights_of("risk-campaign", name)) for name in _EVALUATIONS}
-MOST = 10.0
-"""Of `outlook`, whose weights are powers."""
+_MOST = {
+    len(weights_of("risk-campaign", "features")): sys.float_info.max,
+    len(weights_of("risk-campaign", "outlook")): 10.0,
+}
+"""How high a weight may be, by how many there are: those of `outlook` are powers."""
 _RIGHT = "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0"
 
 
@@ -66,8 +66,7 @@ def _read(bot: str, text: str) -> tuple[float, ...]:
 
 def are_weights(values: Sequence[float]) -> bool:
     """Whether these are as many numbers as some evaluation has, none negative or too high, and not all 0."""
-    most = MOST if len(values) == len(weights_of("risk-campaign", "outlook")) else sys.float_info.max
-    return len(values) in COUNTS and all(0 <= value <= most for value in values) and any(values)
+    return len(values) in _MOST and all(0 <= value <= _MOST[len(values)] for value in values) and any(values)
 
 
 def _named(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:
