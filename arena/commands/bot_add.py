@@ -12,8 +12,8 @@ from pathlib import Path
 from arena.commands.name_list import NAME, NameList, read_name_list
 from arena.commands.text_tables import counted
 from arena.store import registry
+from arena.store.data_folder import FILE
 from arena.store.database import DatabaseNotFound
-from arena.store.file_permissions import FILE
 from arena.store.registry import all_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.commands.config import database
+from arena.store.data_folder import lock, restrict_to_owner
 from arena.store.database import database_path, revision_of
-from arena.store.file_permissions import restrict_to_owner
-from arena.store.lock import lock
 from protocol.errors import ArenaFault
 
 

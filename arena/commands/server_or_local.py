@@ -10,7 +10,7 @@ from typing import TypeVar
 from arena.operator.client import NoServer, asked
 from arena.operator.requests import Request
 from arena.store import database
-from arena.store.lock import lock
+from arena.store.data_folder import lock
 from arena.store.store import Store
 
 T = TypeVar("T")

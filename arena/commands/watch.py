@@ -14,7 +14,7 @@ from arena.network.spectator import Spectator, spectating
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.replay.transcript import describe_line
-from arena.store.lock import is_held
+from arena.store.data_folder import is_held
 from protocol import games
 from protocol.display import printable
 from protocol.errors import UsageFault

@@ -19,7 +19,7 @@ from websockets.typing import Subprotocol
 from arena.network.admission import OPERATOR
 from arena.operator import credentials
 from arena.operator.requests import Reply, Request, encoded
-from arena.store.lock import is_held
+from arena.store.data_folder import is_held
 from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
 

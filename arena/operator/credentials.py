@@ -9,7 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from arena.store.file_permissions import FILE
+from arena.store.data_folder import FILE
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
 from protocol.errors import ArenaFault

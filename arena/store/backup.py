@@ -8,8 +8,8 @@ import sqlite3
 from pathlib import Path
 
 from arena.store import database
+from arena.store.data_folder import FILE
 from arena.store.database import DatabaseNotFound, StoreError
-from arena.store.file_permissions import FILE
 from machine.atomic_write import in_place_of, locked
 from protocol.errors import ArenaFault, UsageFault
 

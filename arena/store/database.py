@@ -25,7 +25,7 @@ from sqlalchemy.exc import (
 from sqlalchemy.pool import QueuePool
 
 from arena.store import views
-from arena.store.file_permissions import FILE, FOLDER
+from arena.store.data_folder import FILE, FOLDER
 from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
 from protocol.errors import ArenaFault
 

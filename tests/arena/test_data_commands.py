@@ -15,8 +15,8 @@ import pytest
 from arena.commands.match_filters import Selection
 from arena.commands.matches import matches
 from arena.commands.text_tables import table
+from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.lock import lock
 from arena.store.registry import registered_bot
 from arena.store.schema import REVISIONS
 from arena.store.store import Store

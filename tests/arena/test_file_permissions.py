@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.file_permissions import restrict_to_owner
+from arena.store.data_folder import restrict_to_owner
 from commands import call, faulty, run
 from processes import serving
 

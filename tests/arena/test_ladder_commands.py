@@ -15,8 +15,8 @@ from arena.operations.ladder import Annul, StartSeason
 from arena.operations.table import operations
 from arena.operator.client import connected
 from arena.store.annulment import Annulment
+from arena.store.data_folder import lock
 from arena.store.integrity_check import check_database
-from arena.store.lock import lock
 from arena.store.result_queries import leaderboard_of
 from arena.store.store import Store
 from commands import Done, call

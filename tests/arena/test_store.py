@@ -18,10 +18,10 @@ import pytest
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import database
+from arena.store.data_folder import Locked, lock
 from arena.store.database import DatabaseNotFound, SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
-from arena.store.lock import Locked, lock
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.registry import NameInUse, add_bots, all_bots, is_known_bot, registered_bot, revoke_bots, rotate_token
 from arena.store.result_queries import (
