@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.pending_results import pending_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
+from arena.store.tournament_state import pending_of_tournament
 from commands import call, faulty, passing, run, started
 from timeouts import found_in
 from tournaments import digests, ratings, tournament

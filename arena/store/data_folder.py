@@ -1,5 +1,6 @@
-"""A data folder: one server or tournament at a time runs on it, and what it holds is its owner's alone: seeds of matches
-under way, hashes of tokens, what bots wrote.
+"""A data folder: one server or tournament at a time runs on it, and what it holds is its owner's alone.
+
+That are seeds of matches under way, hashes of tokens, what bots wrote.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The file itself: found, made, recognised as ours, brought up to date; and SQLite's errors in our own words.
+"""The file itself: found, made, recognised as ours; and SQLite's errors in our own words.
 
 Nothing is ever written to a file that is not ours.
 """
@@ -24,15 +24,14 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.pool import QueuePool
 
-from arena.store import views
 from arena.store.data_folder import FILE, FOLDER
 from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
+from arena.store.views import VIEWS
 from protocol.errors import ArenaFault
 
 BUSY_MS = 10_000
 READERS, CACHE_KIB = 8, 16 * 1024
 """Connections that only read, at once, and what each keeps of the file."""
-MIGRATIONS = Path(__file__).parent / "migrations"
 _MAGIC = b"SQLite format 3\0"
 _HEADER_BYTES = 100
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -228,42 +227,12 @@ def create(file: Path) -> None:
             if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
                 connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
                 metadata.create_all(connection, checkfirst=False)
-                views.create(connection)
+                for statement in VIEWS.values():
+                    connection.exec_driver_sql(statement)
                 connection.exec_driver_sql(_VERSION_TABLE)
                 connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
     finally:
         engine.dispose()
-
-
-def upgrade(file: Path, then: Callable[[Connection], object]) -> tuple[str, str]:
-    """Bring a file up to date: its revisions before and after. Raises `DatabaseNotFound`, `UnrecognizedDatabase`, …
-
-    `then` is done in the same transaction, if there was anything to do.
-    """
-    before = revision_of(file)
-    if before is None:
-        raise DatabaseNotFound(f"there is no database {file}: start `arena serve` or `arena tournament` first")
-    if before != REVISIONS[-1]:
-        engine = connect(file)
-        try:
-            with failures(file):
-                migrate(engine, then)
-        finally:
-            engine.dispose()
-    return before, REVISIONS[-1]
-
-
-def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connection: None) -> None:
-    """Run the migrations that a database of ours lacks, and `then`, in one transaction."""
-    from alembic import command
-    from alembic.config import Config
-
-    config = Config()
-    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    with writing(engine).begin() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        then(connection)
 
 
 @contextmanager

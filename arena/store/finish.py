@@ -11,7 +11,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store import pending_results, result_queries, summaries
+from arena.store import result_queries, summaries, tournament_state
 from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, failures, matches, ratings, records, seats
 from arena.store.view_models import group_of, outcome_of
@@ -196,7 +196,7 @@ def _insert(connection: Connection, stored: Sequence[_Stored], rows: dict[str, i
     if failed:
         connection.execute(insert(failures), failed)
     if handed_in := [one.result.match for one in stored if one.result.tournament is not None]:
-        pending_results.rated(connection, handed_in)
+        tournament_state.drop_pending(connection, handed_in)
     summaries.add(connection, stored[0].number, stored[-1].number)
 
 

@@ -13,9 +13,10 @@ from typing import Any, Protocol
 import msgspec
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
-from arena.store import match_luck, pending_results, rating_rebuild, result_queries, views
+from arena.store import match_luck, rating_rebuild, result_queries, tournament_state
 from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
+from arena.store.views import VIEWS
 from protocol.digest import canonical
 from protocol.names import folded, is_bot_name
 from referee.result import Result, SeatRating
@@ -49,13 +50,13 @@ def check_database(
     """What is wrong, a line each. `look` compares, `progress` is told how many matches of how many were looked at."""
     for what, part in (
         ("the file", _file(connection)),
-        ("the views", views.find_problems(connection)),
+        ("the views", _views(connection)),
         ("the bots", _bots(connection)),
         ("the tournaments", _tournaments(connection)),
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
-        ("the matches that wait to be rated", pending_results.find_problems(connection, partial(look, waits=True))),
+        ("the matches that wait to be rated", tournament_state.pending_problems(connection, partial(look, waits=True))),
         ("the luck of the matches", match_luck.find_problems(connection)),
         ("the ratings and summaries", rating_rebuild.find_problems(connection)),
     ):
@@ -85,6 +86,16 @@ def _file(connection: Connection) -> Iterator[str]:
                 query = select(func.count()).select_from(table).where(type_coerce(column, Integer).not_in((0, 1)))
                 if count := connection.execute(query).scalar_one():
                     yield f"table {table.name}: {column.name} is neither 0 nor 1 in {count} rows"
+
+
+def _views(connection: Connection) -> Iterator[str]:
+    query = "SELECT name, sql FROM sqlite_schema WHERE type = 'view'"
+    found = {row.name: row.sql for row in connection.exec_driver_sql(query)}
+    for name, statement in VIEWS.items():
+        if name not in found:
+            yield f"view {name} is missing"
+        elif found[name] != statement:
+            yield f"view {name} is not the one that this version makes"
 
 
 def _bots(connection: Connection) -> Iterator[str]:

@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, Engine
 
 from arena.store import database, summaries
+from arena.store.database import DatabaseNotFound
 from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.schema import REVISIONS
+
+MIGRATIONS = Path(__file__).parent / "migrations"
+_MADE_ANEW: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings, "0002": summaries.rebuild}
+"""What follows from the results otherwise than in these schemas."""
 
 
 def upgrade(file: Path) -> tuple[str, str]:
@@ -16,11 +22,27 @@ def upgrade(file: Path) -> tuple[str, str]:
 
     Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`; then nothing has changed.
     """
-    return database.upgrade(file, _MADE_ANEW.get(database.revision_of(file), lambda connection: None))
+    before = database.revision_of(file)
+    if before is None:
+        raise DatabaseNotFound(f"there is no database {file}: start `arena serve` or `arena tournament` first")
+    if before != REVISIONS[-1]:
+        engine = database.connect(file)
+        try:
+            with database.failures(file):
+                migrate(engine, _MADE_ANEW.get(before, lambda connection: None))
+        finally:
+            engine.dispose()
+    return before, REVISIONS[-1]
 
 
-_MADE_ANEW: dict[str | None, Callable[[Connection], object]] = {
-    "0001": rebuild_ratings,
-    "0002": summaries.rebuild,
-}
-"""What follows from the results otherwise than in these schemas."""
+def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connection: None) -> None:
+    """Run the migrations that a database of ours lacks, and `then`, in one transaction."""
+    from alembic import command
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    with database.writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        then(connection)

@@ -4,10 +4,6 @@ their columns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from sqlalchemy import Connection
-
 # SQLite drops no column that a view names, and renames no table under one: a migration that does drops the views first.
 
 _MATCH_RESULTS = """
@@ -50,20 +46,3 @@ VIEWS = {
     for name, query in (("match_results", _MATCH_RESULTS), ("match_seats", _MATCH_SEATS), ("ladder", _LADDER))
 }
 """How each is made, by its name."""
-
-
-def create(connection: Connection) -> None:
-    """Make them in a new file."""
-    for statement in VIEWS.values():
-        connection.exec_driver_sql(statement)
-
-
-def find_problems(connection: Connection) -> Iterator[str]:
-    """Which are missing or others, a line each."""
-    query = "SELECT name, sql FROM sqlite_schema WHERE type = 'view'"
-    found = {row.name: row.sql for row in connection.exec_driver_sql(query)}
-    for name, statement in VIEWS.items():
-        if name not in found:
-            yield f"view {name} is missing"
-        elif found[name] != statement:
-            yield f"view {name} is not the one that this version makes"

@@ -22,9 +22,9 @@ from typing import Any
 
 from rig import small_or_asked
 
-from arena.store.pending_results import pending_of_tournament
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
+from arena.store.tournament_state import pending_of_tournament
 
 FAILING = {
     "unborn": "raise RuntimeError('no brain found')",

@@ -27,7 +27,7 @@ from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Reader, Store
-from arena.store.upgrade import upgrade
+from arena.store.upgrade import MIGRATIONS, upgrade
 from arena.store.view_models import Search
 from arena.store.views import VIEWS
 from protocol.games import load
@@ -53,7 +53,7 @@ def first(tmp_path: Path) -> Path:
         marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     marked.close()
     config = Config()
-    config.set_main_option("script_location", str(database.MIGRATIONS))
+    config.set_main_option("script_location", str(MIGRATIONS))
     engine = database.connect(file)
     with database.writing(engine).begin() as connection:
         config.attributes["connection"] = connection

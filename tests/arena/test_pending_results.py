@@ -12,10 +12,9 @@ from msgspec.structs import replace
 
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_luck import MatchLuck
-from arena.store.pending_results import PendingResult, pending_of_tournament, save_pending
 from arena.store.result_queries import bot_failures, iter_results, tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import finish_tournament
+from arena.store.tournament_state import PendingResult, finish_tournament, pending_of_tournament, save_pending
 from commands import call
 from referee.effects import Resigned
 from referee.footer import Closed

@@ -36,7 +36,7 @@ from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from arena.store.tournament_state import finish_tournament, open_tournament
-from arena.store.upgrade import upgrade
+from arena.store.upgrade import MIGRATIONS, migrate, upgrade
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result
 from seasons import result, season
@@ -371,7 +371,7 @@ def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None
     old.commit()
     old.close()
     engine = database.connect(led)
-    database.migrate(engine)
+    migrate(engine)
     engine.dispose()
     assert tables(led) == tables(fresh)
     assert database.revision_of(led) == database.revision_of(fresh) == REVISIONS[-1]
@@ -399,7 +399,7 @@ def test_the_known_revisions_are_those_of_the_migrations() -> None:
     from alembic.script import ScriptDirectory
 
     config = Config()
-    config.set_main_option("script_location", str(database.MIGRATIONS))
+    config.set_main_option("script_location", str(MIGRATIONS))
     walked = ScriptDirectory.from_config(config).walk_revisions()
     assert tuple(script.revision for script in walked)[::-1] == REVISIONS
 
@@ -462,14 +462,15 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     store.write(finish_matches, [finished(result("m1"))])
     store.close()
     later = tmp_path / "migrations"
-    shutil.copytree(database.MIGRATIONS, later)
+    shutil.copytree(MIGRATIONS, later)
     (later / "versions" / "9999_nicknames.py").write_text(
         "import sqlalchemy as sa\nfrom alembic import op\n"
         f"revision, down_revision, branch_labels, depends_on = '9999', '{REVISIONS[-1]}', None, None\n"
         "def upgrade():\n    op.add_column('bots', sa.Column('nickname', sa.Text()))\n"
     )
-    monkeypatch.setattr(database, "MIGRATIONS", later)
-    monkeypatch.setattr("arena.store.database.REVISIONS", (*REVISIONS, "9999"))
+    monkeypatch.setattr("arena.store.upgrade.MIGRATIONS", later)
+    for module in ("database", "upgrade"):
+        monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
     assert upgrade(store.file) == (REVISIONS[-1], "9999")
     assert "nickname" in str(tables(store.file)["bots"])
     upgraded = Store.open(store.file)
