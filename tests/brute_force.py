@@ -5,21 +5,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from arena.store.leaderboards import LATEST
-from arena.store.view_models import (
-    DRAWN,
-    LOST,
-    OUTCOMES,
-    VOIDED,
-    WON,
-    Ending,
-    EndingMatch,
-    HistoryPoint,
-    OpponentRow,
-    Search,
-    SeatRow,
-    VersionRow,
-)
+from arena.store.leaderboards import LATEST, Ending, EndingMatch, HistoryPoint, OpponentRow, SeatRow, VersionRow
+from arena.store.match_search import Search
+from arena.store.result_queries import DRAWN, LOST, OUTCOMES, VOIDED, WON
 from protocol.names import folded
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating

@@ -10,10 +10,10 @@ from msgspec import Struct
 
 from arena.commands.output import print_document
 from arena.commands.text_tables import columns, table
-from arena.store.leaderboards import profile_of, versions_page
-from arena.store.match_search import search_matches
+from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, profile_of, versions_page
+from arena.store.match_search import Search, search_matches
+from arena.store.paging import Page
 from arena.store.store import Reader
-from arena.store.view_models import Page, Profile, Search, UnratedStanding, VersionRow
 from measuring import score_format
 from measuring.pair_scores import SideScore
 from measuring.scores import Z95, Estimate, estimate_scores

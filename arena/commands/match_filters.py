@@ -7,12 +7,12 @@ from contextlib import closing
 
 from msgspec import Struct
 
-from arena.store.cursors import MOST_ROWS
-from arena.store.match_search import parse_time_bound, search_matches
+from arena.store.match_search import Search, parse_time_bound, search_matches
+from arena.store.paging import MOST_ROWS
 from arena.store.registry import is_known_bot
+from arena.store.result_queries import DRAWN, LOST, WON
 from arena.store.store import Reader
 from arena.store.tournaments import has_tournament, tournaments_page
-from arena.store.view_models import DRAWN, LOST, WON, Search
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.games import game_class

@@ -9,8 +9,8 @@ from arena.commands.match_filters import Selection, iter_matches, selected
 from arena.commands.output import print_csv, print_list
 from arena.commands.text_tables import columns, table
 from arena.store.export_rows import MATCHES, export_matches
+from arena.store.match_search import Search
 from arena.store.store import Reader
-from arena.store.view_models import Search
 from protocol.errors import UsageFault
 from referee.result import Result
 

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from arena.store.match_search import match_numbers
-from arena.store.view_models import Search
+from arena.store.match_search import Search, match_numbers
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
 Columns = dict[str, str]

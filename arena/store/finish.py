@@ -13,8 +13,8 @@ from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import result_queries, summaries, tournament_state
 from arena.store.match_luck import MatchLuck
+from arena.store.result_queries import group_of, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats
-from arena.store.view_models import group_of, outcome_of
 from machine.timestamps import utc
 from protocol.digest import canonical
 from protocol.names import folded

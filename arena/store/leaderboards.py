@@ -9,34 +9,20 @@ from __future__ import annotations
 from typing import Any
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Connection, select, text
 
 from arena.ratings import rating_system
 from arena.store import seasons
-from arena.store.cursors import check_limit, decode_cursor, make_page
+from arena.store.paging import Page, read_page
 from arena.store.registry import bot_number
-from arena.store.result_queries import standing_from_row
+from arena.store.result_queries import OUTCOMES, UNRATED, LeaderboardRow, standing_from_row
 from arena.store.schema import counts
-from arena.store.view_models import (
-    OUTCOMES,
-    SORTS,
-    UNRATED,
-    BoardRow,
-    BotRow,
-    Ending,
-    EndingMatch,
-    HistoryPoint,
-    OpponentRow,
-    Page,
-    PoolStanding,
-    Profile,
-    SeatRow,
-    UnratedStanding,
-    VersionRow,
-)
 from protocol.errors import UsageFault
 from protocol.names import folded
 
+SORTS = ("score", "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
+"""The orders of a leaderboard; `share` is that of matches won, a draw counting as half of one."""
 _BY = {name: name for name in SORTS} | {"bot": "key", "played": "matches", "share": "(wins + draws / 2.0) / matches"}
 """What each order goes by."""
 CURVE = 20
@@ -129,18 +115,144 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 """)
 
 
+class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
+    """A line of the leaderboard; its `rank` is by score, whatever the order, `curve` its last mus, the newest last,
+    to two decimals.
+    """
+
+    rank: int
+    curve: list[float]
+
+
+class PoolStanding(Struct, frozen=True, kw_only=True):
+    """A bot in a pool: `rank` by score among the `bots` there; `ms_per_move` is the mean time of a move by the clock, a
+    bot's pauses included, None if unknown.
+    """
+
+    pool: str
+    game: str
+    rank: int
+    bots: int
+    mu: float
+    sigma: float
+    score: float
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    few: bool
+    version: str
+    ms_per_move: float | None
+
+
+class UnratedStanding(Struct, frozen=True, kw_only=True):
+    """A bot's matches of a game that are in no pool; `pool` is `GAME/unrated`, `void` were called off."""
+
+    pool: str
+    game: str
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    void: int
+    ms_per_move: float | None
+
+
+class BotRow(Struct, frozen=True, kw_only=True):
+    """A bot that is known: when it was registered and last came in, and whether the operator approved it."""
+
+    bot: str
+    created: str
+    seen: str | None
+    approved: bool
+
+
+class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
+    """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands."""
+
+    name: str
+    created: str
+    seen: str | None
+    approved: bool
+    revoked: bool
+    versions: list[str]
+    standings: list[PoolStanding]
+    unrated: list[UnratedStanding]
+
+
+class HistoryPoint(Struct, frozen=True, kw_only=True):
+    """A bot's rating after its `played`th match in a pool, which was `match` and ended at `finished`."""
+
+    played: int
+    mu: float
+    sigma: float
+    finished: str
+    match: str
+
+
+class OpponentRow(Struct, frozen=True, kw_only=True):
+    """How a bot fared against another, which it beats where its rank is better; `share` counts a draw as half a win."""
+
+    opponent: str
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    share: float
+
+
+class SeatRow(Struct, frozen=True, kw_only=True):
+    """How a bot fared in a seat (0 moves first)."""
+
+    seat: int
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    ms_per_move: float | None
+
+
+class VersionRow(Struct, frozen=True, kw_only=True):
+    """How a version of a bot fared; `match` is its last and ended at `finished`."""
+
+    version: str
+    played: int
+    wins: int
+    draws: int
+    losses: int
+    ms_per_move: float | None
+    match: str
+    finished: str
+
+
+class EndingMatch(Struct, frozen=True, kw_only=True):
+    """A match, and how many plies it had: where it ended."""
+
+    match: str
+    plies: int
+    finished: str
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """How often matches ended so for a bot: `reason` is its seat's, `latest` the last few, newest first."""
+
+    outcome: str
+    reason: str
+    played: int
+    latest: list[EndingMatch]
+
+
 def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
     """A page of the bots that are known, by name; with `search`, of names that hold it. Raises `UsageFault`."""
-    check_limit(limit)
-    key = "" if after is None else decode_cursor(after, tuple[str])[0]
-    given = {"search": folded(search or ""), "key": key, "limit": limit + 1}
-    rows = connection.execute(_BOTS, given).all()
-    shown = [
-        BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved)) for row in rows[:limit]
-    ]
-    return make_page(shown, rows, lambda row: (row.key,))
+    return read_page(
+        connection, _BOTS, {"search": folded(search or "")}, {"key": str}, _bot_row, after=after, limit=limit
+    )
+
+
+def _bot_row(row: Any) -> BotRow:
+    return BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved))
 
 
 def leaderboard_page(
@@ -158,22 +270,19 @@ def leaderboard_page(
 
     With `search`, of names that hold it. Raises `UsageFault` for what there is none of.
     """
-    check_limit(limit)
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
-    value, key = (None, None) if after is None else decode_cursor(after, tuple[str | float, str])
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
-    parts = _NOW if season is None else _THEN
-    query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order, **parts))
-    given = {"pool": pool, "search": folded(search or ""), "curve": CURVE, "limit": limit + 1}
+    query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order, **(_NOW if season is None else _THEN)))
+    given = {"pool": pool, "search": folded(search or ""), "curve": CURVE}
     if season is not None:
-        given |= seasons.match_range_of(connection, season)._asdict()
-    rows = connection.execute(query, given | {"start": after is None, "value": value, "key": key}).all()
-    shown = [
-        BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
-        for row in rows[:limit]
-    ]
-    return make_page(shown, rows, lambda row: (row.value, row.key))
+        given |= seasons.match_range_of(connection, season)
+    place = {"value": str | float, "key": str}
+    return read_page(connection, query, given, place, _board_row, after=after, limit=limit)
+
+
+def _board_row(row: Any) -> BoardRow:
+    return BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
@@ -254,23 +363,20 @@ def opponents_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[OpponentRow]:
     """How a bot fared against each other one, those that it met most often first."""
-    check_limit(limit)
-    bot = bot_number(connection, name)
-    played, key = (None, None) if after is None else decode_cursor(after, tuple[int, str])
-    given = {"bot": bot, "pool": pool, "start": after is None, "played": played, "key": key, "limit": limit + 1}
-    rows = connection.execute(_OPPONENTS, given).all()
-    shown = [
-        OpponentRow(
-            opponent=row.name,
-            played=row.played,
-            wins=row.wins,
-            draws=row.draws,
-            losses=row.losses,
-            share=(row.wins + row.draws / 2) / row.played,
-        )
-        for row in rows[:limit]
-    ]
-    return make_page(shown, rows, lambda row: (row.played, row.key))
+    given = {"bot": bot_number(connection, name), "pool": pool}
+    place = {"played": int, "key": str}
+    return read_page(connection, _OPPONENTS, given, place, _opponent_row, after=after, limit=limit)
+
+
+def _opponent_row(row: Any) -> OpponentRow:
+    return OpponentRow(
+        opponent=row.name,
+        played=row.played,
+        wins=row.wins,
+        draws=row.draws,
+        losses=row.losses,
+        share=(row.wins + row.draws / 2) / row.played,
+    )
 
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
@@ -283,15 +389,12 @@ def versions_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[VersionRow]:
     """How each version of a bot fared, the one that played last first."""
-    check_limit(limit)
-    bot = bot_number(connection, name)
-    last = 0 if after is None else decode_cursor(after, tuple[int])[0]
-    given = {"bot": bot, "pool": pool, "start": after is None, "last": last, "limit": limit + 1}
-    rows = connection.execute(_VERSIONS, given).all()
-    shown = [
-        VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row)) for row in rows[:limit]
-    ]
-    return make_page(shown, rows, lambda row: (row.last,))
+    given = {"bot": bot_number(connection, name), "pool": pool}
+    return read_page(connection, _VERSIONS, given, {"last": int}, _version_row, after=after, limit=limit)
+
+
+def _version_row(row: Any) -> VersionRow:
+    return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:

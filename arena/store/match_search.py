@@ -10,14 +10,15 @@ from __future__ import annotations
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 from sqlalchemy import Connection, select, text
 
 from arena.store import result_queries
-from arena.store.cursors import check_limit, decode_cursor, encode_cursor
+from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.registry import bot_number
+from arena.store.result_queries import OUTCOMES
 from arena.store.schema import matches
-from arena.store.view_models import OUTCOMES, Page, Search
 from machine.timestamps import written
 from protocol.errors import UsageFault
 from referee.result import Result
@@ -50,6 +51,25 @@ _EVER = ("", "9999-12-31T23:59:59.999Z")
 _NEVER = 2**62
 _WINDOW, _SPARE = 1000, 4
 """So many numbers are looked through at least, and so many times what should be needed."""
+
+
+class Search(Struct, frozen=True, kw_only=True):
+    """Which matches are looked for: those that meet all that is said.
+
+    `reason` and `outcome` are those of `bot`'s seat; without a bot `reason` is the match's. `pool` may be
+    `GAME/unrated`. `since` and `until` bound the match's end, in ISO 8601: a day, or a time in UTC; the former is
+    included, and so is a whole day that is named by `until`.
+    """
+
+    bot: str | None = None
+    opponent: str | None = None
+    game: str | None = None
+    pool: str | None = None
+    reason: str | None = None
+    outcome: str | None = None
+    tournament: str | None = None
+    since: str | None = None
+    until: str | None = None
 
 
 class _Index(NamedTuple):

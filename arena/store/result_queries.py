@@ -17,8 +17,14 @@ from arena.store.registry import is_approved_bot
 from arena.store.schema import bots, failures, matches, opponents, ratings, records, seats
 from machine.timestamps import utc
 from protocol.names import folded
+from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
 
+UNRATED = "unrated"
+"""Where a pool is named, `GAME/unrated` stands for a game's matches that are in none."""
+WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
+OUTCOMES = (WON, DRAWN, LOST, VOIDED)
+"""What a match was for a seat: first alone, first with others, not first; or it was called off."""
 MOST_ASKED_AT_ONCE = 500
 _OF_A_SEAT = (
     "seat",
@@ -288,3 +294,17 @@ def _result(rows: Sequence[Any]) -> Result:
         place=row.place,
         annulled=row.annulled,
     )
+
+
+def group_of(result: Result) -> str:
+    """The pool of a match, or what its game's unrated matches go by."""
+    return result.pool or f"{result.game}/{UNRATED}"
+
+
+def outcome_of(result: Result, seat: SeatResult) -> str:
+    """What a match was for one of its seats, one of `OUTCOMES`."""
+    if result.reason == VOID:
+        return VOIDED
+    if seat.rank != 1:
+        return LOST
+    return WON if [other.rank for other in result.seats].count(1) == 1 else DRAWN

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select, text
 
@@ -37,13 +35,6 @@ class Season(Struct, frozen=True, kw_only=True):
     matches: int
 
 
-class MatchRange(NamedTuple):
-    """The numbers of a season's matches: from, and to. None are there if that is less."""
-
-    first: int
-    last: int
-
-
 def season_starts(connection: Connection) -> list[int]:
     """The numbers from which seasons go on, the earliest first; that of the first season is not among them."""
     return list(connection.execute(select(seasons.c.first).order_by(seasons.c.id)).scalars())
@@ -74,20 +65,20 @@ def list_seasons(connection: Connection) -> list[Season]:
     ]
 
 
-def match_range_of(connection: Connection, name: str) -> MatchRange:
-    """The matches of a season, named in any case. Raises `UsageFault`."""
+def match_range_of(connection: Connection, name: str) -> dict[str, int]:
+    """The numbers of the `first` and the `last` match of a season, named in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
     keys = [folded(known) for known in names]
     if folded(name) not in keys:
         raise UsageFault(f"there is no season {name!r}: {among(names)}")
     at = keys.index(folded(name))
     firsts = [1, *season_starts(connection), _MOST]
-    return MatchRange(firsts[at], firsts[at + 1] - 1)
+    return {"first": firsts[at], "last": firsts[at + 1] - 1}
 
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
     """The pools with rated matches in a season, or those of a game. Raises `UsageFault`."""
-    found = connection.execute(_POOLS, match_range_of(connection, season)._asdict()).scalars()
+    found = connection.execute(_POOLS, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 
 
@@ -95,7 +86,7 @@ def season_leaderboards(
     connection: Connection, season: str, game: str | None = None
 ) -> dict[str, list[LeaderboardRow]]:
     """Where bots stood at the end of a season, best first, by pool. Raises `UsageFault`."""
-    span = match_range_of(connection, season)._asdict()
+    span = match_range_of(connection, season)
     return {
         pool: sorted(
             (

@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from sqlalchemy import Connection, text
 
 from arena.ratings import tournament_pairing
 from arena.ratings.bot_results import standing
 from arena.ratings.significant_ranks import ScoredMatch
 from arena.ratings.standings import HeadToHead, TableRow, head_to_head, table
-from arena.store.cursors import check_limit, decode_cursor, make_page
 from arena.store.database import StoreError
-from arena.store.view_models import Page, TournamentRow, TournamentTable
+from arena.store.paging import Page, read_page
 from protocol.bot_launch import bot_name_in
 from protocol.errors import BotFault
 from protocol.games import load
@@ -39,14 +39,33 @@ WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """)
 
 
+class TournamentRow(Struct, frozen=True, kw_only=True):
+    """A tournament: `played` of `planned` matches, None for a test of as many as it takes. `arguments` are those of the
+    command, without the seed.
+    """
+
+    tournament: str
+    seed: str
+    arguments: dict[str, Any]
+    game: str
+    format: str
+    started: str
+    finished: str | None
+    played: int
+    planned: int | None
+
+
+class TournamentTable(TournamentRow, frozen=True, kw_only=True):
+    """The same with its table, and the share of points of each bot (first key) against each other one."""
+
+    table: list[TableRow]
+    head_to_head: dict[str, dict[str, float | None]]
+
+
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
     """A page of them, those that began last first."""
-    check_limit(limit)
-    started, name = ("", "") if after is None else decode_cursor(after, tuple[str, str])
-    given = {"start": after is None, "started": started, "id": name, "limit": limit + 1}
-    rows = connection.execute(_NEXT, given).all()
-    shown = [TournamentRow(**_fields(row)) for row in rows[:limit]]
-    return make_page(shown, rows, lambda row: (row.started, row.id))
+    place = {"started": str, "id": str}
+    return read_page(connection, _NEXT, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit)
 
 
 def has_tournament(connection: Connection, name: str) -> bool:

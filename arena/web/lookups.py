@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from arena.store.leaderboards import pools_with_results, profile_of
+from arena.store.leaderboards import Profile, pools_with_results, profile_of
 from arena.store.registry import is_known_bot
+from arena.store.result_queries import UNRATED
 from arena.store.store import Reader
-from arena.store.tournaments import has_tournament, tournament_table
-from arena.store.view_models import UNRATED, Profile, TournamentTable
+from arena.store.tournaments import TournamentTable, has_tournament, tournament_table
 from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import among, shown

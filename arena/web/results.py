@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import groupby
 
-from arena.store.view_models import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
+from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
 from arena.web.formatting import plural
 from protocol import reasons
 from protocol.names import folded

@@ -32,8 +32,8 @@ sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 from data import make
 from rig import small_or_asked
 
+from arena.store.match_search import Search
 from arena.store.store import Reader
-from arena.store.view_models import Search
 
 MOST = 20.0
 """Milliseconds."""

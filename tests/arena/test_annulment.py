@@ -11,12 +11,11 @@ import pytest
 from arena.store.annulment import Annulment, annul_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page, rating_history
-from arena.store.match_search import search_matches
+from arena.store.match_search import Search, search_matches
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
 from arena.store.seasons import list_seasons, season_leaderboards, start_season
 from arena.store.store import Reader, Store
-from arena.store.view_models import Search
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 

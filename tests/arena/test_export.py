@@ -18,9 +18,9 @@ import pytest
 
 from arena.store import export_rows
 from arena.store.export_rows import export_matches
+from arena.store.match_search import Search
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Reader, Store
-from arena.store.view_models import Search
 from commands import Done, call
 from protocol.messages import CHANCE
 from referee import record_reader

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from arena.ratings.bot_results import MatchSample, score_table
 from arena.ratings.standings import TableRow, head_to_head
-from arena.store.cursors import encode_cursor
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import (
     MOST_POINTS,
+    SORTS,
     endings_of,
     leaderboard_page,
     opponents_page,
@@ -30,12 +30,12 @@ from arena.store.leaderboards import (
     results_by_seat,
     versions_page,
 )
-from arena.store.match_search import search_matches
-from arena.store.result_queries import leaderboard_of, rated_pools, record_of, result_of
+from arena.store.match_search import Search, search_matches
+from arena.store.paging import Page, encode_cursor
+from arena.store.result_queries import OUTCOMES, leaderboard_of, rated_pools, record_of, result_of
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_table, tournaments_page
-from arena.store.view_models import OUTCOMES, SORTS, Page, Search
 from brute_force import BruteForce
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class

@@ -21,14 +21,13 @@ from arena.store.database import StoreError
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import rating_history
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
-from arena.store.match_search import search_matches
+from arena.store.match_search import Search, search_matches
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, standings_of
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Reader, Store
 from arena.store.upgrade import MIGRATIONS, upgrade
-from arena.store.view_models import Search
 from arena.store.views import VIEWS
 from protocol.games import load
 from seasons import finish, result, season

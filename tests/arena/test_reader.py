@@ -15,10 +15,9 @@ import pytest
 from arena.store.backup import back_up
 from arena.store.database import DatabaseNotFound, StoreError, UnrecognizedDatabase
 from arena.store.leaderboards import leaderboard_page
-from arena.store.match_search import search_matches
+from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
-from arena.store.view_models import Search
 from seasons import finish, result, season
 
 NOBODY = 65_534

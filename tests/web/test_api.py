@@ -19,11 +19,10 @@ from openapi_spec_validator import validate
 
 from arena.replay.grading import Grades
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.match_search import search_matches
+from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import record_of
 from arena.store.store import Reader, Store
 from arena.store.tournaments import tournaments_page
-from arena.store.view_models import Search
 from arena.web.api import match_operations
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS

@@ -11,6 +11,14 @@ from msgspec import Struct
 from arena.ratings import rating_system
 from arena.store.incidents import Incident, latest_incidents
 from arena.store.leaderboards import (
+    BoardRow,
+    BotRow,
+    Ending,
+    HistoryPoint,
+    OpponentRow,
+    Profile,
+    SeatRow,
+    VersionRow,
     bots_page,
     endings_of,
     leaderboard_page,
@@ -20,22 +28,9 @@ from arena.store.leaderboards import (
     results_by_seat,
     versions_page,
 )
-from arena.store.match_search import search_matches
-from arena.store.tournaments import tournaments_page
-from arena.store.view_models import (
-    BoardRow,
-    BotRow,
-    Ending,
-    HistoryPoint,
-    OpponentRow,
-    Page,
-    Profile,
-    Search,
-    SeatRow,
-    TournamentRow,
-    TournamentTable,
-    VersionRow,
-)
+from arena.store.match_search import Search, search_matches
+from arena.store.paging import Page
+from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.web import lookups
 from arena.web.api.match_operations import grades, match, packed, result, unpacked, whole
 from arena.web.api.operation import ApiRequest, Operation

@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
 
-from arena.store.cursors import MOST_ROWS
-from arena.store.view_models import OUTCOMES, SORTS
+from arena.store.leaderboards import SORTS
+from arena.store.paging import MOST_ROWS
+from arena.store.result_queries import OUTCOMES
 
 Pool = Annotated[
     str,

@@ -10,10 +10,10 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.match_search import search_matches
+from arena.store.match_search import Search, search_matches
+from arena.store.result_queries import group_of
 from arena.store.store import Reader
 from arena.store.tournaments import tournaments_page
-from arena.store.view_models import Search, group_of
 from arena.web.api.openapi import in_query
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS

@@ -9,9 +9,20 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.incidents import latest_incidents
-from arena.store.leaderboards import endings_of, opponents_page, rating_history, results_by_seat, versions_page
-from arena.store.match_search import search_matches
-from arena.store.view_models import LOST, Ending, HistoryPoint, PoolStanding, Profile, Search, UnratedStanding
+from arena.store.leaderboards import (
+    Ending,
+    HistoryPoint,
+    PoolStanding,
+    Profile,
+    UnratedStanding,
+    endings_of,
+    opponents_page,
+    rating_history,
+    results_by_seat,
+    versions_page,
+)
+from arena.store.match_search import Search, search_matches
+from arena.store.result_queries import LOST
 from arena.web import lookups
 from arena.web.charts import RatingCurve, rating_curve, scale
 from arena.web.errors import NotFound

@@ -6,9 +6,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
-from arena.store.leaderboards import leaderboard_page, pools_with_results
+from arena.store.leaderboards import BoardRow, leaderboard_page, pools_with_results
 from arena.store.seasons import list_seasons
-from arena.store.view_models import BoardRow
 from arena.web import lookups
 from arena.web.charts import Scale, scale
 from arena.web.errors import NotFound

@@ -9,9 +9,10 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.match_search import search_matches
+from arena.store.match_search import Search, search_matches
+from arena.store.paging import Page
+from arena.store.result_queries import OUTCOMES, VOIDED
 from arena.store.store import Reader
-from arena.store.view_models import OUTCOMES, VOIDED, Page, Search
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import render_page, site_of
 from arena.web.results import OUTCOME_WORDS, WORDS, reason_words

@@ -9,9 +9,8 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.tournament_pairing import TEST
-from arena.store.match_search import search_matches
-from arena.store.tournaments import tournaments_page
-from arena.store.view_models import Search, TournamentTable
+from arena.store.match_search import Search, search_matches
+from arena.store.tournaments import TournamentTable, tournaments_page
 from arena.web import lookups
 from arena.web.charts import Scale
 from arena.web.rendering import render_page, site_of

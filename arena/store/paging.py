@@ -1,0 +1,84 @@
+"""Lists in pages, and cursors: where a page ends, as an opaque word that the next one is asked for with."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from types import GenericAlias
+from typing import Any, Generic, TypeVar
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection, TextClause
+
+from protocol.errors import UsageFault
+
+T = TypeVar("T", bound=tuple[str | float, ...])
+R = TypeVar("R")
+MOST_CHARACTERS = 500
+MOST_ROWS = 500
+"""Of a page."""
+MOST_NUMBER = 2**63 - 1
+"""Larger ones SQLite does not take."""
+
+
+class Page(Struct, Generic[R], frozen=True, kw_only=True):
+    """Some rows of many. `next` is the cursor of the page after this one, None on the last.
+
+    `total` is how many rows there are in all, None where only counting them would tell.
+    """
+
+    rows: list[R]
+    next: str | None = None
+    total: int | None
+
+
+def encode_cursor(place: tuple[str | float | None, ...]) -> str:
+    """The word for a place in an order."""
+    return base64.urlsafe_b64encode(msgspec.json.encode(place)).decode().rstrip("=")
+
+
+def read_page(
+    connection: Connection,
+    query: TextClause,
+    given: Mapping[str, object],
+    place: Mapping[str, object],
+    make: Callable[[Any], R],
+    *,
+    after: str | None,
+    limit: int,
+) -> Page[R]:
+    """A page of the rows of a query, made into what is shown, from the cursor `after` on. Raises `UsageFault`.
+
+    `place` are the columns by which rows are ordered, with their types. The query is told the last place, whether it is
+    to `start` before all places, and a `limit` that is one more than is shown; each of its rows has the `total`.
+    """
+    check_limit(limit)
+    last = ("",) * len(place) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(place.values())))
+    asked = {**given, **dict(zip(place, last, strict=True)), "start": after is None, "limit": limit + 1}
+    rows = connection.execute(query, asked).all()
+    further = encode_cursor(tuple(getattr(rows[limit - 1], name) for name in place)) if len(rows) > limit else None
+    return Page(rows=list(map(make, rows[:limit])), next=further, total=rows[0].total if rows else 0)
+
+
+def decode_cursor(word: str, kind: type[T] | GenericAlias) -> T:
+    """The place that a word stands for, a tuple of these types. Raises `UsageFault` for a word that is no cursor."""
+    try:
+        if len(word) > MOST_CHARACTERS:
+            raise ValueError
+        text = base64.b64decode(word + "=" * (-len(word) % 4), altchars=b"-_", validate=True)
+        place = msgspec.json.decode(text, type=kind)
+        if any(isinstance(part, int) and abs(part) > MOST_NUMBER for part in place):
+            raise ValueError
+        return place
+    except (ValueError, msgspec.MsgspecError):
+        shown = word if len(word) <= 40 else word[:40] + "…"
+        raise UsageFault(
+            f"{shown!r} is no cursor of this list: take `next` from a page of it, or leave it out"
+        ) from None
+
+
+def check_limit(limit: int) -> None:
+    """Raise `UsageFault` unless a page may have so many rows."""
+    if not 1 <= limit <= MOST_ROWS:
+        raise UsageFault(f"limit is {limit}: it is 1 to {MOST_ROWS}")
