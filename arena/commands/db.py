@@ -13,8 +13,7 @@ from rich.progress import Progress
 
 from arena.commands.server_or_local import exclusively
 from arena.commands.text_tables import counted
-from arena.replay.consistency import differences
-from arena.replay.verify import verify
+from arena.replay.verify import differences, verify
 from arena.store import database, rating_rebuild
 from arena.store.backup import back_up
 from arena.store.integrity_check import check_database

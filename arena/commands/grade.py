@@ -17,9 +17,8 @@ from arena.commands.output import print_document, print_line
 from arena.commands.replay import load, read
 from arena.commands.text_tables import columns, counted, say, table
 from arena.replay import grading
-from arena.replay.grading import Graded, Grades
+from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, luck_summary
-from arena.replay.position_costs import Costs, position_costs
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store

@@ -1,10 +1,11 @@
-"""How good the moves of a match were: what each gave away, and each seat on average. Known where the game is solved,
-estimated elsewhere.
+"""How good moves were: what each of a match gave away, and which kinds of positions cost a bot most, over many matches.
+Known where the game is solved, estimated elsewhere.
 """
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
 from typing import Any, NamedTuple
@@ -19,7 +20,8 @@ from measuring.scores import Z95
 from protocol.bot_launch import APPRAISERS
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from referee.in_process import Appraisal, Appraiser
+from protocol.names import folded
+from referee.in_process import Appraisal, Appraiser, NoEstimate
 from referee.record import Record
 from referee.replay import Moved, moves, replay
 
@@ -162,3 +164,86 @@ def _mark(seat: int, bot: str, moves: Sequence[Graded]) -> Mark:
     lost = [move.gave_away for move in moves if move.seat == seat]
     mean = sum(lost) / len(lost) if lost else None
     return Mark(seat=seat, bot=bot, moves=len(lost), mean=mean)
+
+
+class KindCost(Struct, frozen=True, kw_only=True):
+    """The moves of a bot in positions of a `kind`, told apart `by` something; `mean` is what one gave away, `share` how
+    much of all that was given away it is, None where that is nothing.
+    """
+
+    by: str
+    kind: str
+    moves: int
+    mean: float
+    share: float | None
+
+
+class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the moves of a bot gave away in a game: `exact` and `estimated` ones, the kinds that cost most first.
+
+    An estimated loss below `noise` could not be told from chance; a mean of many is surer by the root of how many.
+    """
+
+    bot: str
+    game: str
+    matches: int
+    exact: int
+    estimated: int
+    mean: float | None
+    kinds: list[KindCost]
+    estimate: str | None = None
+    noise: float | None = None
+
+
+def position_costs(bot: str, records: Iterable[Record], sims: int) -> list[Costs]:
+    """What the bot's moves in these matches gave away, by game; matches of games that nobody can grade are left out.
+
+    By so many simulations a move where a game is not solved.
+    """
+    found: defaultdict[str, list[Grades]] = defaultdict(list)
+    for record in records:
+        seats = [seat for seat, player in enumerate(record.header.seats) if folded(player.bot) == folded(bot)]
+        try:
+            grades = grade(record, sims=sims, seat=seats[0], with_luck=False)
+        except NoEstimate:
+            continue
+        found[record.header.game].append(grades)
+    return [_costs(bot, game, graded) for game, graded in sorted(found.items())]
+
+
+def _costs(bot: str, game: str, graded: Sequence[Grades]) -> Costs:
+    estimates = [grades.estimate for grades in graded if grades.estimate]
+    exact = [move for grades in graded if not grades.estimate for move in grades.moves]
+    estimated = [move for grades in graded if grades.estimate for move in grades.moves]
+    moves = [*exact, *estimated]
+    total = sum(move.gave_away for move in moves)
+    return Costs(
+        bot=bot,
+        game=game,
+        matches=len(graded),
+        exact=len(exact),
+        estimated=len(estimated),
+        mean=total / len(moves) if moves else None,
+        kinds=_kinds(moves, total),
+        estimate=estimates[-1] if estimates else None,
+        noise=noise_threshold(estimated),
+    )
+
+
+def _kinds(moves: Iterable[Graded], total: float) -> list[KindCost]:
+    lost: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
+    for move in moves:
+        for by, kind in move.kinds.items():
+            lost[by, kind].append(move.gave_away)
+    order = list(dict.fromkeys(by for by, _ in lost))
+    rows = [
+        KindCost(
+            by=by,
+            kind=kind,
+            moves=len(given),
+            mean=sum(given) / len(given),
+            share=sum(given) / total if total > 0 else None,
+        )
+        for (by, kind), given in lost.items()
+    ]
+    return sorted(rows, key=lambda row: (order.index(row.by), -row.mean * row.moves))

@@ -1,19 +1,27 @@
-"""Whether a record is true: the match refereed again, its result and ratings computed once more."""
+"""Whether a record is true: its match refereed and rated once more, and compared with what is stored beside it."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import Any
+
+from msgspec.structs import replace
 
 from arena.ratings import rating_system
 from protocol.display import shown
 from protocol.errors import BadRecord
 from protocol.games.base import Game
+from protocol.names import folded
 from protocol.reasons import NO_SHOW, VOID
 from referee.clock import most_given
 from referee.course import Course
-from referee.footer import pool_of
+from referee.footer import pool_of, thinking
 from referee.record import Ply, Record
 from referee.replay import replay
+from referee.result import Result, SeatRating, SeatResult
+
+CLOCK_MS = 1
+"""By so much may a clock that was read from a journal differ from the one that was written there."""
 
 
 def verify(record: Record, *, waits: bool = False) -> None:
@@ -87,3 +95,78 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
         rating_system.check(pool, ratings, footer.ranks)
     except BadRecord as exc:
         raise BadRecord(f"{end}: {exc}") from exc
+
+
+def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
+    """What is stored otherwise than the record has it, in words.
+
+    `ratings` are of all seats, or none where it is unrated, or was rated anew since. One that was annulled has a record
+    of when it was rated.
+    """
+    if result.annulled is not None:
+        result = replace(result, rated=True, pool=result.annulled, annulled=None)
+    recorded = _result_of(record, result.pool)
+    for name in Result.__struct_fields__:
+        if name != "seats":
+            yield from _difference(name, getattr(result, name), getattr(recorded, name))
+    if len(result.seats) != len(recorded.seats):
+        yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
+        return
+    for at, (stored, seat) in enumerate(zip(result.seats, recorded.seats, strict=True)):
+        if folded(stored.bot) != folded(seat.bot):  # a name that is registered later may be so in other letters
+            yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
+        for name in ("version", "rank", "reason"):
+            for difference in _difference(name, getattr(stored, name), getattr(seat, name)):
+                yield f"seat {at}: {difference}"
+        if stored.moves is not None or stored.thought_ms is not None:  # else of before that was noted
+            yield from (f"seat {at}: {difference}" for difference in _of_thinking(stored, seat))
+    if record.footer.ratings is None or record.header.pool is None:
+        return  # of before there was a pool for each preset: rated once more since
+    said = record.footer.ratings.seats
+    for at, (stored_rating, rating) in enumerate(zip(ratings, said, strict=False)):
+        for name in SeatRating.__struct_fields__:
+            a, b = getattr(stored_rating, name), getattr(rating, name)
+            if not isinstance(a, float) or not rating_system.nearly_equal(a, b):
+                yield f"seat {at}: {name} is {a!r}, the record says {b!r}"
+
+
+def _difference(name: str, stored: object, recorded: object) -> Iterator[str]:
+    if stored != recorded:
+        yield f"{name} is {stored!r}, the record says {recorded!r}"
+
+
+def _of_thinking(stored: SeatResult, recorded: SeatResult) -> Iterator[str]:
+    yield from _difference("moves", stored.moves, recorded.moves)
+    a, b = stored.thought_ms, recorded.thought_ms
+    if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_MS):
+        yield from _difference("thought_ms", a, b)
+
+
+def _result_of(record: Record, pool: str | None) -> Result:
+    """The result; old records say nothing of the pool, and are believed to be of the one that is stored."""
+    header, footer = record.header, record.footer
+    rated = footer.ratings is not None
+    plies = list(record.plies)
+    thought: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(header.seats)
+    if footer.reason != VOID and plies:
+        thought = thinking(header, (ply.event for ply in plies), plies[-1].clock)
+    return Result(
+        match=header.match,
+        game=header.game,
+        config=header.config,
+        rated=rated,
+        pool=header.pool or pool if rated else None,
+        seats=tuple(
+            SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason, moves=moves, thought_ms=thought_ms)
+            for seat, rank, reason, (moves, thought_ms) in zip(
+                header.seats, footer.ranks, footer.reasons, thought, strict=True
+            )
+        ),
+        reason=footer.reason,
+        plies=footer.plies,
+        digest=footer.digest,
+        started=header.started,
+        finished=footer.finished,
+        tournament=header.tournament,
+        place=header.place,
+    )

@@ -7,9 +7,8 @@ import hashlib
 from arena.replay.grading import Grades, grade
 from arena.replay.match_document import Document, document
 from arena.web import bundle
-from arena.web.formatting import moment
+from arena.web.formatting import moment, result_sentence
 from arena.web.rendering import VIEWER_SHEETS, render_template
-from arena.web.results import sentence
 from arena.web.site import STATIC
 from protocol.errors import UsageFault
 from referee.record import Record
@@ -30,7 +29,7 @@ def offline_page(record: Record) -> bytes:
         "match": match,
         "seats": seats,
         "finished": _finished(match.footer.finished),
-        "told": sentence(match.footer.reason, match.footer.plies, seats),
+        "told": result_sentence(match.footer.reason, match.footer.plies, seats),
         "grades": None if match.fault else _grades(record),
         "entry": ENTRY,
         "modules": {"imports": bundle.modules(STATIC, ENTRY)},

@@ -1,9 +1,11 @@
-"""Values into pages: the templates, and the words that all of them know."""
+"""Values into pages, by templates and the words that all of them know, and answers with their entity tags."""
 
 from __future__ import annotations
 
 import functools
+import hashlib
 from collections.abc import Mapping
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +13,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web import bundle, formatting, results
+from arena.web import bundle, formatting
 from arena.web.charts import curve
 from arena.web.errors import error_headers, http_status_of, sentence
-from arena.web.etag import respond_with_etag
 from arena.web.site import STATIC, Site
 from protocol import VERSION
 from protocol.games import NAMES
@@ -38,7 +39,7 @@ _templates = Environment(
 )
 _templates.globals.update(version=VERSION, games=NAMES, query=formatting.query, curve=curve)
 _templates.globals.update(imported=_imported, viewer_sheets=VIEWER_SHEETS)
-_templates.filters.update({**formatting.FILTERS, **results.FILTERS})
+_templates.filters.update(formatting.FILTERS)
 
 
 def site_of(request: Request) -> Site:
@@ -63,5 +64,22 @@ def render_template(template: str, **values: Any) -> str:
 def error_page(request: Request, exc: Exception) -> Response:
     """The page that says what is wrong."""
     status = http_status_of(exc)
-    values = {"title": status.phrase, "sentence": sentence(request, exc)}
-    return render_page(request, "fault.html", status, error_headers(exc), **values)
+    told = sentence(request, exc)
+    return render_page(request, "fault.html", status, error_headers(exc), title=status.phrase, sentence=told)
+
+
+def respond_with_etag(
+    request: Request, body: bytes, media: str, headers: Mapping[str, str], status: int = HTTPStatus.OK
+) -> Response:
+    """An answer with its tag; nothing of it, where `If-None-Match` says that it is known.
+
+    The tag is a weak one: the same for the same bytes, however they are packed on their way.
+    """
+    tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+    told = {"etag": f"W/{tag}", "cache-control": "no-cache", **headers}
+    known = request.headers.get("if-none-match", "").strip()
+    if status == HTTPStatus.OK and (
+        known == "*" or tag in [each.strip().removeprefix("W/") for each in known.split(",")]
+    ):
+        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=told)
+    return Response(body, status, told, media)

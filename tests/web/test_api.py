@@ -23,10 +23,9 @@ from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import record_of
 from arena.store.store import Reader, Store
 from arena.store.tournaments import tournaments_page
-from arena.web.api import match_operations
+from arena.web.api import operations
 from arena.web.api.operation import PREFIX, Operation
-from arena.web.api.operations import OPERATIONS
-from arena.web.api.query_types import MatchesQuery
+from arena.web.api.operations import OPERATIONS, MatchesQuery
 from arena.web.site import Site
 from commands import call
 from library import Library, fill
@@ -260,7 +259,7 @@ def test_what_takes_long_is_done_for_nobody_who_has_gone(
         assert go_on.wait(WITHIN)
         return Grades(match=name, game="nim", moves=[], seats=[])
 
-    monkeypatch.setattr(match_operations, "_graded", grade)
+    monkeypatch.setattr(operations, "_graded", grade)
     address = f"{PREFIX}/matches/{names['match']}/grades"
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.get, address)

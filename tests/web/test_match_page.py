@@ -16,7 +16,7 @@ import pytest
 from arena.store.annulment import annul_matches
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
-from arena.web.results import sentence
+from arena.web.formatting import result_sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
 from web_client import Visitor, served
@@ -104,7 +104,7 @@ def test_every_end_has_its_words(visitor: Visitor, tmp_path: Path) -> None:
         for ends in ("sleep", "leave", "cheat"):
             found = reader.read(result_of, library.play("nim", [PERFECT, ANN._replace(ends=ends, at=2)]))
             assert found is not None
-            said[ends] = sentence(found.reason, found.plies, found.seats)
+            said[ends] = result_sentence(found.reason, found.plies, found.seats)
     assert said == {
         "sleep": "perfect won after 3 plies: ann ran out of time",
         "leave": "perfect won after 3 plies: ann lost its connection",

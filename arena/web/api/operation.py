@@ -15,9 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from arena.web.api.query_types import Query
-from arena.web.etag import respond_with_etag
-from arena.web.rendering import site_of
+from arena.web.rendering import respond_with_etag, site_of
 from arena.web.site import Site
 from protocol.display import among, shown
 from protocol.errors import UsageFault
@@ -26,6 +24,12 @@ from protocol.field_errors import describe_type
 PREFIX = "/api/v1"
 JSON = "application/json"
 _encode = msgspec.json.Encoder().encode
+
+
+class Query(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Nothing."""
+
+
 Q = TypeVar("Q", bound=Query)
 
 

@@ -1,16 +1,21 @@
-"""All that can be asked: the table of operations, and what each answers from."""
+"""All that can be asked: the table of operations, what may follow the question mark of each, and its answer."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Generic, TypeVar
+from functools import lru_cache
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from arena.ratings import rating_system
+from arena.replay.grading import Grades, grade
+from arena.replay.match_document import Document, document
 from arena.store.incidents import Incident, latest_incidents
 from arena.store.leaderboards import (
+    SORTS,
     BoardRow,
     BotRow,
     Ending,
@@ -29,18 +34,85 @@ from arena.store.leaderboards import (
     versions_page,
 )
 from arena.store.match_search import Search, search_matches
-from arena.store.paging import Page
+from arena.store.paging import MOST_ROWS, Page
+from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.web import lookups
-from arena.web.api.match_operations import grades, match, packed, result, unpacked, whole
-from arena.web.api.operation import ApiRequest, Operation
-from arena.web.api.query_types import BoardQuery, BotsQuery, MatchesQuery, OfGame, OfPool, Paged, PagedOfPool, Query
+from arena.web.api.operation import ApiRequest, File, Operation, Query
 from arena.web.errors import NotFound
+from arena.web.offline import offline_page
+from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
+from referee import record_reader
 from referee.result import Result
 
 T = TypeVar("T")
+R = TypeVar("R")
+Pool = Annotated[
+    str,
+    Meta(
+        description="`GAME/PRESET`; of a bot also `GAME/unrated`, its matches in no pool",
+        examples=["nim/classic"],
+    ),
+]
+GameName = Annotated[str, Meta(description="the name of a game, as in `/games`")]
+BotName = Annotated[str, Meta(description="in any case")]
+
+
+class Paged(Query, frozen=True, kw_only=True):
+    """Which part of a list."""
+
+    after: Annotated[str, Meta(description="the `next` of the page before; absent: the first page")] | None = None
+    limit: Annotated[int, Meta(ge=1, le=MOST_ROWS, description="how many rows")] = 50
+
+
+class OfGame(Query, frozen=True, kw_only=True):
+    """Of one game, or of all."""
+
+    game: GameName | None = None
+
+
+class BotsQuery(Paged, frozen=True, kw_only=True):
+    """Which bots."""
+
+    search: Annotated[str, Meta(description="only bots whose name holds this, in any case")] | None = None
+
+
+class BoardQuery(BotsQuery, frozen=True, kw_only=True):
+    """Which part of a leaderboard, in which order."""
+
+    sort: Literal[SORTS] = "score"  # type: ignore[valid-type]
+    descending: bool = True
+    season: Annotated[str, Meta(description="as `arena season list` has it; absent: the one that goes on")] | None = (
+        None
+    )
+
+
+class OfPool(Query, frozen=True, kw_only=True):
+    """In which pool."""
+
+    pool: Pool
+
+
+class PagedOfPool(Paged, frozen=True, kw_only=True):
+    """Which part of a list, in which pool."""
+
+    pool: Pool
+
+
+class MatchesQuery(Paged, frozen=True, kw_only=True):
+    """Which matches: those that meet all that is said. With `bot`, `reason` and `outcome` are those of its seat."""
+
+    bot: BotName | None = None
+    opponent: BotName | None = None
+    game: GameName | None = None
+    pool: Pool | None = None
+    reason: Annotated[str, Meta(description="why it ended, of the match or of the seat of `bot`")] | None = None
+    outcome: Literal[OUTCOMES] | None = None  # type: ignore[valid-type]
+    tournament: Annotated[str, Meta(description="its id")] | None = None
+    since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
+    until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None
 
 
 class Rows(Struct, Generic[T], frozen=True, kw_only=True):
@@ -77,9 +149,6 @@ class GameRow(Struct, frozen=True, kw_only=True):
 
     game: str
     presets: list[PresetRow]
-
-
-R = TypeVar("R")
 
 
 def games(asked: ApiRequest[Query]) -> Rows[GameRow]:
@@ -119,8 +188,7 @@ def leaderboard(asked: ApiRequest[BoardQuery]) -> Leaderboard:
 
 def bots(asked: ApiRequest[BotsQuery]) -> Page[BotRow]:
     """The bots that are known, by name."""
-    query = asked.query
-    return asked.site.reader.read(bots_page, search=query.search, after=query.after, limit=query.limit)
+    return asked.site.reader.read(bots_page, **msgspec.structs.asdict(asked.query))
 
 
 def bot(asked: ApiRequest[Query]) -> Profile:
@@ -210,9 +278,62 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
     return page
 
 
+def result(asked: ApiRequest[Query]) -> Result:
+    """How a match ended: its row among the matches."""
+    found = asked.site.reader.read(result_of, asked.path["match"])
+    if found is None:
+        raise _no_match(asked.path["match"])
+    return found
+
+
+def _no_match(name: str) -> NotFound:
+    return NotFound(f"there is no match {shown(name)}: none under way is told here, only finished ones")
+
+
+def _record(asked: ApiRequest[Query]) -> bytes:
+    """A match's record, gzipped. Raises `NotFound`."""
+    body = asked.site.reader.read(record_of, asked.path["match"])
+    if body is None:
+        raise _no_match(asked.path["match"])
+    return body
+
+
+def match(asked: ApiRequest[Query]) -> Document:
+    """A match with the state after every event, as `arena replay show --json` has it, without luck."""
+    stored = result(asked)
+    return replace(document(record_reader.read(_record(asked), stored.match)), annulled=stored.annulled)
+
+
+def grades(asked: ApiRequest[Query]) -> Grades:
+    """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
+    return _graded(_record(asked), asked.path["match"])
+
+
+@lru_cache(maxsize=64)
+def _graded(body: bytes, name: str) -> Grades:
+    return grade(record_reader.read(body, name))
+
+
+def packed(asked: ApiRequest[Query]) -> File:
+    """The record of a match as it was closed, to be saved."""
+    return File(f"{asked.path['match']}.jsonl.gz", _record(asked))
+
+
+def unpacked(asked: ApiRequest[Query]) -> File:
+    """The record of a match as JSON lines, to be saved."""
+    name = asked.path["match"]
+    return File(f"{name}.jsonl", record_reader.unpack(_record(asked), name))
+
+
+def whole(asked: ApiRequest[Query]) -> File:
+    """A match in one HTML file that plays offline, to be saved."""
+    name = asked.path["match"]
+    return File(f"{name}.html", offline_page(record_reader.read(_record(asked), name)))
+
+
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
     """The tournaments, the newest first."""
-    return asked.site.reader.read(tournaments_page, after=asked.query.after, limit=asked.query.limit)
+    return asked.site.reader.read(tournaments_page, **msgspec.structs.asdict(asked.query))
 
 
 def tournament(asked: ApiRequest[Query]) -> TournamentTable:

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from arena.store.result_queries import record_of, result_of
 from arena.web.errors import NotFound
+from arena.web.formatting import result_sentence
 from arena.web.rendering import render_page, site_of
-from arena.web.results import sentence
 from machine.exact.graders import has_judge
 from protocol.errors import BadRecord, Fault
 from protocol.games import load
@@ -36,7 +36,7 @@ def match(request: Request) -> Response:
         request,
         "match.html",
         result=result,
-        told=sentence(result.reason, result.plies, result.seats),
+        told=result_sentence(result.reason, result.plies, result.seats),
         config=config,
         record=record,
         damage=damage,

@@ -13,9 +13,9 @@ from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.result_queries import OUTCOMES, VOIDED
 from arena.store.store import Reader
+from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import render_page, site_of
-from arena.web.results import OUTCOME_WORDS, WORDS, reason_words
 from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.games import NAMES
