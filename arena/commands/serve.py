@@ -40,7 +40,7 @@ from machine.log_output import write_log
 from protocol.games import NAMES, load
 
 if TYPE_CHECKING:
-    from arena.feed.feed import Feed
+    from arena.feed import Feed
 
 
 HOST = "127.0.0.1"
@@ -223,7 +223,7 @@ def _is_here(host: str) -> bool:
 def _feed(broker: str | None) -> Feed | None:
     if broker is None:
         return None
-    from arena.feed.feed import Feed
+    from arena.feed import Feed
 
     return Feed(broker)
 

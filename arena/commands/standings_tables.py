@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rich.table import Table
 
 from arena.commands.text_tables import columns
-from arena.ratings.bot_results import HeadToHead, Row
+from arena.ratings.standings import HeadToHead, Row
 from measuring.elo import Comparison
 from measuring.score_format import better, elo_interval, elo_of, games, interval, points
 

@@ -19,8 +19,7 @@ from arena.commands.standings_tables import (
     standing_table,
 )
 from arena.commands.text_tables import columns, counted
-from arena.ratings.bot_results import MatchSample, head_to_heads, score_table
-from arena.ratings.standings import head_to_head, uncontested_losses
+from arena.ratings.standings import MatchSample, head_to_head, head_to_heads, score_table, uncontested_losses
 from arena.tournament.plan import Plan, place_of
 from referee.result import Result
 

@@ -42,7 +42,7 @@ from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from referee.record import Header, RecordedSeat, header_of
 
 if TYPE_CHECKING:
-    from arena.feed.feed import Feed
+    from arena.feed import Feed
 
 ANNOUNCE_WAIT_DELAY = 2.0
 """After so many seconds seats are told that their match is not stored yet."""

@@ -12,7 +12,7 @@ from protocol.errors import Fault
 from protocol.messages import End, FromServer, Start, Turn
 
 if TYPE_CHECKING:
-    from arena.feed.feed import Feed
+    from arena.feed import Feed
 
 BOARD_EVERY = 0.5
 """The leaderboard in the feed follows results at most this often, in seconds."""

@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection, text
 
 from arena.ratings import tournament_pairing
-from arena.ratings.bot_results import standing
 from arena.ratings.significant_ranks import ScoredMatch
-from arena.ratings.standings import HeadToHead, TableRow, head_to_head, table
+from arena.ratings.standings import HeadToHeadShares, PlayedMatch, PlayedSeat, TableRow, head_to_head, standing, table
 from arena.store.database import StoreError
 from arena.store.paging import Page, read_page
 from protocol.bot_launch import bot_name_in
@@ -73,19 +72,7 @@ def has_tournament(connection: Connection, name: str) -> bool:
     return connection.execute(text("SELECT 1 FROM tournaments WHERE id = :id"), {"id": name}).first() is not None
 
 
-class _Seat(NamedTuple):
-    bot: str
-    rank: int
-    reason: str
-
-
-class _Match(NamedTuple):
-    place: int
-    reason: str
-    seats: tuple[_Seat, ...]
-
-
-Standings = dict[str, tuple[int, list[TableRow], HeadToHead]]
+Standings = dict[str, tuple[int, list[TableRow], HeadToHeadShares]]
 """By tournament, those asked for last: its matches so far, its table and who beat whom. So matches are looked at again
 only where some were added.
 """
@@ -116,13 +103,13 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
     return TournamentTable(**fields, table=rows, head_to_head=cross)
 
 
-def _matches(connection: Connection, name: str) -> Iterator[_Match]:
+def _matches(connection: Connection, name: str) -> Iterator[PlayedMatch]:
     for _, group in itertools.groupby(connection.execute(_MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
-        yield _Match(sat[0].place, sat[0].reason, tuple(_Seat(row.name, row.rank, row.ended) for row in sat))
+        yield PlayedMatch(sat[0].place, sat[0].reason, tuple(PlayedSeat(row.name, row.rank, row.ended) for row in sat))
 
 
-def _scored(match: _Match, *, paired: bool) -> ScoredMatch:
+def _scored(match: PlayedMatch, *, paired: bool) -> ScoredMatch:
     """Paired matches share a start with those at the next places."""
     start = match.place // len(match.seats) if paired else None
     ranks = [seat.rank for seat in match.seats]

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from arena.ratings.bot_results import MatchSample, head_to_heads, score_table
-from arena.ratings.standings import interval
+from arena.ratings.standings import MatchSample, head_to_heads, interval, score_table
 from measuring.elo import elo_of
 from referee.result import Result, SeatResult
 from seasons import result

@@ -11,8 +11,7 @@ from typing import Any
 import aiomqtt
 import pytest
 
-from arena.feed.feed import BadBroker, Broker, Feed
-from arena.feed.outbox import OVERHEAD, Message, Outbox
+from arena.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 from timeouts import WITHIN
 
@@ -252,7 +251,7 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
 async def test_nobody_waits_for_a_broker_that_is_absent(
     broker: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("arena.feed.feed.FIRST_DELAY", 10 * WITHIN)
+    monkeypatch.setattr("arena.feed.FIRST_DELAY", 10 * WITHIN)
     broker.kill()
     async with asyncio.timeout(WITHIN), publishing(broker.url()) as feed:
         for i in range(1000):
@@ -264,8 +263,8 @@ async def test_nobody_waits_for_a_broker_that_is_absent(
 async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("arena.feed.feed.BROKER_TIMEOUT", 10 * WITHIN)
-    monkeypatch.setattr("arena.feed.feed.FLUSH_SECONDS", 0.1)
+    monkeypatch.setattr("arena.feed.BROKER_TIMEOUT", 10 * WITHIN)
+    monkeypatch.setattr("arena.feed.FLUSH_SECONDS", 0.1)
     accept = b"\x20\x02\x00\x00"
 
     async def connack_and_stall(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

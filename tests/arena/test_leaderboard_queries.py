@@ -14,8 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from arena.ratings.bot_results import MatchSample, score_table
-from arena.ratings.standings import TableRow, head_to_head
+from arena.ratings.standings import MatchSample, TableRow, head_to_head, score_table
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import (

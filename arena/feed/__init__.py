@@ -1,1 +1,0 @@
-"""Live events over MQTT, as JSON."""
