@@ -6,7 +6,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, Table, func, select
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.ratings import rating_system
@@ -41,20 +41,8 @@ class Tally(NamedTuple):
     losses: int = 0
 
 
-class _Stored(NamedTuple):
-    """A match as it goes into the tables; `played` are the rated matches of its bots in the pool, this one included."""
-
-    number: int
-    result: Result
-    rated: Ratings | None
-    record: bytes
-    luck: MatchLuck | None
-    failures: Mapping[int, str]
-    played: list[int | None]
-
-
 _BEFORE = """
-SELECT seats.bot, seats.pool, max(match), mu_after, sigma_after, count(*) AS matches,
+SELECT seats.bot, seats.pool, max(match), mu_after AS mu, sigma_after AS sigma, count(*) AS matches,
     coalesce((
         SELECT version FROM seats AS named WHERE named.bot = seats.bot AND named.pool = seats.pool
             AND named.played IS NOT NULL AND named.match < :number AND named.version <> ''
@@ -78,7 +66,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
     tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
     number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
-    stored: list[_Stored] = []
+    stored: dict[Table, list[dict[str, Any]]] = {matches: [], seats: [], records: [], failures: []}
     for at, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
             continue
@@ -94,10 +82,19 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
             break
         tallies.update(after.maps[0])
         number += 1
-        played = [None if rated is None else tallies[bot, rated.pool].standing.matches for bot in ids]
-        stored.append(_Stored(number, result, rated, record, luck, failed, played))
+        stored[matches].append(_match_row(number, result, luck))
+        stored[seats] += _seat_rows(number, result, rated, ids, tallies)
+        stored[records].append({"match": number, "data": record})
+        stored[failures] += [{"match": number, "seat": seat, "text": text} for seat, text in failed.items()]
         known[result.match] = rated
-    _insert(connection, stored, rows)
+    for table, new_rows in stored.items():
+        if new_rows:
+            connection.execute(insert(table), new_rows)
+    if stored[matches]:
+        handed_in = [row["id"] for row in stored[matches] if row["tournament"] is not None]
+        if handed_in:
+            tournament_state.drop_pending(connection, handed_in)
+        summaries.add(connection, stored[matches][0]["number"], number)
     save_tallies(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
     return [known[finished.result.match] for finished in batch]
 
@@ -150,21 +147,20 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
     """The stored standings of these bots in every pool, or of all."""
     query = select(ratings) if ids is None else select(ratings).where(ratings.c.bot.in_(ids))
-    return {
-        (row.bot, row.pool): Tally(
-            Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
-        )
-        for row in connection.execute(query)
-    }
+    return _tallies(connection.execute(query))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
     """The standings of this season as they were before a match of it was rated."""
+    return _tallies(connection.exec_driver_sql(_BEFORE, {"number": number}))
+
+
+def _tallies(rows: Iterable[Any]) -> Tallies:
     return {
         (row.bot, row.pool): Tally(
-            Standing(row.mu_after, row.sigma_after, row.matches, row.version), row.wins, row.draws, row.losses
+            Standing(row.mu, row.sigma, row.matches, row.version), row.wins, row.draws, row.losses
         )
-        for row in connection.exec_driver_sql(_BEFORE, {"number": number})
+        for row in rows
     }
 
 
@@ -184,26 +180,9 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _insert(connection: Connection, stored: Sequence[_Stored], rows: dict[str, int]) -> None:
-    if not stored:
-        return
-    connection.execute(insert(matches), [_match_row(one) for one in stored])
-    connection.execute(insert(seats), [row for one in stored for row in _seat_rows(one, rows)])
-    connection.execute(insert(records), [{"match": one.number, "data": one.record} for one in stored])
-    failed = [
-        {"match": one.number, "seat": seat, "text": text} for one in stored for seat, text in one.failures.items()
-    ]
-    if failed:
-        connection.execute(insert(failures), failed)
-    if handed_in := [one.result.match for one in stored if one.result.tournament is not None]:
-        tournament_state.drop_pending(connection, handed_in)
-    summaries.add(connection, stored[0].number, stored[-1].number)
-
-
-def _match_row(stored: _Stored) -> dict[str, Any]:
-    result, luck = stored.result, stored.luck
+def _match_row(number: int, result: Result, luck: MatchLuck | None) -> dict[str, Any]:
     return {
-        "number": stored.number,
+        "number": number,
         "id": result.match,
         "game": result.game,
         "config": canonical(result.config).decode(),
@@ -220,14 +199,16 @@ def _match_row(stored: _Stored) -> dict[str, Any]:
     }
 
 
-def _seat_rows(stored: _Stored, rows: dict[str, int]) -> list[dict[str, Any]]:
-    result = stored.result
-    ratings = stored.rated.seats if stored.rated else [None] * len(result.seats)
+def _seat_rows(
+    number: int, result: Result, rated: Ratings | None, ids: Sequence[int], tallies: Tallies
+) -> list[dict[str, Any]]:
+    """`ids` are the bots' rows in seat order, `tallies` have the match already where it is rated."""
+    ratings = rated.seats if rated else [None] * len(result.seats)
     return [
         {
-            "match": stored.number,
+            "match": number,
             "seat": place,
-            "bot": rows[folded(seat.bot)],
+            "bot": bot,
             "version": seat.version,
             "rank": seat.rank,
             "reason": seat.reason,
@@ -240,7 +221,7 @@ def _seat_rows(stored: _Stored, rows: dict[str, int]) -> list[dict[str, Any]]:
             "pool": group_of(result),
             "outcome": outcome_of(result, seat),
             "tournament": result.tournament,
-            "played": played,
+            "played": tallies[bot, rated.pool].standing.matches if rated else None,
         }
-        for place, (seat, rating, played) in enumerate(zip(result.seats, ratings, stored.played, strict=True))
+        for place, (bot, seat, rating) in enumerate(zip(ids, result.seats, ratings, strict=True))
     ]
