@@ -13,7 +13,7 @@ from arena.store.finish import Tallies, Tally
 from arena.store.schema import matches, ratings, seats
 from referee.result import SeatRating
 
-_NUMBERS = ("mu_before", "sigma_before", "mu_after", "sigma_after")
+_NUMBERS = SeatRating.__struct_fields__
 
 
 def rebuild_ratings(connection: Connection) -> int:
@@ -81,11 +81,14 @@ def _recompute(
         first = max((begin for begin in season_starts if begin <= first), default=0)
     ahead = deque(begin for begin in season_starts if begin > first)
     wrong: dict[tuple[int, int], SeatRating] = {}
-    for number, pool, result, rows in result_queries.rated(connection, first, pools):
+    chosen = select(matches.c.number).where(matches.c.pool.is_not(None), matches.c.number >= first)
+    if pools is not None:
+        chosen = chosen.where(matches.c.pool.in_(pools))
+    for number, result, rows in result_queries.iter_results_with_seats(connection, chosen):
         while ahead and number >= ahead[0]:
             ahead.popleft()
             tallies = {}
-        rated = finish.rate(tallies, pool, result, [row.bot for row in rows])
+        rated = finish.rate(tallies, rows[0].pool, result, [row.bot for row in rows])
         for row, rating in zip(rows, rated.seats, strict=True):
             if not all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS):
                 wrong[number, row.seat] = rating

@@ -1,8 +1,8 @@
-"""Rows back into values: results, ratings, the leaderboard."""
+"""Rows back into values: results, ratings, the leaderboard; and what a match was for a seat."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -26,18 +26,7 @@ WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """What a match was for a seat: first alone, first with others, not first; or it was called off."""
 MOST_ASKED_AT_ONCE = 500
-_OF_A_SEAT = (
-    "seat",
-    "version",
-    "rank",
-    "moves",
-    "thought_ms",
-    "bot",
-    "mu_before",
-    "sigma_before",
-    "mu_after",
-    "sigma_after",
-)
+_OF_A_SEAT = ("seat", "version", "rank", "moves", "thought_ms", "bot", *SeatRating.__struct_fields__)
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
@@ -58,8 +47,13 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
     query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.pool == pool)
-    rows = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in connection.execute(query)]
-    return sorted(rows, key=lambda row: (-row.score, folded(row.bot)))
+    return leaderboard_from_rows(connection.execute(query))
+
+
+def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
+    """The lines of rows with the names of bots and where they stand, best first."""
+    lines = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in rows]
+    return sorted(lines, key=lambda line: (-line.score, folded(line.bot)))
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
@@ -118,8 +112,15 @@ def iter_results(
     limit: int | None = None,
 ) -> Iterator[Result]:
     """The results that fit, newest first, as they are read: never all of them at once."""
-    numbers = chosen(bot, game, tournament, limit)
-    for _, result, _ in iter_results_with_seats(connection, numbers, newest_first=True):
+    numbers = select(matches.c.number).order_by(matches.c.number.desc())
+    if bot is not None:
+        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == folded(bot))
+        numbers = numbers.where(matches.c.number.in_(sat))
+    if game is not None:
+        numbers = numbers.where(matches.c.game == game)
+    if tournament is not None:
+        numbers = numbers.where(matches.c.tournament == tournament)
+    for _, result, _ in iter_results_with_seats(connection, numbers.limit(limit), newest_first=True):
         yield result
 
 
@@ -138,39 +139,6 @@ def record_of(connection: Connection, match: str) -> bytes | None:
 def tournament_results(connection: Connection, tournament: str) -> list[Result]:
     """The results of a tournament so far, by their place in the schedule."""
     return sorted(iter_results(connection, tournament=tournament), key=lambda result: result.place or 0)
-
-
-def chosen(bot: str | None, game: str | None, tournament: str | None, limit: int | None) -> Select[tuple[int]]:
-    """The numbers of the matches that fit, newest first."""
-    query = select(matches.c.number).order_by(matches.c.number.desc())
-    if bot is not None:
-        sat = select(seats.c.match).join(bots, bots.c.id == seats.c.bot).where(bots.c.key == folded(bot))
-        query = query.where(matches.c.number.in_(sat))
-    if game is not None:
-        query = query.where(matches.c.game == game)
-    if tournament is not None:
-        query = query.where(matches.c.tournament == tournament)
-    return query.limit(limit) if limit is not None else query
-
-
-def results(connection: Connection, numbers: Select[tuple[int]] | None = None) -> Iterator[tuple[int, Result]]:
-    """Results with their numbers, oldest first; all of them, or those chosen."""
-    for number, result, _ in iter_results_with_seats(connection, numbers):
-        yield number, result
-
-
-def rated(
-    connection: Connection, first: int = 0, pools: Collection[str] | None = None
-) -> Iterator[tuple[int, str, Result, list[Any]]]:
-    """Every rated match from a number on, of these pools or all, in rating order: its number, pool and result, and the
-    rows of its seats.
-    """
-    chosen = select(matches.c.number).where(matches.c.pool.is_not(None), matches.c.number >= first)
-    if pools is not None:
-        chosen = chosen.where(matches.c.pool.in_(pools))
-    for number, result, rows in iter_results_with_seats(connection, chosen):
-        assert result.pool is not None
-        yield number, result.pool, result, rows
 
 
 def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]]:
@@ -231,7 +199,7 @@ def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
 
 
 def iter_results_with_seats(
-    connection: Connection, numbers: Select[tuple[int]] | None, *, newest_first: bool = False
+    connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
     """Numbers, results and the rows of their seats, in the order of the numbers or against it, as they are read."""
     number = matches.c.number
@@ -244,10 +212,9 @@ def iter_results_with_seats(
         )
         .join(seats, seats.c.match == matches.c.number)
         .join(bots, bots.c.id == seats.c.bot)
+        .where(number.in_(numbers))
         .order_by(number.desc() if newest_first else number, seats.c.seat)
     )
-    if numbers is not None:
-        query = query.where(number.in_(numbers))
     for at, group in groupby(connection.execute(query), key=lambda row: row.number):
         rows = list(group)
         yield at, _result(rows), rows

@@ -6,7 +6,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select, text
 
 from arena.ratings.rating_system import game_of
-from arena.store.result_queries import LeaderboardRow, standing_from_row
+from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
 from arena.store.schema import matches, seasons
 from machine.timestamps import utc
 from protocol.display import among
@@ -88,12 +88,6 @@ def season_leaderboards(
     """Where bots stood at the end of a season, best first, by pool. Raises `UsageFault`."""
     span = match_range_of(connection, season)
     return {
-        pool: sorted(
-            (
-                LeaderboardRow(bot=row.name, **standing_from_row(row))
-                for row in connection.execute(_BOARD, {"pool": pool, **span})
-            ),
-            key=lambda row: (-row.score, folded(row.bot)),
-        )
+        pool: leaderboard_from_rows(connection.execute(_BOARD, {"pool": pool, **span}))
         for pool in season_pools(connection, season, game)
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -20,8 +20,9 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from arena.network.addresses import Network, Proxies
 from arena.network.origins import misdirected
 from arena.store.result_queries import result_of
-from arena.web.api import openapi as api
-from arena.web.errors import InternalErrorMiddleware, json_error_response
+from arena.web.api import openapi
+from arena.web.api.operation import PREFIX
+from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
 from arena.web.rendering import error_page, site_of
 from arena.web.site import STATIC, Site, address
@@ -51,18 +52,44 @@ class SecurityHeaders:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        host = Headers(scope=scope).get("host", "")
+        headers = {
+            "content-security-policy": content_security_policy(Headers(scope=scope).get("host", ""), self._socket),
+            "x-content-type-options": "nosniff",
+            "referrer-policy": "no-referrer",
+            "cross-origin-opener-policy": "same-origin",
+        }
+        await self._app(scope, receive, _sending(headers, send))
 
-        async def told(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["content-security-policy"] = content_security_policy(host, self._socket)
-                headers["x-content-type-options"] = "nosniff"
-                headers["referrer-policy"] = "no-referrer"
-                headers["cross-origin-opener-policy"] = "same-origin"
-            await send(message)
 
-        await self._app(scope, receive, told)
+class CrossOriginReadable:
+    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve; the question whether a request may be sent is answered here."""
+        if scope["type"] != "http" or not scope["path"].startswith(f"{PREFIX}/"):
+            await self._app(scope, receive, send)
+            return
+        send = _sending({"access-control-allow-origin": "*", "access-control-expose-headers": "ETag, Link"}, send)
+        if scope["method"] == "OPTIONS":
+            asked = {"allow": "GET, HEAD, OPTIONS", "access-control-allow-headers": "If-None-Match"}
+            may = {**asked, "access-control-allow-methods": "GET, HEAD", "access-control-max-age": "86400"}
+            await Response(status_code=204, headers=may)(scope, receive, send)
+            return
+        await self._app(scope, receive, send)
+
+
+def _sending(headers: Mapping[str, str], send: Send) -> Send:
+    """The same, with these headers on an answer."""
+
+    async def told(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            MutableHeaders(scope=message).update(headers)
+        await send(message)
+
+    return told
 
 
 class WebSocketHint:
@@ -110,6 +137,29 @@ class AllowedHosts:
         return misdirected(Headers(scope=scope).get("host", ""), local[0])
 
 
+class InternalErrors:
+    """Answers what nobody foresaw; no traceback is logged."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve; an answer that has begun is cut off."""
+        begun = False
+
+        async def told(message: Message) -> None:
+            nonlocal begun
+            begun = True
+            await send(message)
+
+        try:
+            await self._app(scope, receive, told)
+        except Exception as exc:
+            response = _error_response(Request(scope), exc)
+            if not begun:
+                await response(scope, receive, send)
+
+
 MIN_GZIP_BYTES = 1000
 HEALTH = "/healthz"
 IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
@@ -120,7 +170,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
     app = Starlette(
         routes=[
             *ROUTES,
-            *api.ROUTES,
+            *openapi.ROUTES,
             Mount(f"/static/{site.static_version}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
             Route(HEALTH, _health),
@@ -131,8 +181,8 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Middleware(AllowedHosts, proxies=Proxies(proxies)),
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
             Middleware(WebSocketHint, socket=site.socket),
-            Middleware(api.CrossOriginReadable),
-            Middleware(InternalErrorMiddleware, answer=_error_response),
+            Middleware(CrossOriginReadable),
+            Middleware(InternalErrors),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Callable
 from http import HTTPStatus
 
 import msgspec
@@ -12,7 +11,6 @@ from msgspec import Struct
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
@@ -79,30 +77,6 @@ def json_error_response(request: Request, exc: Exception) -> Response:
     """What a program is told that something is wrong."""
     answer = Wrong(error=Complaint(message=sentence(request, exc)))
     return Response(msgspec.json.encode(answer), http_status_of(exc), error_headers(exc), media_type="application/json")
-
-
-class InternalErrorMiddleware:
-    """Answers what nobody foresaw: `answer` makes a response of it, and no traceback is logged."""
-
-    def __init__(self, app: ASGIApp, answer: Callable[[Request, Exception], Response]) -> None:
-        self._app = app
-        self._answer = answer
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve; an answer that has begun is cut off."""
-        begun = False
-
-        async def told(message: Message) -> None:
-            nonlocal begun
-            begun = True
-            await send(message)
-
-        try:
-            await self._app(scope, receive, told)
-        except Exception as exc:
-            response = self._answer(Request(scope), exc)
-            if not begun:
-                await response(scope, receive, send)
 
 
 def error_headers(exc: Exception) -> dict[str, str]:

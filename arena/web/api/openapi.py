@@ -7,11 +7,7 @@ from functools import cache
 from typing import Any
 
 import msgspec
-from starlette.datastructures import MutableHeaders
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.web.api.operation import JSON, PREFIX, File, Operation, encode_response
 from arena.web.api.operations import OPERATIONS
@@ -42,33 +38,27 @@ def openapi() -> dict[str, Any]:
 
 
 def _operation(operation: Operation) -> dict[str, Any]:
+    names = re.findall(r"{(\w+)}", operation.path)
+    in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+    content = {} if operation.answer is File else {"schema": _schema(operation.answer)}
     headers = {"ETag": _TAG}
     if hasattr(operation.answer, "next"):
         headers["Link"] = _LINK
     return {
         "operationId": operation.name,
         "summary": operation.summary,
-        "parameters": [*_in_path(operation), *in_query(operation)],
+        "parameters": [*in_path, *in_query(operation)],
         "responses": {
-            "200": {"description": "found", "headers": headers, "content": {operation.media: _content(operation)}},
+            "200": {"description": "found", "headers": headers, "content": {operation.media: content}},
             "304": {"description": "as before"},
             "default": {"description": "what is wrong", "content": {JSON: {"schema": _schema(Wrong)}}},
         },
     }
 
 
-def _content(operation: Operation) -> dict[str, Any]:
-    return {} if operation.answer is File else {"schema": _schema(operation.answer)}
-
-
 def _schema(answer: Any) -> Any:
     """A reference to the schema of a type."""
     return msgspec.json.schema_components([answer], ref_template=_REF)[0][0]
-
-
-def _in_path(operation: Operation) -> list[dict[str, Any]]:
-    names = re.findall(r"{(\w+)}", operation.path)
-    return [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
 
 
 @cache
@@ -82,35 +72,7 @@ def in_query(operation: Operation) -> list[dict[str, Any]]:
     ]
 
 
-def _openapi(request: Request) -> Response:
-    return encode_response(request, openapi())
-
-
-ROUTES = [*(each.route for each in OPERATIONS), Route(f"{PREFIX}/openapi.json", _openapi)]
-
-
-class CrossOriginReadable:
-    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve; the question whether a request may be sent is answered here."""
-        if scope["type"] != "http" or not scope["path"].startswith(f"{PREFIX}/"):
-            await self._app(scope, receive, send)
-            return
-
-        async def told(message: Message) -> None:
-            if message["type"] == "http.response.start":
-                headers = MutableHeaders(scope=message)
-                headers["access-control-allow-origin"] = "*"
-                headers["access-control-expose-headers"] = "ETag, Link"
-            await send(message)
-
-        if scope["method"] == "OPTIONS":
-            asked = {"allow": "GET, HEAD, OPTIONS", "access-control-allow-headers": "If-None-Match"}
-            may = {**asked, "access-control-allow-methods": "GET, HEAD", "access-control-max-age": "86400"}
-            await Response(status_code=204, headers=may)(scope, receive, told)
-            return
-        await self._app(scope, receive, told)
+ROUTES = [
+    *(each.route for each in OPERATIONS),
+    Route(f"{PREFIX}/openapi.json", lambda request: encode_response(request, openapi())),
+]
