@@ -143,10 +143,8 @@ def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
     is not: what is committed is in the file itself. Without `checkpoint` a connection
     leaves moving pages out of the log to the server that runs on the file.
     """
-    engine = create_engine(URL.create("sqlite", database=str(file)))
 
-    @event.listens_for(engine, "connect")
-    def _prepare(raw: Any, _: object) -> None:
+    def prepare(raw: Any) -> None:
         raw.isolation_level = None
         raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         raw.execute("PRAGMA synchronous = FULL")
@@ -158,11 +156,7 @@ def connect(file: Path, *, log: bool = True, checkpoint: bool = True) -> Engine:
         if not checkpoint:
             raw.execute("PRAGMA wal_autocheckpoint = 0")
 
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
-
-    return engine
+    return _prepared(create_engine(URL.create("sqlite", database=str(file))), prepare)
 
 
 def read_only_uri(file: Path) -> str:
@@ -176,6 +170,12 @@ def read_only_uri(file: Path) -> str:
 
 def reading(file: Path) -> Engine:
     """An engine whose connections change nothing, not even beside the file, and are shared by threads."""
+
+    def prepare(raw: Any) -> None:
+        raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        raw.execute("PRAGMA query_only = ON")
+        raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
     whole = read_only_uri(file)
     engine = create_engine(
         "sqlite://",
@@ -184,17 +184,17 @@ def reading(file: Path) -> Engine:
         pool_size=READERS,
         max_overflow=0,
     )
+    return _prepared(engine, prepare)
 
-    @event.listens_for(engine, "connect")
-    def _prepare(raw: Any, _: object) -> None:
-        raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
-        raw.execute("PRAGMA query_only = ON")
-        raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
 
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql("BEGIN")
+def _prepared(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
+    """The same engine; its connections are prepared, and begin as their `begin` option says."""
 
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+    event.listen(engine, "connect", lambda raw, _: prepare(raw))
+    event.listen(engine, "begin", begin)
     return engine
 
 

@@ -38,24 +38,17 @@ FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> se
 WHERE seats.match {_BETWEEN}"""
 _HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_BETWEEN} GROUP BY 1"
 
+
+def _added(*columns: str) -> str:
+    return ", ".join(f"{column} = {column} + excluded.{column}" for column in columns)
+
+
+_ENDED = ("wins", "draws", "losses", "void")
 _TABLES = {
-    "counts": (_COUNTS, "matches = matches + excluded.matches"),
-    "tallies": (
-        _TALLIES,
-        "matches = matches + excluded.matches, moves = moves + excluded.moves, "
-        "thought_ms = thought_ms + excluded.thought_ms",
-    ),
-    "opponents": (
-        _OPPONENTS,
-        "wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses, "
-        "void = void + excluded.void",
-    ),
-    "versions": (
-        _VERSIONS,
-        "wins = wins + excluded.wins, draws = draws + excluded.draws, losses = losses + excluded.losses, "
-        "void = void + excluded.void, moves = moves + excluded.moves, thought_ms = thought_ms + excluded.thought_ms, "
-        "last = max(last, excluded.last)",
-    ),
+    "counts": (_COUNTS, _added("matches")),
+    "tallies": (_TALLIES, _added("matches", "moves", "thought_ms")),
+    "opponents": (_OPPONENTS, _added(*_ENDED)),
+    "versions": (_VERSIONS, f"{_added(*_ENDED, 'moves', 'thought_ms')}, last = max(last, excluded.last)"),
     "encounters": (_ENCOUNTERS, None),
     "hours": (_HOURS, "first = min(first, excluded.first), last = max(last, excluded.last)"),
 }

@@ -1,4 +1,4 @@
-"""ES modules and style sheets put into one page, with nothing to load from elsewhere and no build step.
+"""ES modules put into one page, with nothing to load from elsewhere and no build step.
 
 A module becomes a `data:` URL. That has no folder, so each module's imports are told by the path of the file among
 the static ones, and an import map says which URL that is.
@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import posixpath
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
@@ -39,11 +38,6 @@ def _named(path: str, source: str) -> tuple[str, list[str]]:
         return f'{found[1]}"{target}"'
 
     return IMPORT.sub(name, source), imported
-
-
-def join_stylesheets(folder: Path, paths: Iterable[str]) -> str:
-    """Style sheets, one after the other."""
-    return "\n".join(folder.joinpath(path).read_text(encoding="utf-8") for path in paths)
 
 
 def data_url(media: str, text: str) -> str:

@@ -14,39 +14,33 @@ from arena.web.site import Site
 from protocol.display import among, shown
 from protocol.games import NAMES, game_class
 
+_NO_BOT, _NO_TOURNAMENT = "there is no bot called {}", "there is no tournament {}"
+
 
 def profile(reader: Reader, bot: str) -> Profile:
     """What is known of a bot. Raises `NotFound`."""
     found = reader.read(profile_of, bot)
     if found is None:
-        raise NotFound(_no_bot(bot))
+        raise NotFound(_NO_BOT.format(shown(bot)))
     return found
 
 
 def unknown_bot_message(reader: Reader, bot: str) -> str | None:
     """What is wrong with the name of a bot; None if there is one of this name."""
-    return None if reader.read(is_known_bot, bot) else _no_bot(bot)
-
-
-def _no_bot(name: str) -> str:
-    return f"there is no bot called {shown(name)}"
+    return None if reader.read(is_known_bot, bot) else _NO_BOT.format(shown(bot))
 
 
 def tournament(site: Site, name: str) -> TournamentTable:
     """A tournament with its tables. Raises `NotFound`."""
     found = site.reader.read(tournament_table, name, site.tables)
     if found is None:
-        raise NotFound(_no_tournament(name))
+        raise NotFound(_NO_TOURNAMENT.format(shown(name)))
     return found
 
 
 def unknown_tournament_message(reader: Reader, name: str) -> str | None:
     """What is wrong with the name of a tournament; None if there is one of this name."""
-    return None if reader.read(has_tournament, name) else _no_tournament(name)
-
-
-def _no_tournament(name: str) -> str:
-    return f"there is no tournament {shown(name)}"
+    return None if reader.read(has_tournament, name) else _NO_TOURNAMENT.format(shown(name))
 
 
 def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:

@@ -15,11 +15,13 @@ import sys
 from pathlib import Path
 from typing import BinaryIO
 
+import msgspec
+
 from arena.network.addresses import networks
 from arena.network.encryption import CertificateFault, Encryption
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
-from arena.web.process_messages import RELOAD, WebServerConfig, read_config
+from arena.web.process_messages import RELOAD, WebServerConfig
 from arena.web.site import Site
 from machine.log_output import write_log
 from machine.subprocesses import die_with_parent
@@ -39,7 +41,7 @@ def main() -> None:
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
         line = arena.readline()
         if line:  # else the arena has gone
-            order = read_config(line)
+            order = msgspec.json.decode(line, type=WebServerConfig)
             write_log(order.log_level, order.log)
             try:
                 serve(order, arena)

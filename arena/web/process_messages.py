@@ -24,8 +24,3 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     def line(self) -> bytes:
         """The order as it is sent."""
         return msgspec.json.encode(self) + b"\n"
-
-
-def read_config(line: bytes) -> WebServerConfig:
-    """The order of a line."""
-    return msgspec.json.decode(line, type=WebServerConfig)

@@ -1,4 +1,4 @@
-"""The pages, one module each, and their addresses."""
+"""The pages, a module for those of a kind, and their addresses."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ from arena.web.pages.api import api
 from arena.web.pages.bots import bot
 from arena.web.pages.connect import connect
 from arena.web.pages.leaderboard import leaderboard
-from arena.web.pages.match import match
-from arena.web.pages.matches import matches
+from arena.web.pages.matches import match, matches
 from arena.web.pages.play import play
 from arena.web.pages.tournaments import tournament, tournaments
 

@@ -10,7 +10,6 @@ from starlette.responses import Response
 
 from arena.store.incidents import latest_incidents
 from arena.store.leaderboards import (
-    Ending,
     HistoryPoint,
     PoolStanding,
     Profile,
@@ -58,7 +57,9 @@ def bot(request: Request) -> Response:
             "opponents": reader.read(opponents_page, profile.name, pool, after=asked["after"], limit=OPPONENTS),
             "seats": reader.read(results_by_seat, profile.name, pool),
             "versions": reader.read(versions_page, profile.name, pool, limit=VERSIONS),
-            "endings": sorted(reader.read(endings_of, profile.name, pool), key=_losses_first),
+            "endings": sorted(
+                reader.read(endings_of, profile.name, pool), key=lambda ending: (ending.outcome != LOST, -ending.played)
+            ),
             "recent": reader.read(search_matches, Search(bot=profile.name, pool=pool), limit=RECENT),
         }
     return render_page(
@@ -113,7 +114,3 @@ def _some(points: Sequence[HistoryPoint]) -> list[HistoryPoint]:
     step = max(1, -(-len(points) // ROWS_OF_CURVE))
     chosen = list(points[::-1][::step])
     return chosen if not points or chosen[-1] == points[0] else [*chosen, points[0]]
-
-
-def _losses_first(ending: Ending) -> tuple[bool, int]:
-    return ending.outcome != LOST, -ending.played

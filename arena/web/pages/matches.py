@@ -1,26 +1,36 @@
-"""All matches: those under way (which the browser adds), then what a search found, newest first."""
+"""The matches: those under way (which the browser adds), then what a search found, newest first; and one of them, with
+the viewer of it, live or from its record.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from http import HTTPStatus
 
+import msgspec
 from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
-from arena.store.result_queries import OUTCOMES, VOIDED
+from arena.store.result_queries import OUTCOMES, VOIDED, record_of, result_of
 from arena.store.store import Reader
-from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words
+from arena.web.errors import NotFound
+from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words, result_sentence
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import render_page, site_of
+from machine.exact.graders import has_judge
 from protocol.display import among
-from protocol.errors import UsageFault
-from protocol.games import NAMES
+from protocol.errors import BadRecord, Fault, UsageFault
+from protocol.games import NAMES, load
+from protocol.names import MATCH_PATTERN
+from referee import record_reader
+from referee.record import Record
 
 ROWS = 50
+_is_id = re.compile(MATCH_PATTERN).match
 
 
 def matches(request: Request) -> Response:
@@ -95,21 +105,56 @@ def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
 
 def _words(asked: Mapping[str, str]) -> str:
     """What is searched for, as one says it."""
-    said = ["Matches" if any(asked.values()) else "All matches"]
-    if asked["game"] or asked["pool"]:
-        said.append(f"of {asked['pool'] or asked['game']}")
-    if asked["bot"]:
-        said.append(f"with {asked['bot']}")
-    if asked["opponent"]:
-        said.append(f"against {asked['opponent']}")
-    if asked["outcome"]:
-        said.append("that were called off" if asked["outcome"] == VOIDED else f"that it has {asked['outcome']}")
-    if asked["reason"]:
-        said.append(f"ended by: {reason_words(asked['reason'])}")
-    if asked["tournament"]:
-        said.append(f"in tournament {asked['tournament']}")
-    if asked["since"]:
-        said.append(f"from {asked['since']}")
-    if asked["until"]:
-        said.append(f"until {asked['until']}")
-    return ", ".join([" ".join(said[:2]), *said[2:]])
+    of, outcome = asked["pool"] or asked["game"], asked["outcome"]
+    said = (
+        "Matches" if any(asked.values()) else "All matches",
+        of and f"of {of}",
+        asked["bot"] and f"with {asked['bot']}",
+        asked["opponent"] and f"against {asked['opponent']}",
+        outcome and ("that were called off" if outcome == VOIDED else f"that it has {outcome}"),
+        asked["reason"] and f"ended by: {reason_words(asked['reason'])}",
+        asked["tournament"] and f"in tournament {asked['tournament']}",
+        asked["since"] and f"from {asked['since']}",
+        asked["until"] and f"until {asked['until']}",
+    )
+    parts = list(filter(None, said))
+    return ", ".join([" ".join(parts[:2]), *parts[2:]])
+
+
+def match(request: Request) -> Response:
+    """A stored match; or one that may be under way, which the page itself finds out where the arena is live."""
+    site, name = site_of(request), request.path_params["match"]
+    result = site.reader.read(result_of, name)
+    if result is None:
+        if not site.socket or not _is_id(name):
+            raise NotFound(f"there is no match {name} here")
+        return render_page(request, "live_match.html", match=name)
+    record, damage = _record(site.reader.read(record_of, name), name)
+    config = msgspec.json.format(msgspec.json.encode(result.config)).decode()
+    return render_page(
+        request,
+        "match.html",
+        result=result,
+        told=result_sentence(result.reason, result.plies, result.seats),
+        config=config,
+        record=record,
+        damage=damage,
+        graded=record is not None and _is_graded(record),
+    )
+
+
+def _is_graded(record: Record) -> bool:
+    try:
+        return has_judge(load(record.header.game, record.header.config))
+    except Fault:  # a game or a config of another version
+        return False
+
+
+def _record(body: bytes | None, name: str) -> tuple[Record | None, str | None]:
+    """The record of a match, or what is wrong with it."""
+    if body is None:
+        return None, f"match {name} has no record"
+    try:
+        return record_reader.read(body, f"the record of {name}"), None
+    except BadRecord as exc:
+        return None, str(exc)
