@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any, NamedTuple
+from typing import Any
 
 from msgspec import Struct
 
@@ -24,28 +24,6 @@ from protocol.names import folded
 from referee.in_process import Appraisal, Appraiser, NoEstimate
 from referee.record import Record
 from referee.replay import Moved, moves, replay
-
-
-class MoveGrader(NamedTuple):
-    """Who says it: `judge` of a move, and by what it estimates, None where it knows."""
-
-    judge: Callable[[Moved], Appraisal]
-    estimate: str | None
-
-
-def move_grader_for(game: Game[Any, Any], match: str, sims: int | None) -> MoveGrader:
-    """Who says what the moves of a match are worth; by so many simulations a move where the game is not solved.
-
-    Raises `UsageFault` where nobody can, and with `sims` None where nobody knows.
-    """
-    if sims is None or has_judge(game):
-        judge = judge_of(game)
-        return MoveGrader(lambda moved: Appraisal(*judge(moved.before, moved.move), error=0.0), None)
-    offers = entry_points(group=APPRAISERS)
-    if not offers:
-        raise UsageFault(f"nobody offers to estimate moves: no package has an entry point in {APPRAISERS}")
-    appraiser: Appraiser = next(iter(offers)).load()(game, sims, match)
-    return MoveGrader(lambda moved: appraiser.judge(moved.before, moved.move, moved.event.ply), appraiser.told)
 
 
 class Graded(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -109,23 +87,22 @@ def grade(
     there is no such value, `BadRecord` as `replay` does.
     """
     header = record.header
-    opinion, found = _move_grader(record, sims, seat)
-    moves = list(told(found))
-    marks = [_mark(seat, player.bot, moves) for seat, player in enumerate(header.seats)]
+    lines = replay(record)
+    _, course = next(lines)
+    judge, estimate = _judge_for(course.game, header.match, sims)
+    kinds = kinds_of(course.game)
+    chosen = (moved for moved in moves(course, lines) if seat in (None, moved.event.seat))
+    found = list(told(_graded(record, course.game, moved, judge(moved), kinds(moved.before)) for moved in chosen))
+    marks = [_mark(seat, player.bot, found) for seat, player in enumerate(header.seats)]
     return Grades(
         match=header.match,
         game=header.game,
-        moves=moves,
+        moves=found,
         seats=marks,
         luck=record_luck(record, value) if with_luck else None,
-        estimate=opinion.estimate,
-        noise=noise_threshold(moves) if opinion.estimate else None,
+        estimate=estimate,
+        noise=noise_threshold(found) if estimate else None,
     )
-
-
-def graded(record: Record) -> Iterator[Graded]:
-    """Every move of a match of a solved game. Raises as `grade` does."""
-    return _move_grader(record, None, None)[1]
 
 
 def noise_threshold(moves: Iterable[Graded]) -> float | None:
@@ -134,12 +111,20 @@ def noise_threshold(moves: Iterable[Graded]) -> float | None:
     return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
 
-def _move_grader(record: Record, sims: int | None, seat: int | None) -> tuple[MoveGrader, Iterator[Graded]]:
-    lines = replay(record)
-    _, course = next(lines)
-    opinion, kinds = move_grader_for(course.game, record.header.match, sims), kinds_of(course.game)
-    chosen = (moved for moved in moves(course, lines) if seat in (None, moved.event.seat))
-    return opinion, (_graded(record, course.game, moved, opinion.judge(moved), kinds(moved.before)) for moved in chosen)
+def _judge_for(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Callable[[Moved], Appraisal], str | None]:
+    """Who says what the moves of a match are worth, and by what it estimates, None where it knows; by so many
+    simulations a move where the game is not solved.
+
+    Raises `UsageFault` where nobody can, and with `sims` None where nobody knows.
+    """
+    if sims is None or has_judge(game):
+        judge = judge_of(game)
+        return lambda moved: Appraisal(*judge(moved.before, moved.move), error=0.0), None
+    offers = entry_points(group=APPRAISERS)
+    if not offers:
+        raise UsageFault(f"nobody offers to estimate moves: no package has an entry point in {APPRAISERS}")
+    appraiser: Appraiser = next(iter(offers)).load()(game, sims, match)
+    return lambda moved: appraiser.judge(moved.before, moved.move, moved.event.ply), appraiser.told
 
 
 def _graded(record: Record, game: Game[Any, Any], moved: Moved, found: Appraisal, kinds: Mapping[str, str]) -> Graded:

@@ -18,7 +18,7 @@ from arena.store.schema import bots, failures, matches, ratings, records, seats
 from machine.timestamps import utc
 from protocol.digest import canonical
 from protocol.names import folded
-from referee.result import Ratings, Result
+from referee.result import Ratings, Result, SeatRating
 
 
 class StorableMatch(NamedTuple):
@@ -107,13 +107,9 @@ def rate(tallies: Tallies, pool: str, result: Result, ids: Sequence[int]) -> Rat
     rated = rating_system.rate(pool, [tally.standing for tally in before], [s.version for s in result.seats], ranks)
     for place, tally, seat, rating in zip(places, before, result.seats, rated.seats, strict=True):
         shared = ranks.count(seat.rank) > 1
+        played, version = tally.standing.matches + 1, seat.version or tally.standing.version
         tallies[place] = Tally(
-            Standing(
-                rating.mu_after,
-                rating.sigma_after,
-                tally.standing.matches + 1,
-                seat.version or tally.standing.version,
-            ),
+            Standing(rating.mu_after, rating.sigma_after, played, version),
             tally.wins + (seat.rank == 1 and not shared),
             tally.draws + (seat.rank == 1 and shared),
             tally.losses + (seat.rank != 1),
@@ -126,18 +122,8 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
     if not tallies:
         return
     rows = [
-        {
-            "bot": bot,
-            "pool": pool,
-            "mu": tally.standing.mu,
-            "sigma": tally.standing.sigma,
-            "matches": tally.standing.matches,
-            "wins": tally.wins,
-            "draws": tally.draws,
-            "losses": tally.losses,
-            "version": tally.standing.version,
-        }
-        for (bot, pool), tally in tallies.items()
+        {"bot": bot, "pool": pool, **standing._asdict(), "wins": wins, "draws": draws, "losses": losses}
+        for (bot, pool), (standing, wins, draws, losses) in tallies.items()
     ]
     statement = insert(ratings)
     changed = {name: statement.excluded[name] for name in rows[0] if name not in ("bot", "pool")}
@@ -212,10 +198,7 @@ def _seat_rows(
             "version": seat.version,
             "rank": seat.rank,
             "reason": seat.reason,
-            "mu_before": rating and rating.mu_before,
-            "sigma_before": rating and rating.sigma_before,
-            "mu_after": rating and rating.mu_after,
-            "sigma_after": rating and rating.sigma_after,
+            **{name: getattr(rating, name, None) for name in SeatRating.__struct_fields__},
             "moves": seat.moves,
             "thought_ms": seat.thought_ms,
             "pool": group_of(result),

@@ -246,13 +246,12 @@ def bots_page(
     connection: Connection, *, search: str | None = None, after: str | None = None, limit: int = 50
 ) -> Page[BotRow]:
     """A page of the bots that are known, by name; with `search`, of names that hold it. Raises `UsageFault`."""
-    return read_page(
-        connection, _BOTS, {"search": folded(search or "")}, {"key": str}, _bot_row, after=after, limit=limit
-    )
 
+    def make(row: Any) -> BotRow:
+        return BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved))
 
-def _bot_row(row: Any) -> BotRow:
-    return BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved))
+    given = {"search": folded(search or "")}
+    return read_page(connection, _BOTS, given, {"key": str}, make, after=after, limit=limit)
 
 
 def leaderboard_page(
@@ -277,12 +276,11 @@ def leaderboard_page(
     given = {"pool": pool, "search": folded(search or ""), "curve": CURVE}
     if season is not None:
         given |= seasons.match_range_of(connection, season)
-    place = {"value": str | float, "key": str}
-    return read_page(connection, query, given, place, _board_row, after=after, limit=limit)
 
+    def make(row: Any) -> BoardRow:
+        return BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
 
-def _board_row(row: Any) -> BoardRow:
-    return BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
+    return read_page(connection, query, given, {"value": str | float, "key": str}, make, after=after, limit=limit)
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
@@ -389,12 +387,12 @@ def versions_page(
     connection: Connection, name: str, pool: str, *, after: str | None = None, limit: int = 50
 ) -> Page[VersionRow]:
     """How each version of a bot fared, the one that played last first."""
+
+    def make(row: Any) -> VersionRow:
+        return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
+
     given = {"bot": bot_number(connection, name), "pool": pool}
-    return read_page(connection, _VERSIONS, given, {"last": int}, _version_row, after=after, limit=limit)
-
-
-def _version_row(row: Any) -> VersionRow:
-    return VersionRow(version=row.version, match=row.id, finished=row.finished, **_counts(row))
+    return read_page(connection, _VERSIONS, given, {"last": int}, make, after=after, limit=limit)
 
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:

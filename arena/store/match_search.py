@@ -92,15 +92,9 @@ _EVERY_SEAT = _Index("seats INDEXED BY seats_by_bot", "bot = :bot")
 _BOT = _Index("seats INDEXED BY seats_by_ending", _SAME_SEAT)
 _BOT_THERE = _Index("seats INDEXED BY seats_by_tournament", f"tournament = :scope AND {_SAME_SEAT}")
 _PAIR = _Index("encounters", f"opponent = :opponent AND {_SAME_SEAT}")
-_MATCHES = _Index(
-    "matches INDEXED BY matches_by_ending",
-    _SAME_MATCH,
-    *("matches.number", "game, pool, reason", "counts"),
-)
-_TOURNAMENT = _Index(
-    "matches INDEXED BY matches_by_tournament",
-    f"tournament = :scope AND {_SAME_MATCH}",
-    *("matches.number", "game, pool, reason", "counts"),
+_MATCHES = _Index("matches INDEXED BY matches_by_ending", _SAME_MATCH, "matches.number", "game, pool, reason", "counts")
+_TOURNAMENT = _MATCHES._replace(
+    rows="matches INDEXED BY matches_by_tournament", same=f"tournament = :scope AND {_SAME_MATCH}"
 )
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from msgspec import Struct
 from sqlalchemy import Connection, bindparam, exists, select, update
@@ -31,12 +30,15 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     approved: bool = False
 
 
+_REGISTERED = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
+
+
 def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
     """The bot registered under a name, in any case; None also for one that only played in tournaments."""
-    row = connection.execute(select(bots).where(bots.c.key == folded(name))).one_or_none()
+    row = connection.execute(_REGISTERED.where(bots.c.key == folded(name))).one_or_none()
     if row is None or (row.token_hash is None and not row.revoked):
         return None
-    return _registered(row)
+    return RegisteredBot(**row._mapping)
 
 
 def bot_number(connection: Connection, name: str) -> int | None:
@@ -46,7 +48,7 @@ def bot_number(connection: Connection, name: str) -> int | None:
 
 def all_bots(connection: Connection) -> list[RegisteredBot]:
     """All bots, by name, with those that only played in tournaments."""
-    return [_registered(row) for row in connection.execute(select(bots).order_by(bots.c.key))]
+    return [RegisteredBot(**row._mapping) for row in connection.execute(_REGISTERED.order_by(bots.c.key))]
 
 
 def is_known_bot(connection: Connection, name: str) -> bool:
@@ -119,14 +121,3 @@ def _change(connection: Connection, names: Iterable[str], **values: str | bool |
     for name in names:
         if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
-
-
-def _registered(row: Any) -> RegisteredBot:
-    return RegisteredBot(
-        name=row.name,
-        token_hash=row.token_hash,
-        revoked=row.revoked,
-        created=row.created,
-        seen=row.seen,
-        approved=row.approved,
-    )

@@ -68,12 +68,12 @@ def list_seasons(connection: Connection) -> list[Season]:
 def match_range_of(connection: Connection, name: str) -> dict[str, int]:
     """The numbers of the `first` and the `last` match of a season, named in any case. Raises `UsageFault`."""
     names = [season.season for season in list_seasons(connection)]
-    keys = [folded(known) for known in names]
-    if folded(name) not in keys:
-        raise UsageFault(f"there is no season {name!r}: {among(names)}")
-    at = keys.index(folded(name))
-    firsts = [1, *season_starts(connection), _MOST]
-    return {"first": firsts[at], "last": firsts[at + 1] - 1}
+    first = 1
+    for known, following in zip(names, [*season_starts(connection), _MOST], strict=True):
+        if folded(known) == folded(name):
+            return {"first": first, "last": following - 1}
+        first = following
+    raise UsageFault(f"there is no season {name!r}: {among(names)}")
 
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:

@@ -19,22 +19,6 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 
-class FileIdentity:
-    """A database as it is now, and its write-ahead log as it is at the first `check`. Raises `StoreUnavailable`."""
-
-    def __init__(self, file: Path) -> None:
-        self._files = (file, file.with_name(f"{file.name}-wal"))
-        self._seen = {file: _inode(file)}
-
-    def check(self) -> None:
-        """Raise `StoreUnavailable` if one of the files is another than before, or none. To be asked in a transaction,
-        where both are there."""
-        for path in self._files:
-            found = _inode(path)
-            if self._seen.setdefault(path, found) != found:
-                raise _gone(path, "replaced")
-
-
 def _inode(path: Path) -> tuple[int, int]:
     try:
         status = os.stat(path)
@@ -89,7 +73,8 @@ class Store(Reader):
     def __init__(self, file: Path, engine: Engine) -> None:
         super().__init__(file, engine)
         self._writer = database.writing(engine)
-        self._identity = FileIdentity(file)
+        self._inodes = {file: _inode(file)}
+        """Of the database as it was opened, and of its write-ahead log as it was first written."""
 
     @classmethod
     def open(cls, where: str | Path, *, create: bool = True, checkpoint: bool = True) -> Self:
@@ -111,7 +96,14 @@ class Store(Reader):
         """Have `change` done whole or not at all. Raises `StoreError`, and what it raises."""
         with database.failures(self.file):
             with self._writer.begin() as connection:
-                self._identity.check()
+                self._check_files()
                 done = change(connection, *args, **kwargs)
-            self._identity.check()
+            self._check_files()
         return done
+
+    def _check_files(self) -> None:
+        """Raise `StoreUnavailable` if a file is another than before, or none. After a write both are there."""
+        for path in (self.file, self.file.with_name(f"{self.file.name}-wal")):
+            found = _inode(path)
+            if self._inodes.setdefault(path, found) != found:
+                raise _gone(path, "replaced")

@@ -40,37 +40,33 @@ def content_security_policy(host: str, socket: str) -> str:
     )
 
 
-class SecurityHeaders:
+def _with_security_headers(app: ASGIApp, socket: str) -> ASGIApp:
     """Says the policy, and that nothing else may be made of an answer."""
 
-    def __init__(self, app: ASGIApp, socket: str) -> None:
-        self._app = app
-        self._socket = socket
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, with these headers on what is sent."""
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         headers = {
-            "content-security-policy": content_security_policy(Headers(scope=scope).get("host", ""), self._socket),
+            "content-security-policy": content_security_policy(Headers(scope=scope).get("host", ""), socket),
             "x-content-type-options": "nosniff",
             "referrer-policy": "no-referrer",
             "cross-origin-opener-policy": "same-origin",
         }
-        await self._app(scope, receive, _sending(headers, send))
+        await app(scope, receive, _sending(headers, send))
+
+    return serve
 
 
-class CrossOriginReadable:
-    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none."""
+def _readable_across_origins(app: ASGIApp) -> ASGIApp:
+    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none.
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
+    The question whether a request may be sent is answered here.
+    """
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve; the question whether a request may be sent is answered here."""
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http" or not scope["path"].startswith(f"{PREFIX}/"):
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
             return
         send = _sending({"access-control-allow-origin": "*", "access-control-expose-headers": "ETag, Link"}, send)
         if scope["method"] == "OPTIONS":
@@ -78,7 +74,9 @@ class CrossOriginReadable:
             may = {**asked, "access-control-allow-methods": "GET, HEAD", "access-control-max-age": "86400"}
             await Response(status_code=204, headers=may)(scope, receive, send)
             return
-        await self._app(scope, receive, send)
+        await app(scope, receive, send)
+
+    return serve
 
 
 def _sending(headers: Mapping[str, str], send: Send) -> Send:
@@ -92,59 +90,42 @@ def _sending(headers: Mapping[str, str], send: Send) -> Send:
     return told
 
 
-class WebSocketHint:
-    """Answers whoever asks for a WebSocket with a line; `socket` is that of `Site`."""
+def _hinting_at_websocket(app: ASGIApp, socket: str) -> ASGIApp:
+    """Answers whoever asks for a WebSocket with a line that says where bots connect; `socket` is that of `Site`."""
 
-    def __init__(self, app: ASGIApp, socket: str) -> None:
-        self._app = app
-        self._socket = socket
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope) if scope["type"] == "http" else {}
+        if "sec-websocket-key" not in headers:  # a proxy passes it on, unlike `Upgrade`
+            await app(scope, receive, send)
+            return
+        sentence = "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
+        if where := address(socket, headers.get("host", ""), encrypted=Request(scope).url.scheme == "https"):
+            sentence = f"this is the arena's page for browsers; bots connect to {where}"
+        await PlainTextResponse(f"{sentence}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, or say where bots connect."""
-        if scope["type"] == "http":
-            request = Request(scope)
-            if "sec-websocket-key" in request.headers:  # a proxy passes it on, unlike `Upgrade`
-                await PlainTextResponse(f"{self._sentence(request)}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
-                return
-        await self._app(scope, receive, send)
-
-    def _sentence(self, request: Request) -> str:
-        where = address(self._socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https")
-        if where:
-            return f"this is the arena's page for browsers; bots connect to {where}"
-        return "these are the pages of a stored arena, to which nothing can connect; arena serve starts one"
+    return serve
 
 
-class AllowedHosts:
+def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
     """On loopback, answers only to names of this machine, but for a proxy that is trusted."""
 
-    def __init__(self, app: ASGIApp, proxies: Proxies) -> None:
-        self._app = app
-        self._proxies = proxies
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve, or say that this is not the host that was asked for."""
-        wrong = self._misdirected(scope) if scope["type"] == "http" else None
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        local, peer = scope.get("server"), scope.get("client")
+        wrong = None
+        if scope["type"] == "http" and local and not (peer and proxies.trusts(peer[0])):
+            wrong = misdirected(Headers(scope=scope).get("host", ""), local[0])
         if wrong is None:
-            await self._app(scope, receive, send)
+            await app(scope, receive, send)
         else:
             await PlainTextResponse(f"{wrong}\n", HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
 
-    def _misdirected(self, scope: Scope) -> str | None:
-        local, peer = scope.get("server"), scope.get("client")
-        if not local or (peer and self._proxies.trusts(peer[0])):
-            return None
-        return misdirected(Headers(scope=scope).get("host", ""), local[0])
+    return serve
 
 
-class InternalErrors:
-    """Answers what nobody foresaw; no traceback is logged."""
+def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
+    """Answers what nobody foresaw, with no traceback in the log; an answer that has begun is cut off."""
 
-    def __init__(self, app: ASGIApp) -> None:
-        self._app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve; an answer that has begun is cut off."""
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
 
         async def told(message: Message) -> None:
@@ -153,11 +134,13 @@ class InternalErrors:
             await send(message)
 
         try:
-            await self._app(scope, receive, told)
+            await app(scope, receive, told)
         except Exception as exc:
             response = _error_response(Request(scope), exc)
             if not begun:
                 await response(scope, receive, send)
+
+    return serve
 
 
 MIN_GZIP_BYTES = 1000
@@ -176,13 +159,13 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Route(HEALTH, _health),
         ],
         middleware=[
-            Middleware(SecurityHeaders, socket=site.socket),
+            Middleware(_with_security_headers, socket=site.socket),
             Middleware(GZipMiddleware, MIN_GZIP_BYTES, 6),
-            Middleware(AllowedHosts, proxies=Proxies(proxies)),
+            Middleware(_refusing_other_hosts, proxies=Proxies(proxies)),
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
-            Middleware(WebSocketHint, socket=site.socket),
-            Middleware(CrossOriginReadable),
-            Middleware(InternalErrors),
+            Middleware(_hinting_at_websocket, socket=site.socket),
+            Middleware(_readable_across_origins),
+            Middleware(_answering_internal_errors),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )

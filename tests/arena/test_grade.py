@@ -11,7 +11,7 @@ import pytest
 
 from arena.commands.grade import grade, print_grades
 from arena.replay import grading
-from arena.replay.grading import Graded, Grades, graded
+from arena.replay.grading import Graded, Grades
 from bots import play
 from commands import call
 from machine.compiled import FAST
@@ -19,11 +19,17 @@ from machine.exact.duel import load_or_solve, table_of
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import load_map
 from referee.effects import Resigned, Voided
+from referee.record import Record
 from referee.state import Phase
 from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 DUEL = {"map": "australia", "max_troops": 4, "max_plies": 40}
+
+
+def graded(record: Record) -> list[Graded]:
+    """Every move of a match of a solved game."""
+    return grading.grade(record, with_luck=False).moves
 
 
 def played(table: Table, *moves: dict[str, Any]) -> Table:

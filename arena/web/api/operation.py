@@ -128,10 +128,6 @@ def encode_response(request: Request, answer: Any, media: str = JSON) -> Respons
         body = _encode(answer)
         following = getattr(answer, "next", None)
         if following is not None:
-            headers["link"] = f'<{_next(request, following)}>; rel="next"'
+            query = urlencode({**request.query_params, "after": following})
+            headers["link"] = f'<{quote(request.url.path)}?{query}>; rel="next"'
     return respond_with_etag(request, body, media, headers)
-
-
-def _next(request: Request, cursor: str) -> str:
-    query = {**request.query_params, "after": cursor}
-    return f"{quote(request.url.path)}?{urlencode(query)}"
