@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from arena.network.connection import CloseInfo
 from arena.network.rate_limits import TokenBucket
-from arena.store.incidents import Incident
+from arena.store.registry import Incident
 from machine.timestamps import utc
 from protocol import close_codes
 from protocol.display import printable

@@ -11,7 +11,7 @@ from arena.host.journal import Journal, JournalFault
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
-from arena.store.incidents import Incident
+from arena.store.registry import Incident
 from machine.timestamps import utc
 from protocol import error_codes
 from protocol.errors import BotFault

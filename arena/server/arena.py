@@ -29,7 +29,7 @@ from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, agreed
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
-from arena.store.incidents import Incident, note_incident
+from arena.store.registry import Incident, note_incident
 from arena.store.result_queries import record_of
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING

@@ -9,11 +9,11 @@ from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from arena.store import rating_rebuild
+from arena.store.registry import bot_number
 from arena.store.result_queries import MOST_ASKED_AT_ONCE
-from arena.store.schema import bots, matches, seats
+from arena.store.schema import matches, seats
 from protocol.display import few
 from protocol.errors import UsageFault
-from protocol.names import folded
 
 _COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
 _ANNUL = (
@@ -71,7 +71,7 @@ def _named(connection: Connection, ids: Sequence[str]) -> list[Any]:
 
 
 def _of_bot(connection: Connection, name: str, since: str | None) -> list[Any]:
-    bot = connection.execute(select(bots.c.id).where(bots.c.key == folded(name))).scalar()
+    bot = bot_number(connection, name)
     if bot is None:
         raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
     sat = select(seats.c.match).where(seats.c.bot == bot)

@@ -1,18 +1,24 @@
-"""The bots that are known: registered, approved, revoked, and when they were seen."""
+"""The bots that are known: registered, approved, revoked, when they were seen, and what went wrong with each of late by
+its own doing, in the words that it was told.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, exists, select, update
+from sqlalchemy import Connection, bindparam, delete, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
-from arena.store.incidents import forget_incidents
-from arena.store.schema import bots, seats
+from arena.store.schema import bots, incidents, seats
 from machine.timestamps import utc
 from protocol.errors import UsageFault
 from protocol.names import folded
+
+MAX_INCIDENTS = 20
+"""Of each bot."""
+MAX_INCIDENT_TEXT = 500
+"""Characters."""
 
 
 class NameInUse(UsageFault):
@@ -28,6 +34,14 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     created: str
     seen: str | None = None
     approved: bool = False
+
+
+class Incident(Struct, frozen=True, kw_only=True):
+    """What went wrong, and when: `code` is that of an error or of a close, or a match's reason, `text` a sentence."""
+
+    at: str
+    code: str
+    text: str
 
 
 _REGISTERED = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
@@ -76,7 +90,8 @@ def register_bot(connection: Connection, name: str, token_hash: str, unused_sinc
         statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=unused & ~played)
     if connection.execute(statement).rowcount != 1:
         raise NameInUse(f"a bot is called {name} already")
-    forget_incidents(connection, name)
+    # What is kept of an earlier bot is none of this one's.
+    connection.execute(delete(incidents).where(incidents.c.bot == bot_number(connection, name)))
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
@@ -121,3 +136,21 @@ def _change(connection: Connection, names: Iterable[str], **values: str | bool |
     for name in names:
         if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+
+
+def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
+    """Keep an incident of a bot that is known, and no more than the last of it."""
+    number = bot_number(connection, bot)
+    if number is None:
+        return
+    row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MAX_INCIDENT_TEXT]}
+    connection.execute(insert(incidents).values(row))
+    of_bot = incidents.c.bot == number
+    last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(MAX_INCIDENTS)
+    connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))
+
+
+def latest_incidents(connection: Connection, bot: str) -> list[Incident]:
+    """The incidents of a bot that are kept, the newest first."""
+    query = select(incidents).where(incidents.c.bot == bot_number(connection, bot)).order_by(incidents.c.id.desc())
+    return [Incident(at=row.at, code=row.code, text=row.text) for row in connection.execute(query)]

@@ -187,15 +187,7 @@ def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings 
 
 def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
     """The ratings as they stand in the rows of a match's seats."""
-    return tuple(
-        SeatRating(
-            mu_before=row.mu_before,
-            sigma_before=row.sigma_before,
-            mu_after=row.mu_after,
-            sigma_after=row.sigma_after,
-        )
-        for row in rows
-    )
+    return tuple(SeatRating(**{name: getattr(row, name) for name in SeatRating.__struct_fields__}) for row in rows)
 
 
 def iter_results_with_seats(

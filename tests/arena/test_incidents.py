@@ -13,8 +13,7 @@ from arena.host import event_log
 from arena.host.event_log import EventLog, parting
 from arena.network import connection
 from arena.network.connection import CloseInfo
-from arena.store.incidents import MAX_PER_BOT, Incident, latest_incidents, note_incident
-from arena.store.registry import add_bots, register_bot
+from arena.store.registry import MAX_INCIDENTS, Incident, add_bots, latest_incidents, note_incident, register_bot
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from timeouts import WITHIN
@@ -127,12 +126,12 @@ async def test_the_last_incidents_of_a_bot_are_kept_and_none_of_a_name_that_is_g
     served = await serve()
     store = served.store
     store.write(register_bot, "ann", "a" * 64)
-    for number in range(MAX_PER_BOT + 5):
+    for number in range(MAX_INCIDENTS + 5):
         store.write(
             note_incident, "ann", Incident(at="2026-01-31T12:00:00.000Z", code="4000", text=f"{number} " + "x" * 1000)
         )
     kept = await noted(served, "ann")
-    assert [one.text.split()[0] for one in kept] == [str(number) for number in range(MAX_PER_BOT + 4, 4, -1)]
+    assert [one.text.split()[0] for one in kept] == [str(number) for number in range(MAX_INCIDENTS + 4, 4, -1)]
     assert {len(one.text) for one in kept} == {500}
     store.write(register_bot, "Ann", "b" * 64, unused_since="9999")
     assert await noted(served, "ann", 0) == []

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from arena.ratings import rating_system
 from arena.replay.grading import Grades, grade
 from arena.replay.match_document import Document, document
-from arena.store.incidents import Incident, latest_incidents
 from arena.store.leaderboards import (
     SORTS,
     BoardRow,
@@ -35,6 +34,7 @@ from arena.store.leaderboards import (
 )
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import MOST_ROWS, Page
+from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.web import lookups

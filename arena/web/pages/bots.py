@@ -8,7 +8,6 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.incidents import latest_incidents
 from arena.store.leaderboards import (
     HistoryPoint,
     PoolStanding,
@@ -21,6 +20,7 @@ from arena.store.leaderboards import (
     versions_page,
 )
 from arena.store.match_search import Search, search_matches
+from arena.store.registry import latest_incidents
 from arena.store.result_queries import LOST
 from arena.web import lookups
 from arena.web.charts import RatingCurve, rating_curve, scale

@@ -7,9 +7,8 @@ from http import HTTPStatus
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.incidents import latest_incidents
 from arena.store.match_search import Search, search_matches
-from arena.store.registry import is_known_bot
+from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
 from arena.web.rendering import render_page, site_of
 from arena.web.site import address
