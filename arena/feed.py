@@ -201,7 +201,8 @@ class Feed:
         while True:
             try:
                 async with self._client() as client:
-                    self._tell_of_return()
+                    log.info("publishing to the MQTT broker %s under %s/", self.broker, self.broker.prefix)
+                    self._told_of_outage = False
                     backoff.reset()
                     await self._serve(client)
                 return
@@ -288,10 +289,6 @@ class Feed:
         level = logging.DEBUG if self._told_of_outage else logging.WARNING
         self._told_of_outage = True
         log.log(level, "the MQTT broker %s is away (%s); matches go on, and it is tried again", self.broker, exc)
-
-    def _tell_of_return(self) -> None:
-        log.info("publishing to the MQTT broker %s under %s/", self.broker, self.broker.prefix)
-        self._told_of_outage = False
 
 
 async def _until_lost(client: aiomqtt.Client) -> None:

@@ -106,20 +106,21 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
     recorded = _result_of(record, result.pool)
-    for name in Result.__struct_fields__:
-        if name != "seats":
-            yield from _difference(name, getattr(result, name), getattr(recorded, name))
+    yield from _unequal(result, recorded, [name for name in Result.__struct_fields__ if name != "seats"])
     if len(result.seats) != len(recorded.seats):
         yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
         return
     for at, (stored, seat) in enumerate(zip(result.seats, recorded.seats, strict=True)):
         if folded(stored.bot) != folded(seat.bot):  # a name that is registered later may be so in other letters
             yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
-        for name in ("version", "rank", "reason"):
-            for difference in _difference(name, getattr(stored, name), getattr(seat, name)):
-                yield f"seat {at}: {difference}"
-        if stored.moves is not None or stored.thought_ms is not None:  # else of before that was noted
-            yield from (f"seat {at}: {difference}" for difference in _of_thinking(stored, seat))
+        names = ["version", "rank", "reason"]
+        a, b = stored.thought_ms, seat.thought_ms
+        if stored.moves is not None or a is not None:  # else of before that was noted
+            names.append("moves")
+            if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_MS):
+                names.append("thought_ms")
+        for difference in _unequal(stored, seat, names):
+            yield f"seat {at}: {difference}"
     if record.footer.ratings is None or record.header.pool is None:
         return  # of before there was a pool for each preset: rated once more since
     said = record.footer.ratings.seats
@@ -130,16 +131,11 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
                 yield f"seat {at}: {name} is {a!r}, the record says {b!r}"
 
 
-def _difference(name: str, stored: object, recorded: object) -> Iterator[str]:
-    if stored != recorded:
-        yield f"{name} is {stored!r}, the record says {recorded!r}"
-
-
-def _of_thinking(stored: SeatResult, recorded: SeatResult) -> Iterator[str]:
-    yield from _difference("moves", stored.moves, recorded.moves)
-    a, b = stored.thought_ms, recorded.thought_ms
-    if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_MS):
-        yield from _difference("thought_ms", a, b)
+def _unequal(stored: object, recorded: object, names: Sequence[str]) -> Iterator[str]:
+    for name in names:
+        a, b = getattr(stored, name), getattr(recorded, name)
+        if a != b:
+            yield f"{name} is {a!r}, the record says {b!r}"
 
 
 def _result_of(record: Record, pool: str | None) -> Result:

@@ -10,84 +10,35 @@ from sqlalchemy import Connection
 from arena.store.match_search import Search, match_numbers
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
+_KINDS = {
+    INTEGER: "number seats plies place seat rank moves thought_ms played won drawn lost ply clock_ms given_ms strikes",
+    REAL: "luck points mu_before sigma_before mu_after sigma_after score mu sigma value",
+    BOOLEAN: "rated",
+    TIME: "started finished",
+}
 Columns = dict[str, str]
 """The names of a table's columns, each with what is in it."""
 
-MATCHES: Columns = {
-    "number": INTEGER,
-    "match": TEXT,
-    "game": TEXT,
-    "config": TEXT,
-    "pool": TEXT,
-    "rated": BOOLEAN,
-    "annulled": TEXT,
-    "season": TEXT,
-    "reason": TEXT,
-    "winner": TEXT,
-    "seats": INTEGER,
-    "bots": TEXT,
-    "ranks": TEXT,
-    "plies": INTEGER,
-    "started": TIME,
-    "finished": TIME,
-    "tournament": TEXT,
-    "place": INTEGER,
-    "luck": REAL,
-    "luck_by": TEXT,
-    "digest": TEXT,
-}
+
+def _columns(names: str) -> Columns:
+    """Columns of these names, which mean the same in every table; what has no other kind is text."""
+    kinds = {name: kind for kind, those in _KINDS.items() for name in those.split()}
+    return {name: kinds.get(name, TEXT) for name in names.split()}
+
+
+MATCHES = _columns(
+    "number match game config pool rated annulled season reason winner seats bots ranks plies started finished "
+    "tournament place luck luck_by digest"
+)
 """Of the view `match_results`."""
-SEATS: Columns = {
-    "number": INTEGER,
-    "match": TEXT,
-    "game": TEXT,
-    "pool": TEXT,
-    "seat": INTEGER,
-    "bot": TEXT,
-    "version": TEXT,
-    "rank": INTEGER,
-    "outcome": TEXT,
-    "points": REAL,
-    "reason": TEXT,
-    "moves": INTEGER,
-    "thought_ms": INTEGER,
-    "mu_before": REAL,
-    "sigma_before": REAL,
-    "mu_after": REAL,
-    "sigma_after": REAL,
-}
+SEATS = _columns(
+    "number match game pool seat bot version rank outcome points reason moves thought_ms "
+    "mu_before sigma_before mu_after sigma_after"
+)
 """Of the view `match_seats`."""
-LADDER: Columns = {
-    "pool": TEXT,
-    "place": INTEGER,
-    "bot": TEXT,
-    "score": REAL,
-    "mu": REAL,
-    "sigma": REAL,
-    "played": INTEGER,
-    "won": INTEGER,
-    "drawn": INTEGER,
-    "lost": INTEGER,
-    "version": TEXT,
-}
+LADDER = _columns("pool place bot score mu sigma played won drawn lost version")
 """Of the view `ladder`."""
-PLIES: Columns = {
-    "number": INTEGER,
-    "match": TEXT,
-    "ply": INTEGER,
-    "seat": INTEGER,
-    "bot": TEXT,
-    "move": TEXT,
-    "dice": TEXT,
-    "result": TEXT,
-    "out": TEXT,
-    "clock_ms": INTEGER,
-    "thought_ms": INTEGER,
-    "given_ms": INTEGER,
-    "strikes": INTEGER,
-    "value": REAL,
-    "info": TEXT,
-}
+PLIES = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
 """Of the plies, which are in no view: after number and match as `arena/replay/ply_rows.py` has them."""
 BATCH_SIZE = 200
 """Matches: their records may be long."""

@@ -67,11 +67,8 @@ def _safely(what: str, part: Iterable[str]) -> Iterator[str]:
     try:
         yield from part
     except Exception as exc:  # what damaged rows make of the code that reads them has no end
-        yield f"{what} can't be read: {_line(exc)}"
-
-
-def _line(exc: Exception) -> str:
-    return str(getattr(exc, "orig", exc)).partition("\n")[0] or type(exc).__name__
+        line = str(getattr(exc, "orig", exc)).partition("\n")[0]
+        yield f"{what} can't be read: {line or type(exc).__name__}"
 
 
 def _file(connection: Connection) -> Iterator[str]:

@@ -54,7 +54,6 @@ _TABLES = {
 }
 """Of each table, what is in it of the matches from :first to :last, and how that is added to what is there."""
 
-_OF_NO_POOL = ("hours",)
 _ADD = {
     table: f"INSERT INTO {table} {query} ON CONFLICT DO {f'UPDATE SET {added}' if added else 'NOTHING'}"
     for table, (query, added) in _TABLES.items()
@@ -100,7 +99,7 @@ def renew(connection: Connection) -> None:
     """Make everything anew that follows from the pools of matches, whatever was there: that is quicker."""
     _mend_seats(connection)
     for table in _TABLES:
-        if table not in _OF_NO_POOL:
+        if table != "hours":  # which follow from no pool
             _make_anew(connection, table)
 
 

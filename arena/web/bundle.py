@@ -7,22 +7,25 @@ the static ones, and an import map says which URL that is.
 from __future__ import annotations
 
 import base64
+import functools
 import posixpath
 import re
-from pathlib import Path
+
+from arena.web.site import STATIC
 
 IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 """An import of a file beside the module, as `from "../dom.js"`."""
 
 
-def modules(folder: Path, entry: str) -> dict[str, str]:
-    """The URLs of a module and of all that it imports, by path below `folder`. Raises `OSError` for a missing one."""
+@functools.cache
+def modules(entry: str) -> dict[str, str]:
+    """The URLs of a static module and of all that it imports, by path. Raises `OSError` for a missing one."""
     urls: dict[str, str] = {}
     waiting = [entry]
     while waiting:
         path = waiting.pop()
         if path not in urls:
-            source, imported = _named(path, folder.joinpath(path).read_text(encoding="utf-8"))
+            source, imported = _named(path, STATIC.joinpath(path).read_text(encoding="utf-8"))
             urls[path] = data_url("text/javascript", source)
             waiting += imported
     return dict(sorted(urls.items()))

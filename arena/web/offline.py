@@ -32,7 +32,7 @@ def offline_page(record: Record) -> bytes:
         "told": result_sentence(match.footer.reason, match.footer.plies, seats),
         "grades": None if match.fault else _grades(record),
         "entry": ENTRY,
-        "modules": {"imports": bundle.modules(STATIC, ENTRY)},
+        "modules": {"imports": bundle.modules(ENTRY)},
         "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
         "style": "\n".join(STATIC.joinpath(path).read_text(encoding="utf-8") for path in SHEETS),
     }

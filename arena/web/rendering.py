@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Mapping
 from http import HTTPStatus
@@ -16,18 +15,12 @@ from starlette.responses import Response
 from arena.web import bundle, formatting
 from arena.web.charts import curve
 from arena.web.errors import error_headers, http_status_of, sentence
-from arena.web.site import STATIC, Site
+from arena.web.site import Site
 from protocol import VERSION
 from protocol.games import NAMES
 
 VIEWER_SHEETS = ("board/board.css", "board/risk.css", "viewer/viewer.css")
 """What the viewer needs beside the style of every page."""
-
-
-@functools.cache
-def _imported(entry: str) -> list[str]:
-    """A module among the static files and all that it imports: what has to come before any of it runs."""
-    return list(bundle.modules(STATIC, entry))
 
 
 _templates = Environment(
@@ -38,7 +31,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(version=VERSION, games=NAMES, query=formatting.query, curve=curve)
-_templates.globals.update(imported=_imported, viewer_sheets=VIEWER_SHEETS)
+_templates.globals.update(imported=bundle.modules, viewer_sheets=VIEWER_SHEETS)
 _templates.filters.update(formatting.FILTERS)
 
 

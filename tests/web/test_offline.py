@@ -76,7 +76,7 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
 
 
 def test_modules_are_as_they_are_but_for_where_they_import_from() -> None:
-    for path in bundle.modules(STATIC, ENTRY):
+    for path in bundle.modules(ENTRY):
         source = STATIC.joinpath(path).read_text()
         imports = [line for line in source.splitlines() if re.match(r"(?:import|export|}) .*\bfrom ", line)]
         assert len(bundle.IMPORT.findall(source)) >= len(imports), path

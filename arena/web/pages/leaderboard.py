@@ -6,10 +6,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
-from arena.store.leaderboards import BoardRow, leaderboard_page, pools_with_results
+from arena.store.leaderboards import leaderboard_page, pools_with_results
 from arena.store.seasons import list_seasons
 from arena.web import lookups
-from arena.web.charts import Scale, scale
+from arena.web.charts import scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
 from protocol.games import NAMES
@@ -27,8 +27,9 @@ def leaderboard(request: Request) -> Response:
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     pool = _chosen(pools, game, preset)
     sort, order = asked["sort"] or "score", asked["order"] or "desc"
-    board = (
-        reader.read(
+    board, drawn = None, None
+    if pool:
+        board = reader.read(
             leaderboard_page,
             pool,
             sort=sort,
@@ -38,9 +39,8 @@ def leaderboard(request: Request) -> Response:
             limit=ROWS,
             season=asked["season"],
         )
-        if pool
-        else None
-    )
+        ends = [end for row in board.rows for end in (row.mu - 3 * row.sigma, row.mu + 3 * row.sigma)]
+        drawn = scale(ends, BAR)
     return render_page(
         request,
         "leaderboard.html",
@@ -53,7 +53,7 @@ def leaderboard(request: Request) -> Response:
         sort=sort,
         order=order,
         board=board,
-        scale=_scale(board.rows) if board else None,
+        scale=drawn,
         few=PROVISIONAL_MATCHES,
     )
 
@@ -74,8 +74,3 @@ def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | Non
     if game is not None and not fitting and (wrong := lookups.unknown_game_message(game)):
         raise NotFound(wrong)
     return fitting[0] if fitting else None
-
-
-def _scale(rows: list[BoardRow]) -> Scale:
-    """The scale on which all rows' ratings are drawn."""
-    return scale([end for row in rows for end in (row.mu - 3 * row.sigma, row.mu + 3 * row.sigma)], BAR)
