@@ -23,7 +23,7 @@ def kept(folder: Path, tournament: str) -> tuple[dict[str, str], dict[str, str]]
     with closing(Store.open(folder / "arena.db")) as store:
         rated, pending_matches = (
             store.read(tournament_results, tournament),
-            [one.result for one in store.read(pending_of_tournament, tournament)],
+            [one.closed.result for one in store.read(pending_of_tournament, tournament)],
         )
     return {one.match: one.finished for one in rated}, {one.match: one.finished for one in pending_matches}
 

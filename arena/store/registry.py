@@ -70,11 +70,6 @@ def is_known_bot(connection: Connection, name: str) -> bool:
     return bot_number(connection, name) is not None
 
 
-def is_approved_bot(connection: Connection, name: str) -> bool:
-    """Whether the operator approved a bot."""
-    return bool(connection.execute(select(bots.c.approved).where(bots.c.key == folded(name))).scalar_one_or_none())
-
-
 def register_bot(connection: Connection, name: str, token_hash: str, unused_since: str | None = None) -> None:
     """Register a bot that came by itself; in place of one that did so too, never finished a match, and was not seen
     since `unused_since`. Raises `NameInUse`, also for a name that only played in tournaments.

@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Select, func, select
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store.database import StoreError
-from arena.store.registry import is_approved_bot
 from arena.store.schema import bots, failures, matches, opponents, ratings, records, seats
 from machine.timestamps import utc
 from protocol.names import folded
@@ -90,9 +89,10 @@ class BotFacts(NamedTuple):
 
 def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
     """What is known of a bot; what it played before only with `history`."""
+    approved = connection.execute(select(bots.c.approved).where(bots.c.key == folded(bot))).scalar()
     return BotFacts(
         {pool: (standing.mu, standing.sigma) for pool, standing in standings_of(connection, bot).items()},
-        is_approved_bot(connection, bot),
+        bool(approved),
         encounter_counts(connection, bot) if history else [],
         meetings(connection, bot) if history else [],
     )

@@ -78,11 +78,6 @@ class PendingResult(Struct, frozen=True):
     luck: MatchLuck | None = None
     failures: Mapping[int, str] = {}
 
-    @property
-    def result(self) -> Result:
-        """What came of it."""
-        return self.closed.result
-
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(PendingResult).decode
@@ -91,7 +86,7 @@ _decode = msgspec.msgpack.Decoder(PendingResult).decode
 def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None:
     """Keep matches that wait to be rated, each once, and not those that are rated; `finish_matches` drops them."""
     for one in batch:
-        result = one.result
+        result = one.closed.result
         rated = select(matches.c.id).where(matches.c.id == result.match)
         known = rated.union_all(select(awaiting.c.match).where(awaiting.c.match == result.match))
         if connection.execute(known).first() is None:
@@ -123,7 +118,7 @@ def pending_problems(
         except (msgspec.DecodeError, TypeError) as exc:
             yield f"match {row.match}, which waits to be rated: it can't be read: {exc}"
             continue
-        result = one.result
+        result = one.closed.result
         if (result.match, result.tournament, result.place) != (row.match, row.tournament, row.place):
             said = f"{result.match}, place {result.place} of {result.tournament}"
             yield f"match {row.match}, which waits to be rated: it is {said}, by what is kept of it"

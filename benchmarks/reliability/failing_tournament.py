@@ -121,7 +121,10 @@ def _stored(data: Path) -> dict[str, str]:
     with closing(Store.open(data / "arena.db")) as store:
         found = {one.match: one.finished for one in list(store.iterate(iter_results))}
         for folder in (data / "tournaments").glob("*"):
-            found |= {one.result.match: one.result.finished for one in store.read(pending_of_tournament, folder.name)}
+            found |= {
+                one.closed.result.match: one.closed.result.finished
+                for one in store.read(pending_of_tournament, folder.name)
+            }
     return found
 
 

@@ -40,7 +40,7 @@ def over(place: int) -> PendingResult:
 
 
 def finished(one: PendingResult) -> StorableMatch:
-    return StorableMatch(one.result, one.closed.record, one.luck, one.failures)
+    return StorableMatch(one.closed.result, one.closed.record, one.luck, one.failures)
 
 
 def test_a_match_waits_as_it_was_handed_in_until_it_is_rated(store: Store) -> None:
