@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,7 +13,7 @@ from msgspec import Struct, structs
 from arena.ratings.significant_ranks import ScoredMatch, ranks
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore, side_score
-from measuring.scores import Z95, Estimate, ScoreEstimates, estimate_scores
+from measuring.scores import Z95, Estimate, estimate_scores
 from protocol.reasons import FORFEITS, RESIGNED, VOID
 from referee.result import Result, SeatResult, points, points_of
 
@@ -216,22 +217,17 @@ def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str,
     together: dict[frozenset[str], list[MatchSample]] = {}
     for one in met:
         together.setdefault(frozenset(seat.bot for seat in one.result.seats), []).append(one)
-    found: dict[str, dict[str, HeadToHead]] = {}
-    for bot in names:
-        theirs = {other: estimate_scores(_played(bot, together.get(frozenset((bot, other)), ()))) for other in names}
-        found[bot] = {other: duel for other, what in theirs.items() if (duel := _duel(what)) is not None}
-    return found
-
-
-def _duel(found: ScoreEstimates) -> HeadToHead | None:
-    if found.score is None:
-        return None
-    return HeadToHead(
-        matches=found.games,
-        score=compare_scores(found.score),
-        adjusted=None if found.adjusted is None else compare_scores(found.adjusted),
-        worth=found.worth,
-    )
+    duels: dict[str, dict[str, HeadToHead]] = {bot: {} for bot in names}
+    for bot, other in itertools.product(names, repeat=2):
+        found = estimate_scores(_played(bot, together.get(frozenset((bot, other)), ())))
+        if found.score is not None:
+            duels[bot][other] = HeadToHead(
+                matches=found.games,
+                score=compare_scores(found.score),
+                adjusted=None if found.adjusted is None else compare_scores(found.adjusted),
+                worth=found.worth,
+            )
+    return duels
 
 
 def _places(bot: str, met: Sequence[MatchSample], score: Estimate) -> dict[str, Place | Share]:

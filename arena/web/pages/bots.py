@@ -49,7 +49,8 @@ def bot(request: Request) -> Response:
     shown: dict[str, Any] = {}
     if pool is not None:
         points = reader.read(rating_history, profile.name, pool)
-        curve = _curve(points)
+        drawn = [(point.played, point.mu, point.sigma) for point in points]
+        curve = rating_curve(drawn, *CURVE) if len(points) > 1 else None
         shown = {
             "curve": curve,
             "labels": _labels(points, curve),
@@ -84,13 +85,6 @@ def _pool(profile: Profile, asked: str | None) -> str | None:
     if asked and asked not in pools:
         raise NotFound(f"{profile.name} has no matches in {asked}: it has some in {', '.join(pools) or 'none'}")
     return asked or next(iter(pools), None)
-
-
-def _curve(points: Sequence[HistoryPoint]) -> RatingCurve | None:
-    """The rating as it is drawn; None where there is no line to draw."""
-    if len(points) < 2:
-        return None
-    return rating_curve([(point.played, point.mu, point.sigma) for point in points], *CURVE)
 
 
 def _labels(points: Sequence[HistoryPoint], drawn: RatingCurve | None) -> list[tuple[float, str, str]]:
