@@ -20,7 +20,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 from arena.network.addresses import Network, Proxies
 from arena.network.origins import misdirected
 from arena.store.result_queries import result_of
-from arena.web.api import openapi
+from arena.web.api import operations
 from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
 from arena.web.pages import ROUTES
@@ -153,7 +153,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
     app = Starlette(
         routes=[
             *ROUTES,
-            *openapi.ROUTES,
+            *operations.ROUTES,
             Mount(f"/static/{site.static_version}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
             Route(HEALTH, _health),

@@ -1,9 +1,11 @@
-"""One operation of the API, and how it is served: the query is read, the answer written, all from its types."""
+"""One operation of the API, how it is served and how described: query and answer are read and written by its types."""
 
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
+from functools import cached_property
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from urllib.parse import quote, urlencode
 
@@ -15,6 +17,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from arena.web.errors import Wrong
 from arena.web.rendering import respond_with_etag, site_of
 from arena.web.site import Site
 from protocol.display import among, shown
@@ -23,6 +26,8 @@ from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
 JSON = "application/json"
+_TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
+_LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 _encode = msgspec.json.Encoder().encode
 
 
@@ -88,6 +93,35 @@ class Operation:
                 return await run_in_threadpool(endpoint, request)
 
         return Route(PREFIX + self.path, in_turn if self._slow else endpoint, name=self.name)
+
+    @cached_property
+    def in_query(self) -> list[dict[str, Any]]:
+        """The parameters of its query, as OpenAPI has them."""
+        (_,), components = msgspec.json.schema_components([self.query])
+        schema = components[self.query.__name__]
+        return [
+            {"name": name, "in": "query", "required": name in schema.get("required", ()), "schema": each}
+            for name, each in schema["properties"].items()
+        ]
+
+    def described(self, schema: Callable[[Any], Any]) -> dict[str, Any]:
+        """The operation, as OpenAPI has it; `schema` refers to that of a type."""
+        names = re.findall(r"{(\w+)}", self.path)
+        in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
+        content = {} if self.answer is File else {"schema": schema(self.answer)}
+        headers = {"ETag": _TAG}
+        if hasattr(self.answer, "next"):
+            headers["Link"] = _LINK
+        return {
+            "operationId": self.name,
+            "summary": self.summary,
+            "parameters": [*in_path, *self.in_query],
+            "responses": {
+                "200": {"description": "found", "headers": headers, "content": {self.media: content}},
+                "304": {"description": "as before"},
+                "default": {"description": "what is wrong", "content": {JSON: {"schema": schema(Wrong)}}},
+            },
+        }
 
 
 def read_query(form: type[Q], request: Request) -> Q:

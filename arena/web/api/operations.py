@@ -1,14 +1,15 @@
-"""All that can be asked: the table of operations, what may follow the question mark of each, and its answer."""
+"""All that can be asked: the table of operations, the query and the answer of each, and what describes them all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import replace
+from starlette.routing import Route
 
 from arena.ratings import rating_system
 from arena.replay.grading import Grades, grade
@@ -38,9 +39,10 @@ from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.web import lookups
-from arena.web.api.operation import ApiRequest, File, Operation, Query
-from arena.web.errors import NotFound
+from arena.web.api.operation import PREFIX, ApiRequest, File, Operation, Query, encode_response
+from arena.web.errors import NotFound, Wrong
 from arena.web.offline import offline_page
+from protocol import VERSION
 from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
@@ -363,3 +365,33 @@ OPERATIONS = (
     Operation("/tournaments", tournaments, example="/tournaments?limit=3"),
     Operation("/tournaments/{tournament}", tournament),
 )
+_REF = "#/components/schemas/{name}"
+_DESCRIPTION = (
+    "What the pages of an arena show. Lists come in pages: `next` is the cursor of the page after this one, also told "
+    "in `Link`. `ETag` and `If-None-Match` save what is known already. Any origin may read."
+)
+
+
+@cache
+def openapi() -> dict[str, Any]:
+    """The description of all operations in OpenAPI 3.1."""
+    types = [Wrong, *(each.answer for each in OPERATIONS if each.answer is not File)]
+    _, components = msgspec.json.schema_components(types, ref_template=_REF)
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Bot Arena", "version": VERSION, "description": _DESCRIPTION},
+        "servers": [{"url": PREFIX}],
+        "paths": {each.path: {"get": each.described(_schema)} for each in OPERATIONS},
+        "components": {"schemas": components},
+    }
+
+
+def _schema(answer: Any) -> Any:
+    """A reference to the schema of a type."""
+    return msgspec.json.schema_components([answer], ref_template=_REF)[0][0]
+
+
+ROUTES = [
+    *(each.route for each in OPERATIONS),
+    Route(f"{PREFIX}/openapi.json", lambda request: encode_response(request, openapi())),
+]

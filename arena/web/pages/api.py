@@ -14,7 +14,6 @@ from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import group_of
 from arena.store.store import Reader
 from arena.store.tournaments import tournaments_page
-from arena.web.api.openapi import in_query
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS
 from arena.web.rendering import render_page, site_of
@@ -44,7 +43,7 @@ def api(request: Request) -> Response:
     names = _names(site_of(request).reader)
     told = [
         OperationDescription(
-            each.name, PREFIX + each.path, each.summary, list(map(_field, in_query(each))), _example(each, names)
+            each.name, PREFIX + each.path, each.summary, list(map(_field, each.in_query)), _example(each, names)
         )
         for each in OPERATIONS
     ]
