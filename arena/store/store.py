@@ -102,7 +102,7 @@ class Store(Reader):
         return done
 
     def _check_files(self) -> None:
-        """Raise `StoreUnavailable` if a file is another than before, or none. After a write both are there."""
+        """Raise `StoreUnavailable` if a file is another than before, or none. In a transaction both are there."""
         for path in (self.file, self.file.with_name(f"{self.file.name}-wal")):
             found = _inode(path)
             if self._inodes.setdefault(path, found) != found:

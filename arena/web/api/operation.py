@@ -26,6 +26,8 @@ from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
 JSON = "application/json"
+SCHEMA_REF = "#/components/schemas/{name}"
+"""Where the description has the schema of a type."""
 _TAG = {"description": "names this answer; 304 answers an `If-None-Match` with it", "schema": {"type": "string"}}
 _LINK = {"description": 'the next page, as `<…>; rel="next"`', "schema": {"type": "string"}}
 _encode = msgspec.json.Encoder().encode
@@ -104,11 +106,11 @@ class Operation:
             for name, each in schema["properties"].items()
         ]
 
-    def described(self, schema: Callable[[Any], Any]) -> dict[str, Any]:
-        """The operation, as OpenAPI has it; `schema` refers to that of a type."""
+    def described(self) -> dict[str, Any]:
+        """The operation, as OpenAPI has it."""
         names = re.findall(r"{(\w+)}", self.path)
         in_path = [{"name": name, "in": "path", "required": True, "schema": {"type": "string"}} for name in names]
-        content = {} if self.answer is File else {"schema": schema(self.answer)}
+        content = {} if self.answer is File else {"schema": _schema(self.answer)}
         headers = {"ETag": _TAG}
         if hasattr(self.answer, "next"):
             headers["Link"] = _LINK
@@ -119,9 +121,14 @@ class Operation:
             "responses": {
                 "200": {"description": "found", "headers": headers, "content": {self.media: content}},
                 "304": {"description": "as before"},
-                "default": {"description": "what is wrong", "content": {JSON: {"schema": schema(Wrong)}}},
+                "default": {"description": "what is wrong", "content": {JSON: {"schema": _schema(Wrong)}}},
             },
         }
+
+
+def _schema(answer: Any) -> Any:
+    """A reference to the schema of a type."""
+    return msgspec.json.schema_components([answer], ref_template=SCHEMA_REF)[0][0]
 
 
 def read_query(form: type[Q], request: Request) -> Q:

@@ -39,7 +39,7 @@ from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.web import lookups
-from arena.web.api.operation import PREFIX, ApiRequest, File, Operation, Query, encode_response
+from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, Operation, Query, encode_response
 from arena.web.errors import NotFound, Wrong
 from arena.web.offline import offline_page
 from protocol import VERSION
@@ -365,7 +365,6 @@ OPERATIONS = (
     Operation("/tournaments", tournaments, example="/tournaments?limit=3"),
     Operation("/tournaments/{tournament}", tournament),
 )
-_REF = "#/components/schemas/{name}"
 _DESCRIPTION = (
     "What the pages of an arena show. Lists come in pages: `next` is the cursor of the page after this one, also told "
     "in `Link`. `ETag` and `If-None-Match` save what is known already. Any origin may read."
@@ -376,19 +375,14 @@ _DESCRIPTION = (
 def openapi() -> dict[str, Any]:
     """The description of all operations in OpenAPI 3.1."""
     types = [Wrong, *(each.answer for each in OPERATIONS if each.answer is not File)]
-    _, components = msgspec.json.schema_components(types, ref_template=_REF)
+    _, components = msgspec.json.schema_components(types, ref_template=SCHEMA_REF)
     return {
         "openapi": "3.1.0",
         "info": {"title": "Bot Arena", "version": VERSION, "description": _DESCRIPTION},
         "servers": [{"url": PREFIX}],
-        "paths": {each.path: {"get": each.described(_schema)} for each in OPERATIONS},
+        "paths": {each.path: {"get": each.described()} for each in OPERATIONS},
         "components": {"schemas": components},
     }
-
-
-def _schema(answer: Any) -> Any:
-    """A reference to the schema of a type."""
-    return msgspec.json.schema_components([answer], ref_template=_REF)[0][0]
 
 
 ROUTES = [
