@@ -1,4 +1,4 @@
-"""The settings of a server out of defaults, a TOML file, the environment and flags; and where its data is."""
+"""The settings of a server out of defaults, a TOML file, the environment and flags."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from arena.commands.settings import DEFAULT_DATA, RENAMED, SETTINGS, ServerSettings
+from arena.commands.settings import RENAMED, SETTINGS, ServerSettings
 from arena.network.addresses import networks
 from arena.network.origins import origins
 from protocol.display import among
@@ -94,13 +94,3 @@ def clock(text: str, key: str = "clock") -> Clock:
     if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
         raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
-
-
-def data_folder(flag: Path | None) -> Path:
-    """The data folder: the flag, `ARENA_DATA`, or ./arena-data."""
-    return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
-
-
-def database(flag: str | None, data: Path) -> str:
-    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder."""
-    return flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from arena.commands.config import database
+from arena.commands.settings import database
 from arena.store.data_folder import lock, restrict_to_owner
 from arena.store.database import database_path, revision_of
 from protocol.errors import ArenaFault

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.export_files import FORMATS, opened
-from arena.commands.match_filters import Selection, selected
+from arena.commands.matches import Selection, selected
 from arena.commands.text_tables import counted
 from arena.replay.ply_rows import rows
 from arena.store.export_rows import MATCHES, PLIES, SEATS, Batch, export_matches

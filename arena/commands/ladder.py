@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.match_filters import match_named
+from arena.commands.matches import match_named
 from arena.commands.output import print_document
 from arena.commands.server_or_local import by_server_or_alone
 from arena.commands.text_tables import columns, counted, table

@@ -1,21 +1,48 @@
-"""`arena matches`: what was played."""
+"""`arena matches`: what was played; and which matches are meant wherever options choose them, or one is named."""
 
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterator
 from contextlib import closing
 
-from arena.commands.match_filters import Selection, iter_matches, selected
+from msgspec import Struct
+
 from arena.commands.output import print_csv, print_list
 from arena.commands.text_tables import columns, table
+from arena.store.cursors import MOST_ROWS
 from arena.store.export_rows import MATCHES, export_matches
-from arena.store.match_search import Search
+from arena.store.match_search import Search, parse_time_bound, search_matches
+from arena.store.registry import is_known_bot
 from arena.store.store import Reader
+from arena.store.tournaments import has_tournament, tournaments_page
+from arena.store.view_models import DRAWN, LOST, WON
+from protocol.display import among, shown
 from protocol.errors import UsageFault
+from protocol.games import game_class
+from protocol.reasons import LEAVING, PLAYED_OUT, VOID
 from referee.result import Result
 
+LATEST = "latest"
+"""Names the newest match where a match is named."""
+REASONS = (*PLAYED_OUT, *LEAVING, VOID)
 SHOWN = 50
 """How many matches a table shows unless told otherwise."""
+
+
+class Selection(Struct, frozen=True, kw_only=True):
+    """What the options say, by their names."""
+
+    bot: str | None = None
+    opponent: str | None = None
+    game: str | None = None
+    won: bool = False
+    lost: bool = False
+    drawn: bool = False
+    reason: str | None = None
+    since: str | None = None
+    until: str | None = None
+    tournament: str | None = None
 
 
 def matches(where: str, chosen: Selection, limit: int | None, *, to_json: bool, to_csv: bool) -> None:
@@ -48,3 +75,82 @@ def _match(result: Result) -> tuple[object, ...]:
         names += (" = " if better.rank == worse.rank else " > ") + worse.bot
     reason = result.reason if result.annulled is None else f"{result.reason}, annulled"
     return result.match, result.game, names, reason, result.plies, result.finished[5:16].replace("T", " ")
+
+
+def selected(reader: Reader, chosen: Selection) -> Search:
+    """What the store is asked. Raises `UsageFault` for an option that means nothing so, or names what is not there."""
+    if chosen.game is not None:
+        game_class(chosen.game)
+    search = Search(
+        bot=chosen.bot,
+        opponent=chosen.opponent,
+        game=chosen.game,
+        reason=chosen.reason,
+        outcome=_outcome(chosen),
+        tournament=chosen.tournament,
+        since=chosen.since,
+        until=chosen.until,
+    )
+    if search.opponent is not None and search.bot is None:
+        raise UsageFault(f"--opponent {shown(search.opponent)} goes with --bot: whose opponent?")
+    if search.reason not in (None, *REASONS):
+        raise UsageFault(f"--reason is {shown(search.reason)}: it is {among(REASONS)}")
+    _check_times(search)
+    for name in (search.bot, search.opponent):
+        if name is not None and not reader.read(is_known_bot, name):
+            raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
+    if search.tournament is not None and not reader.read(has_tournament, search.tournament):
+        raise UsageFault(_no_tournament(reader, search.tournament))
+    return search
+
+
+def iter_matches(reader: Reader, wanted: Search, limit: int | None = None) -> Iterator[Result]:
+    """All matches that fit, or the first `limit` of them, the newest first, a page at a time."""
+    after = None
+    left = limit
+    while left is None or left > 0:
+        rows = MOST_ROWS if left is None else min(left, MOST_ROWS)
+        page = reader.read(search_matches, wanted, after=after, limit=rows)
+        yield from page.rows
+        after = page.next
+        if after is None:
+            break
+        left = None if left is None else left - len(page.rows)
+
+
+def match_named(where: str, target: str) -> str:
+    """The id of a match that is named, which may be `LATEST`. Raises `UsageFault` where there is none yet."""
+    if target != LATEST:
+        return target
+    with closing(Reader.open(where)) as reader:
+        for newest in iter_matches(reader, Search(), limit=1):
+            return newest.match
+    raise UsageFault(f"there is no match in {where} yet")
+
+
+def _outcome(chosen: Selection) -> str | None:
+    flags = {WON: chosen.won, LOST: chosen.lost, DRAWN: chosen.drawn}
+    given = [name for name, there in flags.items() if there]
+    if not given:
+        return None
+    if len(given) > 1:
+        raise UsageFault(f"{' and '.join(f'--{name}' for name in given)}: no match is both")
+    if chosen.bot is None:
+        raise UsageFault(f"--{given[0]} goes with --bot: who {given[0] if given[0] != DRAWN else 'drew'}?")
+    return given[0]
+
+
+def _check_times(search: Search) -> None:
+    bounds = [
+        parse_time_bound(said, f"--{name}", days=days)
+        for name, said, days in (("since", search.since, 0), ("until", search.until, 1))
+        if said is not None
+    ]
+    if len(bounds) == 2 and bounds[0] >= bounds[1]:
+        raise UsageFault(f"--until {search.until} is before --since {search.since}")
+
+
+def _no_tournament(reader: Reader, name: str) -> str:
+    known = [row.tournament for row in reader.read(tournaments_page, limit=8).rows]
+    latest = f"the latest are {', '.join(known)}" if known else "there is none yet"
+    return f"there is no tournament {shown(name)}: {latest}"

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from arena.commands import step_viewer
-from arena.commands.match_filters import match_named
+from arena.commands.matches import match_named
 from arena.commands.output import document, print_line
 from arena.commands.text_tables import columns, counted, say
 from arena.replay import match_document as documents

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from arena.builtin_bots import BuiltinBot
 from arena.commands.builtin_bots import builtin_bots_of, running, start_bots
-from arena.commands.config import clock, database
+from arena.commands.config import clock
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.fd_limits import Shares, raise_fd_limit
-from arena.commands.settings import ServerSettings
+from arena.commands.settings import ServerSettings, database
 from arena.commands.text_tables import counted
 from arena.commands.web_process import page_url, shown, web_scheme, web_sockets
 from arena.host.journal import Journal

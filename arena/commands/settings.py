@@ -1,9 +1,13 @@
-"""Every setting of a server, described once: for the command line, the environment, a TOML file and what refuses it."""
+"""Every setting of a server, described once: for the command line, the environment, a TOML file and what refuses it;
+and where the data of any command is.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_type_hints
 
 from machine.log_output import FORMS, LEVELS
@@ -165,3 +169,13 @@ def _described() -> dict[str, Described]:
 
 SETTINGS = _described()
 """All settings by name, in the order in which they are shown."""
+
+
+def data_folder(flag: Path | None) -> Path:
+    """The data folder: the flag, `ARENA_DATA`, or ./arena-data."""
+    return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
+
+
+def database(flag: str | None, data: Path) -> str:
+    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder."""
+    return flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"

@@ -10,7 +10,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.commands import config
+from arena.commands.config import clock
+from arena.commands.settings import database
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
@@ -177,11 +178,10 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         "clock": options.clock,
         **({} if options.at is None else {"afar": True}),
     }
-    clock = config.clock(options.clock)
     _check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
-        schedule=Schedule(arguments=arguments, rules=rules, rounds=options.rounds, clock=clock),
+        schedule=Schedule(arguments=arguments, rules=rules, rounds=options.rounds, clock=clock(options.clock)),
         entrants=Entrants(contestants=bots, strict=strict, failing=check(bots, rules, strict=strict)),
         resources=_read_resources(options, os.environ),
         output=Output(data=options.data, db=options.db, to_json=options.to_json),
@@ -263,7 +263,7 @@ def _environment(options: TournamentOptions, environ: Mapping[str, str]) -> BotE
     sandbox = Sandbox(
         kind=options.sandbox,
         data=options.data,
-        database=database_path(config.database(options.db, options.data)),
+        database=database_path(database(options.db, options.data)),
         users=free_users(len(options.bots)) if os.geteuid() == 0 else (),
         readable=tuple(options.read),
         memory_mib=options.memory,

@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.match_filters import Selection
-from arena.commands.matches import matches
+from arena.commands.matches import Selection, matches
 from arena.commands.text_tables import table
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch, finish_matches

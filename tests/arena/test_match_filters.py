@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands import match_filters
 from arena.store.export_rows import LADDER, MATCHES
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
@@ -73,7 +72,7 @@ def test_matches_are_those_that_meet_all_that_is_said(arena: Arena, words: tuple
 
 
 def test_pages_of_the_store_follow_each_other_up_to_the_limit(arena: Arena, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(match_filters, "MOST_ROWS", 2)
+    monkeypatch.setattr("arena.commands.matches.MOST_ROWS", 2)
     for words, found in (((), ["other", "drawn", "lost", "won"]), (("--limit", "3"), ["other", "drawn", "lost"])):
         assert [one["match"] for one in json.loads(arena("matches", "--json", *words).out)] == found
 

@@ -1,0 +1,551 @@
+"""The `arena` command: its words only. What a command does is in arena/commands, loaded when it is called."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.commands.settings import SETTINGS, Described, data_folder, database
+from machine import command_line
+from protocol import VERSION
+from protocol.errors import UsageFault
+
+RENAMED = {
+    "serve --away": "--reconnect-timeout",
+    "serve --pace": "--max-matches-per-hour",
+    "tournament --hello-within": "--connect-timeout",
+}
+"""Options that were called otherwise, with their commands."""
+
+
+def _group(name: str, says: str) -> typer.Typer:
+    """Commands under one word."""
+    return typer.Typer(
+        name=name, help=says, no_args_is_help=True, rich_markup_mode=None, pretty_exceptions_enable=False
+    )
+
+
+app = _group("arena", "A networked referee for games between programs.")
+replay_app = _group("replay", "Show, verify, grade and export match records.")
+bot_app = _group("bot", "Register bots and their tokens.")
+match_app = _group("match", "Decide which matches count.")
+season_app = _group("season", "Begin ratings anew.")
+db_app = _group("db", "Look after the database.")
+for _named in (replay_app, bot_app, match_app, season_app, db_app):
+    app.add_typer(_named)
+
+Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./arena-data].")]
+Database = Annotated[str | None, typer.Option(metavar="URL", help="The database [ARENA_DB; DATA/arena.db].")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Game = Annotated[str | None, typer.Option(help="Only this game.")]
+ToPlay = Annotated[str | None, typer.Option("--game", help="The game to play  [required]")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set an option of the game or of a bot.")
+]
+LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
+Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest there is.")]
+BotName = Annotated[str, typer.Argument(metavar="NAME")]
+BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
+BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
+
+Command = Callable[..., None]
+
+
+def _taking(command: Command, parameters: Iterable[inspect.Parameter]) -> Command:
+    """The command with these as its parameters."""
+    shown = list(parameters)
+    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+    return command
+
+
+def _with(shared: Command) -> Callable[[Command], Command]:
+    """Has a command take the words of `shared` in place of its own `words`, which are those by their names."""
+    theirs = inspect.signature(shared, eval_str=True).parameters
+
+    def with_theirs(command: Command) -> Command:
+        own = inspect.signature(command, eval_str=True).parameters.values()
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            words = {name: given.pop(name) for name in theirs}
+            command(**given, words=words)
+
+        return _taking(run, (one for each in own for one in (theirs.values() if each.name == "words" else [each])))
+
+    return with_theirs
+
+
+def _database_of(flag: str | None, data: Path | None) -> str:
+    """The database that is meant."""
+    return database(flag, data_folder(data))
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        print(f"bot-arena {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _serve(**given: Any) -> None:
+    """Serve until stopped. Every option may also come as ARENA_… from the environment."""
+    from arena.commands.config import settings
+    from arena.commands.serve import run
+
+    config = given.pop("config")
+    run(settings({key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}, config))
+
+
+def _option_of(name: str, described: Described) -> inspect.Parameter:
+    """A setting of the server as an option of the command line, where it may be left out."""
+    kind, setting = described
+    option = typer.Option(*setting.flags, metavar=setting.metavar, help=setting.help)
+    of: Any = list[str] if setting.many else kind
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[of | None, option]
+    )
+
+
+_config = inspect.Parameter(
+    "config",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=None,
+    annotation=Annotated[Path | None, typer.Option(help="A TOML file with any of these.")],
+)
+app.command("serve")(_taking(_serve, [*(_option_of(name, described) for name, described in SETTINGS.items()), _config]))
+
+
+@app.command()
+def web(
+    host: Annotated[str, typer.Option(help="The address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--web-port", help="The port to listen on; 0: any free one.")] = 8080,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Look at the data of a tournament, or of a server that does not run, in a browser."""
+    from arena.commands.web import web as command
+
+    command(_database_of(db, data), host, port)
+
+
+def _of_any_tournament(
+    *,
+    clock: Annotated[str, typer.Option("--clock", help="Seconds and increment.")] = "10+0.1",
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same matches.")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Workers, each with a match at a time.")] = None,
+    dask: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler instead of --jobs.")] = None,
+    in_process: Annotated[bool, typer.Option("--in-process", help="Bots of the library within the workers.")] = False,
+    db: Database = None,
+    data: Data = None,
+    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
+    pass_env: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A variable that bots get too.")] = None,
+    sandbox: Annotated[str, typer.Option("--sandbox", help="Where your own bots run: none, users or bwrap.")] = "none",
+    read: Annotated[
+        list[Path] | None, typer.Option("--read", metavar="PATH", help="What bots may read in a sandbox.")
+    ] = None,
+    memory: Annotated[int, typer.Option(metavar="MIB", help="Memory of each process in a sandbox.")] = 2048,
+) -> None:
+    """The words of every command that plays matches of local bots."""
+
+
+@app.command()
+@_with(_of_any_tournament)
+def tournament(
+    *,
+    bots: Annotated[list[str] | None, typer.Argument(metavar="BOT...", help=BOTS)] = None,
+    entrants: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Who plays, too: CSV or TOML with name and command, or bot.")
+    ] = None,
+    game: ToPlay = None,
+    sets: Sets = None,
+    form: Annotated[str, typer.Option("--format", help="round-robin, gauntlet or swiss.")] = "round-robin",
+    rounds: Annotated[int, typer.Option(help="How often everyone meets; of a swiss: the rounds.")] = 1,
+    paired: Annotated[bool, typer.Option("--paired", help="Every start twice, with the seats swapped.")] = False,
+    strict: Annotated[
+        bool | None, typer.Option("--strict/--no-strict", help="Stop when a bot fails for good [of two bots only].")
+    ] = None,
+    connect_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Connect timeout of a bot.")] = 180.0,
+    at: Annotated[
+        str | None, typer.Option(metavar="URL|FOLDER", help="Among the bots of a running server, by their names.")
+    ] = None,
+    operator_token: Annotated[
+        str | None, typer.Option(envvar="ARENA_OPERATOR_TOKEN", help="Of the server at a URL.")
+    ] = None,
+    words: dict[str, Any],
+) -> None:
+    """Play a tournament of local bots, or what is missing of it."""
+    given = locals() | words
+    from arena.commands.entrants_file import read_entrants
+    from arena.commands.tournament import run
+    from arena.commands.tournament_options import TournamentOptions
+
+    del given["words"], given["entrants"]
+    if not bots and entrants is None:
+        raise UsageFault("who plays? Name the bots, or a file of them with --entrants")
+    given["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
+    run(TournamentOptions(**_read(given)))
+
+
+@app.command("test")
+@_with(_of_any_tournament)
+def sprt(
+    *,
+    bots: Annotated[list[str], typer.Argument(metavar="A B", help=BOTS)],
+    game: ToPlay = None,
+    sets: Sets = None,
+    h0: Annotated[float | None, typer.Option(help="Null hypothesis: A's advantage [0].")] = None,
+    h1: Annotated[float | None, typer.Option(help="Alternative: A's advantage [0.02], a score above one half.")] = None,
+    unit: Annotated[str, typer.Option(help="Of both: score, elo or nelo.")] = "score",
+    alpha: Annotated[float, typer.Option(help="How often to be wrong where A is no better.")] = 0.05,
+    beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
+    raw: Annotated[bool, typer.Option("--raw", help="Of results as they are, luck and all.")] = False,
+    value: Annotated[str | None, typer.Option(help="What luck is measured by [the best there is].")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Exactly so many, whatever they show.")] = None,
+    most: Annotated[int | None, typer.Option(help="At most so many pairs [10000].")] = None,
+    words: dict[str, Any],
+) -> None:
+    """Play two bots in pairs of matches until it is clear whether A is better than B."""
+    given = locals() | words
+    from arena.commands.sprt import run
+    from arena.commands.sprt_options import SprtOptions
+
+    del given["words"]
+    run(SprtOptions(**_read(given)))
+
+
+def _read(given: dict[str, Any]) -> dict[str, Any]:
+    """A command's words as its options have them. Raises `UsageFault` where no game is named."""
+    from protocol.games import NAMES
+
+    if given["game"] is None:
+        raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
+    lists = {name: given[name] or () for name in ("sets", "pass_env", "read")}
+    return {**given, **lists, "data": data_folder(given["data"])}
+
+
+@app.command()
+def doctor(
+    command: Annotated[list[str], typer.Argument(metavar="-- COMMAND...", help="What starts the bot.")],
+    game: Annotated[str | None, typer.Option(help="The game to play, where the bot does not seek another.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="CASE", help="Only this case of the course.")] = None,
+    log: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the bot's output goes.")] = None,
+    to_json: Json = False,
+) -> None:
+    """Show how a bot copes with network faults; exit code 1 if it does not."""
+    from arena.commands import doctor as doctors
+
+    doctors.examine(command, game, only or (), log, to_json=to_json)
+
+
+@app.command()
+def leaderboard(
+    game: Game = None,
+    season: Annotated[str | None, typer.Option(metavar="NAME", help="That season's [the one that goes on].")] = None,
+    to_json: Json = False,
+    to_csv: Csv = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Who stands where, by mu - 3 sigma."""
+    from arena.commands import leaderboard as command
+
+    command.leaderboard(_database_of(db, data), game, season, to_json=to_json, to_csv=to_csv)
+
+
+@app.command()
+def status(
+    watch: Annotated[bool, typer.Option("--watch", help="Redraw it every second, until Ctrl-C.")] = False,
+    to_json: Json = False,
+    data: Data = None,
+) -> None:
+    """What goes on at the running server: bots and their seeks, matches and clocks, what failed lately."""
+    from arena.commands import status as command
+
+    command.status(data_folder(data), watch=watch, to_json=to_json)
+
+
+@app.command()
+def watch(
+    match: Annotated[str | None, typer.Argument(metavar="[MATCH]", help="Its id [the newest].")] = None,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with the next match.")] = False,
+    url: Annotated[str | None, typer.Option(help="An arena elsewhere [that of the data folder].")] = None,
+    data: Data = None,
+) -> None:
+    """Show a match live, until it is over."""
+    from arena.commands import watch as command
+
+    command.watch(data_folder(data), url, match, follow=follow)
+
+
+def _which(
+    *,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="Only this bot's.")] = None,
+    opponent: Annotated[str | None, typer.Option(metavar="NAME", help="Only against this one.")] = None,
+    game: Annotated[str | None, typer.Option(help="Only of this game.")] = None,
+    won: Annotated[bool, typer.Option("--won", help="Only those that the bot won.")] = False,
+    lost: Annotated[bool, typer.Option("--lost", help="Only those that it lost.")] = False,
+    drawn: Annotated[bool, typer.Option("--drawn", help="Only those that it drew.")] = False,
+    reason: Annotated[
+        str | None, typer.Option(metavar="WORD", help="Only such as ended so, for the bot if one is named: timeout.")
+    ] = None,
+    since: Annotated[str | None, typer.Option(metavar="DATE", help="Only such as ended since: 2026-01-31.")] = None,
+    until: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Only such as ended until then, or on that day.")
+    ] = None,
+    tournament: Annotated[str | None, typer.Option(metavar="ID", help="Only of this tournament.")] = None,
+) -> None:
+    """The words that choose matches, as `Selection` has them."""
+
+
+@app.command()
+@_with(_which)
+def matches(
+    *,
+    words: dict[str, Any],
+    limit: Annotated[int | None, typer.Option(help="How many [50; with --json or --csv all].")] = None,
+    to_json: Json = False,
+    to_csv: Csv = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """The matches played, newest first."""
+    from arena.commands import matches as command
+
+    command.matches(_database_of(db, data), command.Selection(**words), limit, to_json=to_json, to_csv=to_csv)
+
+
+@app.command()
+@_with(_which)
+def export(
+    *,
+    to: Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder.")],
+    form: Annotated[str, typer.Option("--format", help="csv or parquet.")] = "csv",
+    plies: Annotated[bool, typer.Option("--plies/--no-plies", help="Every move too, or only matches.")] = True,
+    words: dict[str, Any],
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write matches, their seats and their plies as tables for pandas, polars or a spreadsheet."""
+    from arena.commands import export as command
+    from arena.commands.matches import Selection
+
+    command.export(_database_of(db, data), to, form, Selection(**words), plies=plies)
+
+
+@replay_app.command("show")
+def replay_show(
+    target: Target,
+    boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
+    step: Annotated[bool, typer.Option("--step", help="Board by board: Enter next, b back, q quit.")] = False,
+    play: Annotated[float | None, typer.Option(metavar="SECONDS", help="Board by board, each for so long.")] = None,
+    value: LuckBy = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Print a match."""
+    from arena.commands.replay import show
+
+    show(target, _database_of(db, data), boards=boards, to_json=to_json, step=step, play=play, value=value)
+
+
+@replay_app.command("verify")
+def replay_verify(
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="latest: the newest; none: all there are.")
+    ] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Referee matches again from their records."""
+    from arena.commands.replay import verify
+
+    verify(targets or (), _database_of(db, data))
+
+
+@replay_app.command("grade")
+def replay_grade(
+    target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="What this bot's moves cost, by position.")] = None,
+    game: Game = None,
+    limit: Annotated[int | None, typer.Option(help="Of a bot: so many of its newest matches [20].")] = None,
+    sims: Annotated[int | None, typer.Option(help="Simulations a move where it is not solved [2000].")] = None,
+    value: LuckBy = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Tell what each move of a match gave away, or those of a bot by kind of position."""
+    from arena.commands.grade import grade, grade_bot
+
+    if (target is None) == (bot is None):
+        raise UsageFault("grade a match, by its ID or FILE, or the matches of a bot, by --bot NAME: one of them")
+    if target is not None:
+        if limit is not None or game is not None:
+            raise UsageFault("--game and --limit are for --bot NAME")
+        grade(target, _database_of(db, data), to_json=to_json, value=value, sims=sims)
+    elif bot is not None:
+        grade_bot(_database_of(db, data), bot, game, limit, to_json=to_json, sims=sims)
+
+
+@replay_app.command("export")
+def replay_export(
+    target: Target,
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz, .json or .html.")],
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write a match's record to a file."""
+    from arena.commands.replay import export
+
+    export(target, to, _database_of(db, data))
+
+
+@bot_app.command("add")
+def bot_add(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...")] = None,
+    source: Annotated[
+        Path | None, typer.Option("--from", metavar="FILE", help="CSV with a column name; others travel along.")
+    ] = None,
+    tokens_to: Annotated[Path | None, typer.Option(metavar="FILE", help="Where the tokens go: CSV, new.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Register bots, all or none, and give their tokens, this once."""
+    from arena.commands.bot_add import add_bots
+
+    add_bots(_database_of(db, data), names or (), source, tokens_to)
+
+
+@bot_app.command("list")
+def bot_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """The bots known, whether they have a token, and who is online."""
+    from arena.commands.bots import list_bots
+
+    list_bots(_database_of(db, data), data_folder(data), to_json=to_json)
+
+
+@bot_app.command("show")
+def bot_show(name: BotName, to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """A bot: where it stands, its versions side by side, its latest matches."""
+    from arena.commands.bot_record import show_bot
+
+    show_bot(_database_of(db, data), name, to_json=to_json)
+
+
+@bot_app.command("rotate")
+def bot_rotate(name: BotName, db: Database = None, data: Data = None) -> None:
+    """Give a bot a new token and print it, this once; a connection with the old one ends."""
+    from arena.commands.bots import rotate_bot
+
+    rotate_bot(_database_of(db, data), data_folder(data), name)
+
+
+@bot_app.command("revoke")
+def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
+    """Let bots in no more, until rotate, and end their connections."""
+    from arena.commands.bots import revoke_bots
+
+    revoke_bots(_database_of(db, data), data_folder(data), names)
+
+
+@bot_app.command("approve")
+def bot_approve(
+    names: BotNames,
+    off: Annotated[bool, typer.Option("--off", help="Take it back.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Approve bots, whose matches are rated under --rated approved."""
+    from arena.commands.bots import approve_bots
+
+    approve_bots(_database_of(db, data), data_folder(data), names, approved=not off)
+
+
+@db_app.command("upgrade")
+def db_upgrade(db: Database = None, data: Data = None) -> None:
+    """Bring the schema up to date."""
+    from arena.commands.db import upgrade
+
+    upgrade(_database_of(db, data), data_folder(data))
+
+
+@db_app.command("rebuild-ratings")
+def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
+    """Compute all ratings again from the results."""
+    from arena.commands.db import rebuild_ratings
+
+    rebuild_ratings(_database_of(db, data), data_folder(data))
+
+
+@db_app.command("backup")
+def db_backup(to: Annotated[Path, typer.Argument(metavar="FILE")], db: Database = None, data: Data = None) -> None:
+    """Copy the database to a new file, also while a server runs."""
+    from arena.commands.db import backup
+
+    backup(_database_of(db, data), to)
+
+
+@db_app.command("check")
+def db_check(
+    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
+    from arena.commands.db import check
+
+    check(_database_of(db, data), quick=quick)
+
+
+@match_app.command("annul")
+def match_annul(
+    ids: Annotated[list[str] | None, typer.Argument(metavar="[ID]...")] = None,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="All of this bot's.")] = None,
+    since: Annotated[
+        str | None, typer.Option(metavar="DATE", help="Of those, such as ended since: 2026-01-31.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Have them count again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Have matches count for no rating; they are kept, and marked."""
+    from arena.commands.ladder import annul
+
+    annul(_database_of(db, data), data_folder(data), ids or (), bot, since, undo=undo)
+
+
+@season_app.command("start")
+def season_start(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
+    """Begin ratings anew; earlier ladders, records and tokens stay."""
+    from arena.commands.ladder import start_season
+
+    start_season(_database_of(db, data), data_folder(data), name)
+
+
+@season_app.command("list")
+def season_list(to_json: Json = False, db: Database = None, data: Data = None) -> None:
+    """The seasons there were; the last one goes on."""
+    from arena.commands.ladder import list_seasons
+
+    list_seasons(_database_of(db, data), to_json=to_json)
+
+
+def main() -> None:
+    """Run the command."""
+    command_line.run(app, "arena", renamed=RENAMED)
