@@ -221,8 +221,7 @@ def sprt(
 ) -> None:
     """Play two bots in pairs of matches until it is clear whether A is better than B."""
     given = locals() | words
-    from arena.commands.sprt import run
-    from arena.commands.sprt_options import SprtOptions
+    from arena.commands.sprt import SprtOptions, run
 
     del given["words"]
     run(SprtOptions(**_read(given)))

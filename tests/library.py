@@ -82,7 +82,7 @@ class Library:
             to_json=None,
         )
         setup = read_options(options)
-        plan = setup.plan(*self.store.write(open_tournament, setup.schedule.key, game))
+        plan = setup.plan(*self.store.write(open_tournament, setup.key, game))
         named = {entrant.name: entrant for entrant in entrants}
         schedule = plan.schedule([])
         for pairing in schedule[: len(schedule) - missing]:

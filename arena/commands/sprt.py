@@ -1,21 +1,71 @@
-"""`arena test`: two bots in pairs of matches until it is clear which is better; goes on where it stopped."""
+"""`arena test`: two bots in pairs of matches until it is clear which is better; goes on where it stopped.
+
+Its options, what it asks with them, its findings while it runs and in the end, and the file it writes.
+"""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterable
+from typing import Any
 
-from arena.commands.sprt_options import SprtOptions, read_options
-from arena.commands.sprt_report import Conclusion, Display, standing
-from arena.commands.text_tables import counted
+import msgspec
+from msgspec.structs import replace
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from arena.commands.output import write_document
+from arena.commands.text_tables import columns, counted
+from arena.commands.tournament_options import MOST_ROUNDS, TournamentOptions, TournamentSetup, read_any_format
+from arena.commands.tournament_report import print_uncontested_losses
 from arena.commands.tournament_run import TournamentRun, tournament_run
-from arena.sprt.evidence import Evidence, Sample
+from arena.ratings.tournament_pairing import TEST
+from arena.sprt.evidence import Evidence, Findings, Question, Sample
+from arena.sprt.summary import amount, conclusion, warnings
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, latest_finished_seed
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
+from measuring import score_format
+from measuring.elo import Comparison
+from measuring.sequential import Hypotheses
+from measuring.value_registry import names_of, value_of
+from protocol.dice import Dice
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.games.base import Game
+
+MOST_PAIRS = 10_000
+BETTER_BY = 0.02
+"""What h1 is where nobody says: points a game above one half."""
+NO_VALUE = "none"
+SHOWN_EVERY = 0.25
+"""Seconds at a terminal, at least."""
+SHOWN_FOR = 0.05
+"""Share of the time that this may take: findings are made of all matches so far."""
+FIRST_TOLD = 16
+"""Pairs after which a line is said elsewhere."""
+
+
+class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
+    """The options as they were given, those of a tournament of pairs with its own."""
+
+    form: str = TEST
+    paired: bool = True
+    rounds: int = MOST_PAIRS
+    h0: float | None = None
+    h1: float | None = None
+    unit: str = "score"
+    alpha: float = 0.05
+    beta: float = 0.05
+    raw: bool = False
+    value: str | None = None
+    pairs: int | None = None
+    most: int | None = None
 
 
 def run(options: SprtOptions) -> None:
@@ -29,17 +79,33 @@ def run(options: SprtOptions) -> None:
         if played:
             games = counted(played, "game was", "games were")
             print(f"arena: {games} played before, and count: has a bot changed, take another --seed", file=sys.stderr)
-        elif setup.seed is None and (seed := store.read(latest_finished_seed, setup.schedule.key)) is not None:
+        elif setup.options.seed is None and (seed := store.read(latest_finished_seed, setup.key)) is not None:
             print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
         if evidence.verdict is None and played < plan.count:
             _play(test, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
             store.write(finish_tournament, plan.id)
-    end = Conclusion(plan, evidence)
-    output = setup.output
-    if output.to_json is not None:
-        end.write(output.to_json, setup.schedule.arguments)
-    end.show(output.data)
+    findings = evidence.findings()
+    found = conclusion(evidence.bots, question, findings)
+    warned = list(warnings(evidence.bots, findings, *_other_presets(plan)))
+    if setup.options.to_json is not None:
+        document = {
+            "tournament": plan.id,
+            "seed": plan.seed,
+            "arguments": setup.arguments,
+            "conclusion": found,
+            "warnings": warned,
+            "findings": findings,
+            "matches": [{"luck": sample.luck, "result": sample.result} for sample in evidence.matches],
+        }
+        write_document(setup.options.to_json, document)
+    console = Console(width=columns(), highlight=False)
+    console.print(shown(plan, question, findings))
+    console.print(f"seed {plan.seed}, id {plan.id}")
+    results = [sample.result for sample in evidence.matches]
+    print_uncontested_losses(console, plan, results, setup.options.data)
+    for said in (*warned, found):
+        console.print(f"\n{said}", markup=False)
 
 
 def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
@@ -75,3 +141,133 @@ def _take(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchRepor
         evidence.take([Sample(report.result, None if report.luck is None else report.luck.points)])
         needed.append(report)
     return needed
+
+
+def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
+    """What is played and what is asked; the value by which luck is measured is at hand then, which may take seconds.
+
+    Raises `UsageFault`, and `BotFault` for a game that can't be.
+    """
+    if len(options.bots) != 2:
+        raise UsageFault(f"a test is of two bots: {len(options.bots)} given")
+    fixed = options.pairs is not None
+    for word, count in (("--pairs", options.pairs), ("--most", options.most)):
+        if count is not None and not 1 <= count <= MOST_ROUNDS:
+            raise UsageFault(f"{word} is {count}: it is 1 to {MOST_ROUNDS}")
+    if fixed and not (options.h0 is options.h1 is options.most is None):
+        raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
+    rounds = options.pairs or options.most or MOST_PAIRS
+    setup = read_any_format(replace(options, rounds=rounds))
+    question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.rules))
+    asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
+    return replace(setup, arguments=setup.arguments | asked), question
+
+
+def _hypotheses(options: SprtOptions) -> Hypotheses:
+    if options.h1 is None and (options.unit != "score" or options.h0 is not None):
+        raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
+    return Hypotheses(
+        h0=options.h0 or 0.0,
+        h1=BETTER_BY if options.h1 is None else options.h1,
+        unit=options.unit,  # type: ignore[arg-type]  # it says what it may be
+        alpha=options.alpha,
+        beta=options.beta,
+    )
+
+
+def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
+    """The name of the value, which is made sure of before any worker asks for it; None for results as they are."""
+    if options.raw and options.value is not None:
+        raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")
+    if options.raw or (options.value is None and names_of(rules)[0] == NO_VALUE):
+        return None
+    if options.unit == "nelo":
+        raise UsageFault("normalised Elo is of results with luck left in: --unit nelo goes with --raw")
+    name = value_of(rules, options.value).name
+    return None if name == NO_VALUE else name
+
+
+class Display:
+    """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
+
+    def __init__(self, plan: Plan, evidence: Evidence) -> None:
+        self.console = Console(stderr=True)
+        self._plan = plan
+        self._evidence = evidence
+        self._live = Live(console=self.console, auto_refresh=False, transient=True)
+        self._due = 0.0
+        self._told = len(evidence.matches) // 2
+
+    def __enter__(self) -> None:
+        if self.console.is_terminal:
+            self._live.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self.console.is_terminal:
+            self._show()
+        self._live.stop()
+
+    def look(self) -> None:
+        """Show the findings, if it is time."""
+        pairs = len(self._evidence.matches) // 2
+        if self.console.is_terminal:
+            began = time.monotonic()
+            if began >= self._due:
+                self._show()
+                now = time.monotonic()
+                self._due = now + max(SHOWN_EVERY, (now - began) / SHOWN_FOR)
+        elif pairs >= max(FIRST_TOLD, 2 * self._told):
+            print(f"arena: {standing(self._evidence.findings())}", file=sys.stderr)
+            self._told = pairs
+
+    def _show(self) -> None:
+        self._live.update(shown(self._plan, self._evidence.question, self._evidence.findings()), refresh=True)
+
+
+def _other_presets(plan: Plan) -> tuple[list[str], list[str]]:
+    """The presets of its game that are not played, and those of them whose pairs of matches start differently."""
+    others = [name for name in plan.rules.presets if name != plan.rules.preset]
+    games = {name: load(plan.rules.name, {"preset": name}) for name in others}
+    return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]
+
+
+def standing(findings: Findings) -> str:
+    """The findings in a line."""
+    said = [counted(findings.pairs, "pair", "pairs")]
+    if findings.score is not None:
+        said.append(f"score {score_format.share(findings.score)}")
+    if findings.adjusted is not None:
+        said.append(f"less luck {score_format.share(findings.adjusted)}")
+    if findings.ratio is not None:
+        said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
+    return ", ".join(said)
+
+
+def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
+    """The findings as a table, with what they are of above it and where the test is between its bounds below."""
+    reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
+    games = counted(sum(findings.reasons.values()), "game", "games")
+    said = f"{plan.rules.name}, {plan.names[0]} against {plan.names[1]}: {games}" + (f" ({reasons})" if reasons else "")
+    rows = [Text(said)]
+    if findings.score is not None:
+        rows.append(_row("as it came out", findings.score))
+    if findings.adjusted is not None:
+        rows.append(_row("less luck", findings.adjusted))
+        worth = (
+            "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
+        )
+        rows.append(Text(f"luck by the value {question.value}{worth}"))
+    if question.hypotheses is not None and findings.ratio is not None:
+        asked, ratio = question.hypotheses, findings.ratio
+        if asked.unit == "nelo" and findings.normalised is not None:
+            found = findings.normalised
+            rows.append(Text(f"normalised Elo {found.elo:+z.1f} ({found.low:+z.1f} to {found.high:+z.1f})"))
+        h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
+        rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
+    return Group(*rows)
+
+
+def _row(what: str, found: Comparison) -> Text:
+    return Text(
+        f"{what:<15} {score_format.share(found)}  {score_format.elo(found)}  better {score_format.better(found)}"
+    )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -26,92 +25,70 @@ from referee.result import Result
 def run(options: TournamentOptions) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
     setup = read_options(options)
-    rules, output = setup.schedule.rules, setup.output
-    value = names_of(rules)[0] if rules.seats == 2 else None
-    for bot, why in setup.entrants.failing.items():
+    value = names_of(setup.rules)[0] if setup.rules.seats == 2 else None
+    for bot, why in setup.failing.items():
         print(f"arena: {bot} {why}; it forfeits its matches", file=sys.stderr)
     with tournament_run(setup, value) as tournament:
         results = _play(tournament)
         measured_by, luck = luck_by_match(tournament.store, tournament.plan, results)
         failures = tournament.store.read(bot_failures, tournament.plan.id)
     report = Report(tournament.plan, results, luck, measured_by, failures)
-    if output.to_json is not None:
-        report.write(output.to_json, setup.schedule.arguments)
-    report.show(output.data)
+    if options.to_json is not None:
+        report.write(options.to_json, setup.arguments)
+    report.show(options.data)
 
 
 def _play(tournament: TournamentRun) -> list[Result]:
     plan, store = tournament.plan, tournament.store
     played = store.read(tournament_results, plan.id)
-    before = len(played) + len(tournament.pending())
+    pending = {place_of(report.result) for report in tournament.pending()}
+    before = len(played) + len(pending)
     if before:
         again = "" if before < plan.count else ": another --seed or --data plays new ones"
         said = f"{before} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
         print(f"arena: {said}", file=sys.stderr)
     if len(played) < plan.count:
-        _Player(tournament, played).play()
+        _play_missing(tournament, list(played), pending)
         store.write(finish_tournament, plan.id)
     return store.read(tournament_results, plan.id)
 
 
-class _Player:
-    """The missing matches of a tournament, played and stored, and how far that is."""
+def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:
+    """Play and store the missing matches, and show how far that is; `pending` are the places of those that wait to be
+    rated.
+    """
+    plan, console = tournament.plan, Console(stderr=True)
+    bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
+    progress = Progress(*bar, TimeRemainingColumn(), console=console)
+    # It says so as long as nothing is over: bots may take half a minute to compile the first time.
+    task = progress.add_task(
+        f"{plan.rules.name}: bots get ready", total=plan.count, completed=len(results) + len(pending)
+    )
 
-    def __init__(self, tournament: TournamentRun, played: Sequence[Result]) -> None:
-        self._run = tournament
-        self._results = list(played)
-        self._pending = {place_of(report.result) for report in tournament.pending()}
-        """The places of matches that wait to be rated."""
-        self._console = Console(stderr=True)
-        self._progress, self._task = _progress(self._console, tournament.plan, self._so_far)
+    def show() -> None:
+        progress.update(task, completed=len(results) + len(pending), description=plan.rules.name)
 
-    @property
-    def _so_far(self) -> int:
-        return len(self._results) + len(self._pending)
+    def save_pending(reports: Sequence[MatchReport]) -> None:
+        tournament.save_pending(reports, console)
+        pending.update(place_of(report.result) for report in reports)
+        show()
 
-    def play(self) -> None:
-        """Play on to the end."""
-        plan = self._run.plan
-        try:
-            with self._progress:
-                while missing := _missing(plan, self._results):
-                    for reports in self._run.play(missing, self._save_pending):
-                        self._finish(reports)
-        except KeyboardInterrupt:
-            # What is stored counts: the signal may come between that and its being noted here.
-            stored = len(self._run.store.read(tournament_results, plan.id)) + len(self._run.pending())
-            matches = counted(plan.count, "match", "matches")
-            print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
-            raise
-
-    def _save_pending(self, reports: Sequence[MatchReport]) -> None:
-        self._run.save_pending(reports, self._console)
-        self._pending.update(place_of(report.result) for report in reports)
-        self._show()
-
-    def _finish(self, reports: Sequence[MatchReport]) -> None:
-        self._run.finish(reports, self._console)
-        self._results += [report.result for report in reports]
-        self._pending.difference_update(place_of(report.result) for report in reports)
-        self._show()
-
-    def _show(self) -> None:
-        self._progress.update(self._task, completed=self._so_far, description=self._run.plan.rules.name)
+    try:
+        with progress:
+            while missing := _missing(plan, results):
+                for reports in tournament.play(missing, save_pending):
+                    tournament.finish(reports, console)
+                    results += [report.result for report in reports]
+                    pending.difference_update(place_of(report.result) for report in reports)
+                    show()
+    except KeyboardInterrupt:
+        # What is stored counts: the signal may come between that and its being noted here.
+        stored = len(tournament.store.read(tournament_results, plan.id)) + len(tournament.pending())
+        matches = counted(plan.count, "match", "matches")
+        print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
+        raise
 
 
 def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
     done = set(map(place_of, results))
     return [match for match in plan.schedule(sorted(results, key=place_of)) if match.place not in done]
-
-
-def _progress(console: Console, plan: Plan, done: int) -> tuple[Progress, Any]:
-    """A bar, which says so as long as nothing is over: bots may take half a minute to compile the first time."""
-    progress = Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("matches"),
-        TimeRemainingColumn(),
-        console=console,
-    )
-    return progress, progress.add_task(f"{plan.rules.name}: bots get ready", total=plan.count, completed=done)

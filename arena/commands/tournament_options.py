@@ -74,75 +74,47 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     operator_token: str | None = None
 
 
-class Schedule(Struct, frozen=True, kw_only=True):
-    """What is played. `arguments` are what a tournament is found again by, beside its seed."""
+class TournamentSetup(Struct, frozen=True, kw_only=True):
+    """The options, and all that they say, read once.
 
+    `arguments` are what a tournament is found again by, beside its seed. Where `strict`, a bot that can't go on ends
+    the run; `failing` bots forfeit their matches, by why. Where no cluster is named, `jobs` processes of this machine
+    play; `environment` is what bots find that are started there, `server` the one to which they are connected instead.
+    """
+
+    options: TournamentOptions
     arguments: dict[str, Any]
     rules: Game[Any, Any]
-    rounds: int
     clock: Clock
+    contestants: tuple[Contestant, ...]
+    strict: bool
+    failing: Mapping[str, str]
+    jobs: int
+    environment: BotEnvironment
+    server: Server | None
 
     @property
     def key(self) -> str:
         """The arguments in canonical JSON."""
         return _canonical(self.arguments)
 
-
-class Entrants(Struct, frozen=True, kw_only=True):
-    """Who plays. When `strict`, a bot that can't go on ends the run; `failing` bots forfeit their matches, by why."""
-
-    contestants: tuple[Contestant, ...]
-    strict: bool
-    failing: Mapping[str, str]
-
-
-class Resources(Struct, frozen=True, kw_only=True):
-    """Where matches are played: `jobs` processes of this machine or the workers of a cluster, `dask`; what bots that
-    are started there find; or the server to which they are connected.
-    """
-
-    jobs: int
-    dask: str | None
-    in_process: bool
-    environment: BotEnvironment
-    connect_timeout: float
-    server: Server | None
-
-
-class Output(Struct, frozen=True, kw_only=True):
-    """Where results go: the data folder, a database elsewhere, a file of JSON at the end."""
-
-    data: Path
-    db: str | None
-    to_json: Path | None
-
-
-class TournamentSetup(Struct, frozen=True, kw_only=True):
-    """All that the options say, read once."""
-
-    schedule: Schedule
-    entrants: Entrants
-    resources: Resources
-    output: Output
-    seed: str | None
-
     @property
     def chance(self) -> str:
         """What chance follows from beside the seed, in canonical JSON: who plays what, however they are started."""
-        played = {name: self.schedule.arguments[name] for name in ("game", "config", "format", "paired")}
-        return _canonical({**played, "names": [contestant.name for contestant in self.entrants.contestants]})
+        played = {name: self.arguments[name] for name in ("game", "config", "format", "paired")}
+        return _canonical({**played, "names": [contestant.name for contestant in self.contestants]})
 
     def plan(self, tournament: str, seed: str, stem: str | None = None, prefix: str | None = None) -> Plan:
         """The plan under a tournament's id and seed, with what its chance follows from."""
         return Plan(
             id=tournament,
             seed=seed,
-            contestants=self.entrants.contestants,
-            rules=self.schedule.rules,
-            format=self.schedule.arguments["format"],
-            rounds=self.schedule.rounds,
-            paired=self.schedule.arguments["paired"],
-            clock=self.schedule.clock,
+            contestants=self.contestants,
+            rules=self.rules,
+            format=self.options.form,
+            rounds=self.options.rounds,
+            paired=self.options.paired,
+            clock=self.clock,
             stem=stem,
             prefix=prefix,
         )
@@ -181,11 +153,16 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
     _check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
-        schedule=Schedule(arguments=arguments, rules=rules, rounds=options.rounds, clock=clock(options.clock)),
-        entrants=Entrants(contestants=bots, strict=strict, failing=check(bots, rules, strict=strict)),
-        resources=_read_resources(options, os.environ),
-        output=Output(data=options.data, db=options.db, to_json=options.to_json),
-        seed=options.seed,
+        options=options,
+        arguments=arguments,
+        rules=rules,
+        clock=clock(options.clock),
+        contestants=bots,
+        strict=strict,
+        failing=check(bots, rules, strict=strict),
+        jobs=_jobs(options),
+        environment=_environment(options),
+        server=_server(options),
     )
 
 
@@ -202,18 +179,6 @@ def _check_resources(options: TournamentOptions) -> None:
             f"--connect-timeout is {options.connect_timeout:g}: "
             f"it is {LEAST_CONNECT_TIMEOUT:g} to {MOST_CONNECT_TIMEOUT:g} seconds"
         )
-
-
-def _read_resources(options: TournamentOptions, environ: Mapping[str, str]) -> Resources:
-    """What there is to play with. Raises `UsageFault`, `ArenaFault` for no sandbox, and `NoServer`."""
-    return Resources(
-        jobs=_jobs(options),
-        dask=options.dask,
-        in_process=options.in_process,
-        environment=_environment(options, environ),
-        connect_timeout=options.connect_timeout,
-        server=_server(options),
-    )
 
 
 def _jobs(options: TournamentOptions) -> int:
@@ -242,9 +207,9 @@ def _server(options: TournamentOptions) -> Server | None:
     return ServerOn(folder)
 
 
-def _environment(options: TournamentOptions, environ: Mapping[str, str]) -> BotEnvironment:
+def _environment(options: TournamentOptions) -> BotEnvironment:
     """What the bots find around them. Raises `UsageFault` for options that don't fit, `ArenaFault` for no sandbox."""
-    variables = passed(environ, options.pass_env)
+    variables = passed(os.environ, options.pass_env)
     if options.dask is not None:  # there, the worker's own are passed
         variables = {name: variables[name] for name in options.pass_env}
     if options.sandbox not in KINDS:

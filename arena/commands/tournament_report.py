@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from rich.console import Console
+from rich.table import Table
 
 from arena.commands.output import write_document
-from arena.commands.standings_tables import (
-    cross_tables,
-    duel_table,
-    less_luck_table,
-    places_table,
-    shares_table,
-    standing_table,
-)
 from arena.commands.text_tables import columns, counted
+from arena.ratings.bot_results import HeadToHead, Row
 from arena.ratings.standings import MatchSample, head_to_head, head_to_heads, score_table, uncontested_losses
 from arena.tournament.plan import Plan, place_of
+from measuring.elo import Comparison
+from measuring.score_format import better, elo_interval, elo_of, games, interval, points
 from referee.result import Result
 
+T = TypeVar("T")
 MOST_DUELS = 10
 """Pairs of bots that are listed; more are shown in cross tables."""
 WIDEST_CROSS_TABLE = 8
+_WIDEST_CELL, _GAP = 9, 2
 MOST_FAILURES = 5
 """Ways in which a program failed that are listed of each bot, the most frequent ones; the JSON file has all."""
 
@@ -43,7 +42,7 @@ class Report:
         value: str | None = None,
         failures: Mapping[str, Mapping[int, str]] | None = None,
     ) -> None:
-        self._failures = failures_of(plan, results, failures or {})
+        self._failures = _failures_of(plan, results, failures or {})
         self._plan = plan
         self._results = results
         self._luck = luck or {}
@@ -79,40 +78,117 @@ class Report:
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
         if plan.pool is None:
             console.print("not rated: no preset has this config")
-        console.print(standing_table(self._rows))
+        console.print(_standing_table(self._rows))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
-            console.print(places_table(self._rows))
+            console.print(_places_table(self._rows))
         if any(row.adjusted is not None for row in self._rows):
             worth = any(row.worth is not None for row in self._rows)
             so_many = "; worth so many single matches with luck left in" if worth else ""
             console.print(f"\nless luck, by {self._value}{so_many}")
-            console.print(less_luck_table(self._rows, worth=worth))
+            console.print(_less_luck_table(self._rows, worth=worth))
         self._show_duels(console)
         print_uncontested_losses(console, plan, results, data, self._failures)
 
     def _show_duels(self, console: Console) -> None:
         names = [row.bot for row in self._rows]
-        pairs = [
-            (bot, other) for place, bot in enumerate(names) for other in names[place + 1 :] if other in self._met(bot)
-        ]
+        pairs = [(bot, other) for bot, other in combinations(names, 2) if other in self._duels.get(bot, {})]
         if 0 < len(pairs) <= MOST_DUELS:
             console.print("\none against another")
-            console.print(duel_table([(bot, other, self._duels[bot][other]) for bot, other in pairs]))
+            console.print(_duel_table([(bot, other, self._duels[bot][other]) for bot, other in pairs]))
         elif 2 < len(names) <= WIDEST_CROSS_TABLE:
             if self._duels:
-                for title, table in cross_tables(names, self._duels):
+                for title, table in _cross_tables(names, self._duels):
                     console.print(f"\n{title}, row against column, and half of its 95 % interval")
                     console.print(table)
             else:
                 console.print("\nshare of points, row against column")
-                console.print(shares_table(names, self._cross))
-
-    def _met(self, bot: str) -> Mapping[str, object]:
-        return self._duels.get(bot, {})
+                console.print(_matrix(names, self._cross, "{:.2f}".format))
 
 
-def failures_of(
+def _standing_table(rows: Sequence[Row]) -> Table:
+    """Matches won, drawn and lost, and the share of points; best first."""
+    table = _table("#", "bot", "played", "won", "drawn", "lost", "score", "95 %", "forfeits")
+    for row in rows:
+        cells = (row.rank, row.bot, row.played, row.won, row.drawn, row.lost, points(row.score), interval(row))
+        table.add_row(*map(str, cells), str(row.forfeits))
+    return table
+
+
+def _less_luck_table(rows: Sequence[Row], *, worth: bool) -> Table:
+    """Shares of points beside what they are less luck, and how many matches that is `worth`, if it is known of any."""
+    table = _table("#", "bot", "score", "95 %", "less luck", "95 %", *(["worth"] if worth else []))
+    for row in rows:
+        found = ("", "") if row.adjusted is None else (points(row.adjusted.score), interval(row.adjusted))
+        as_many = [games(row.worth)] if row.worth is not None else []
+        table.add_row(str(row.rank), row.bot, points(row.score), interval(row), *found, *as_many)
+    return table
+
+
+def _places_table(rows: Iterable[Row]) -> Table:
+    """Mean places, and the shares of matches won."""
+    table = _table("#", "bot", "mean place", "95 %", "first", "95 %")
+    for row in rows:
+        if row.place is not None and row.first is not None:
+            place = (f"{row.place.place:.2f}", f"{row.place.low:.2f}-{row.place.high:.2f}")
+            table.add_row(str(row.rank), row.bot, *place, points(row.first.score), interval(row.first))
+    return table
+
+
+def _duel_table(duels: Iterable[tuple[str, str, HeadToHead]]) -> Table:
+    """A line for each two bots, and where luck is known another with the score less luck."""
+    table = _table("", "played", "score", "95 %", "Elo", "95 %", "better", folded="")
+    for bot, other, duel in duels:
+        table.add_row(f"{bot} - {other}", str(duel.matches), *_compared(duel.score))
+        if duel.adjusted is not None:
+            table.add_row("  less luck", "", *_compared(duel.adjusted))
+    return table
+
+
+def _compared(found: Comparison) -> tuple[str, ...]:
+    return points(found.score), interval(found), elo_of(found), elo_interval(found), better(found)
+
+
+def _cross_tables(names: Sequence[str], duels: Mapping[str, Mapping[str, HeadToHead]]) -> Iterator[tuple[str, Table]]:
+    """Shares of points, each with half of its interval below; where luck is known, the same less luck."""
+
+    def spread(found: Comparison) -> str:
+        half = f"{(found.high - found.low) / 2:.2f}"
+        return f"{found.score:z.2f}\n±{half.removeprefix('0')}"
+
+    shares = {bot: {other: duel.score for other, duel in theirs.items()} for bot, theirs in duels.items()}
+    yield "share of points", _matrix(names, shares, spread)
+    freed = {bot: {other: duel.adjusted for other, duel in theirs.items()} for bot, theirs in duels.items()}
+    if any(share is not None for theirs in freed.values() for share in theirs.values()):
+        yield "less luck", _matrix(names, freed, spread)
+
+
+def _matrix(names: Sequence[str], found: Mapping[str, Mapping[str, T | None]], cell: Callable[[T], str]) -> Table:
+    """What was `found` of each bot against each other, empty where nothing was. Columns are headed by names, or by the
+    numbers of the rows where names are too long for that.
+    """
+    width = min(_WIDEST_CELL, (columns() - max(map(len, names))) // len(names) - _GAP)
+    named = all(len(name) <= width for name in names)
+    table = _table("", *(name if named else str(place) for place, name in enumerate(names, 1)), folded="")
+    for place, name in enumerate(names, 1):
+        line = [found.get(name, {}).get(other) for other in names]
+        cells = ("" if one is None else cell(one) for one in line)
+        table.add_row(name if named else f"{place} {name}", *cells)
+    return table
+
+
+def _table(*columns: str, folded: str = "bot") -> Table:
+    """An empty table, whose column `folded` gives way where the terminal is too narrow."""
+    table = Table(box=None, pad_edge=False)
+    for column in columns:
+        if column == folded:
+            table.add_column(column, overflow="fold")
+        else:
+            table.add_column(column, justify="right", no_wrap=True)
+    return table
+
+
+def _failures_of(
     plan: Plan, results: Sequence[Result], failures: Mapping[str, Mapping[int, str]]
 ) -> dict[str, Counter[str]]:
     """Why each bot's program failed, and in how many matches; `failures` are by match and seat."""

@@ -80,24 +80,24 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
     logging.getLogger("websockets").setLevel(logging.CRITICAL)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    resources, output = setup.resources, setup.output
+    options = setup.options
     with (
-        processes(resources.jobs) if resources.dask is None else cluster(resources.dask) as workers,
-        hold_data_dir(output.data, output.db) as where,
+        processes(setup.jobs) if options.dask is None else cluster(options.dask) as workers,
+        hold_data_dir(options.data, options.db) as where,
         closing(Store.open(where)) as store,
     ):
-        tournament, seed = store.write(open_tournament, setup.schedule.key, setup.seed, setup.chance)
+        tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.chance)
         plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
         job = MatchJob(
             key=secrets.token_hex(8),
             plan=plan,
-            environment=resources.environment,
-            logs=plan.logs(output.data).absolute(),
+            environment=setup.environment,
+            logs=plan.logs(options.data).absolute(),
             value=value,
-            connect_timeout=resources.connect_timeout,
-            in_process=resources.in_process,
-            strict=setup.entrants.strict,
-            sources=None if resources.dask is None else digest_of_all(),
-            server=resources.server,
+            connect_timeout=options.connect_timeout,
+            in_process=options.in_process,
+            strict=setup.strict,
+            sources=None if options.dask is None else digest_of_all(),
+            server=setup.server,
         )
         yield TournamentRun(job, workers, store)

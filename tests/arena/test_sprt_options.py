@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.sprt_options import SprtOptions, read_options
+from arena.commands.sprt import SprtOptions, read_options
 from commands import call
 
 DUEL = ("greedy", "random", "--game", "risk-duel")
@@ -76,12 +76,12 @@ def test_what_is_asked_is_kept_in_the_arguments_and_how_many_pairs_at_most_is_no
         "to_json": None,
     }
     setup, question = read_options(SprtOptions(**common))
-    assert setup.schedule.arguments["test"] == {
+    assert setup.arguments["test"] == {
         "hypotheses": {"h0": 0.0, "h1": 0.02, "unit": "score", "alpha": 0.05, "beta": 0.05},
         "value": "exact",
     }
     assert question.value == "exact"
-    assert read_options(SprtOptions(**common, most=5))[0].schedule.key == setup.schedule.key
-    assert read_options(SprtOptions(**common, h1=0.03))[0].schedule.key != setup.schedule.key
-    assert read_options(SprtOptions(**common, raw=True))[0].schedule.key != setup.schedule.key
-    assert read_options(SprtOptions(**common, pairs=5))[0].schedule.arguments["rounds"] == 5
+    assert read_options(SprtOptions(**common, most=5))[0].key == setup.key
+    assert read_options(SprtOptions(**common, h1=0.03))[0].key != setup.key
+    assert read_options(SprtOptions(**common, raw=True))[0].key != setup.key
+    assert read_options(SprtOptions(**common, pairs=5))[0].arguments["rounds"] == 5
