@@ -1,22 +1,41 @@
-"""`arena export`: matches, their seats and their plies as tables for others."""
+"""`arena export`: matches, their seats and their plies as tables for others, CSV or Parquet.
+
+Files take rows as they come: never all of them are in memory.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-from arena.commands.export_files import FORMATS, opened
 from arena.commands.matches import Selection, selected
+from arena.commands.output import Writer
 from arena.commands.text_tables import counted
 from arena.replay.ply_rows import rows
-from arena.store.export_rows import MATCHES, PLIES, SEATS, Batch, export_matches
+from arena.store.export_rows import (
+    BOOLEAN,
+    INTEGER,
+    MATCHES,
+    PLIES,
+    REAL,
+    SEATS,
+    TEXT,
+    TIME,
+    Batch,
+    Columns,
+    export_matches,
+)
 from arena.store.store import Reader
 from machine.atomic_write import folder_in_place_of
 from protocol.display import among
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from referee import record_reader
+
+FORMATS = ("csv", "parquet")
+GROUP = 20_000
+"""Rows that Parquet has in a group, and that are in memory."""
 
 
 def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -> None:
@@ -42,9 +61,9 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
     """How many rows there are of each table, by the words for one and for more."""
     matches = seats = events = 0
     with ExitStack() as held:
-        of_matches = opened(folder, "matches", MATCHES, form, held)
-        of_seats = opened(folder, "seats", SEATS, form, held)
-        of_plies = opened(folder, "plies", PLIES, form, held) if plies else None
+        of_matches = _opened(folder, "matches", MATCHES, form, held)
+        of_seats = _opened(folder, "seats", SEATS, form, held)
+        of_plies = _opened(folder, "plies", PLIES, form, held) if plies else None
         for batch in batches:
             of_matches.write(batch.matches)
             of_seats.write(batch.seats)
@@ -56,13 +75,63 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
                 raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
             for number, match, data in batch.records:
-                told = list(_plies(number, match, data))
+                record = record_reader.read(data, f"the record of match {match}")
+                told = [(number, match, *row) for row in rows(record)]
                 of_plies.write(told)
                 events += len(told)
     counts = {("match", "matches"): matches, ("seat", "seats"): seats}
     return counts | ({("ply", "plies"): events} if plies else {})
 
 
-def _plies(number: int, match: str, data: bytes) -> Iterator[tuple[Any, ...]]:
-    for row in rows(record_reader.read(data, f"the record of match {match}")):
-        yield number, match, *row
+class _Parquet:
+    def __init__(self, file: Path, columns: Columns, held: ExitStack) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        kinds = {
+            TEXT: pyarrow.string(),
+            INTEGER: pyarrow.int64(),
+            REAL: pyarrow.float64(),
+            BOOLEAN: pyarrow.bool_(),
+            TIME: pyarrow.timestamp("ms", tz="UTC"),
+        }
+        self._arrow = pyarrow
+        self._columns = list(columns.values())
+        self._schema = pyarrow.schema([(name, kinds[kind]) for name, kind in columns.items()])
+        self._writer = held.enter_context(pyarrow.parquet.ParquetWriter(file, self._schema, compression="zstd"))
+        self._waiting: list[Sequence[Any]] = []
+        held.callback(self._flush)
+
+    def write(self, rows: Iterable[Sequence[Any]]) -> None:
+        for row in rows:
+            self._waiting.append(row)
+            if len(self._waiting) == GROUP:
+                self._flush()
+
+    def _flush(self) -> None:
+        if self._waiting:
+            arrays = map(self._array, zip(*self._waiting, strict=True), self._columns, self._schema)
+            self._writer.write_batch(self._arrow.record_batch(list(arrays), schema=self._schema))
+            self._waiting = []
+
+    def _array(self, values: Sequence[Any], kind: str, field: Any) -> Any:
+        if kind == BOOLEAN:
+            values = [None if value is None else bool(value) for value in values]
+        if kind == TIME:
+            return self._arrow.array(values, self._arrow.string()).cast(field.type)
+        return self._arrow.array(values, field.type)
+
+
+def _opened(folder: Path, table: str, columns: Columns, form: str, held: ExitStack) -> Writer | _Parquet:
+    """A new file of a table in a folder, in one of `FORMATS`, which is complete when `held` ends.
+
+    Raises `UsageFault` where what writes it is not installed.
+    """
+    file = folder / f"{table}.{form}"
+    if form == "csv":
+        return Writer(held.enter_context(file.open("w", encoding="utf-8", newline="")), columns)
+    try:
+        return _Parquet(file, columns, held)
+    except ModuleNotFoundError as exc:
+        told = f"--format {form} needs {exc.name}: pip install 'bot-arena[data]'; --format csv needs nothing"
+        raise UsageFault(told) from exc
