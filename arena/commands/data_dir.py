@@ -1,15 +1,15 @@
-"""How a server and a tournament take their data folder: alone, and for its owner's eyes."""
+"""How commands hold a data folder that nobody else may use meanwhile."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 from arena.commands.settings import database
 from arena.store.data_folder import lock, restrict_to_owner
-from arena.store.database import database_path, revision_of
+from arena.store.database import DatabaseNotFound, database_path, revision_of
 from protocol.errors import ArenaFault
 
 
@@ -26,6 +26,16 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
             names = ", ".join(map(str, found))
             print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)
         yield where
+
+
+@contextmanager
+def exclusively(where: str, data: Path) -> Iterator[Path]:
+    """The database's file, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
+    file = database_path(where)
+    if revision_of(file) is None:
+        raise DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+    with lock(data) if data.is_dir() else nullcontext():
+        yield file
 
 
 def _of_an_arena(file: Path) -> Path | None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.progress import Progress
 
-from arena.commands.server_or_local import exclusively
+from arena.commands.data_dir import exclusively
 from arena.commands.text_tables import counted
 from arena.replay.verify import differences, verify
 from arena.store import database, rating_rebuild

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
@@ -12,13 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from arena.builtin_bots import BuiltinBot
-from arena.commands.builtin_bots import builtin_bots_of, running, start_bots
+from arena.builtin_bots.specs import demo_bots
+from arena.builtin_bots.specs import house_bots
+from arena.builtin_bots.supervisor import Supervisor
+from arena.builtin_bots.tokens import tokens
 from arena.commands.config import clock
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.settings import ServerSettings, database
 from arena.commands.text_tables import counted
-from arena.commands.web_process import page_url, shown, web_scheme, web_sockets
+from arena.commands.web import page_url, shown, web_scheme, web_sockets
 from arena.host.journal import Journal
 from arena.network.addresses import is_loopback, networks
 from arena.network.admission import Access
@@ -28,6 +32,8 @@ from arena.network.encryption import CertificateFault, Encryption
 from arena.network.origins import OwnPage, origins
 from arena.operations.table import operations
 from arena.operator import credentials
+from arena.processes.bot_commands import check_settings
+from arena.processes.launch_spec import passed
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
@@ -37,24 +43,16 @@ from arena.store.database import database_path
 from arena.store.store import Store
 from machine import event_loop
 from machine.log_output import write_log
+from protocol.errors import UsageFault
 from protocol.games import NAMES, load
+from protocol.names import folded
 
 if TYPE_CHECKING:
     from arena.feed import Feed
 
-
 HOST = "127.0.0.1"
-ADDRESS = "the operator"
-"""What whoever comes in there counts as."""
-
-
-async def let_operate(arena: Arena, data: Path, token: str, database: Path, public: str) -> None:
-    """Take the operator's connections; say in the data folder where, and where others come in. Raises `ArenaFault`."""
-    (listening,) = bound(HOST, 0)
-    url = f"ws://{HOST}:{port_of([listening])}"
-    await arena.host.listener.take(listening, ADDRESS, operators=True)
-    credentials.write(data, token, url, database, public)
-
+OPERATOR, HOUSE = "the operator", "the house"
+"""What whoever comes in on a socket of theirs counts as, apart from whoever else connects from this machine."""
 
 log = logging.getLogger("arena")
 
@@ -84,15 +82,34 @@ def listening(settings: ServerSettings) -> Iterator[Ports]:
         yield Ports(arena, page)
 
 
+def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
+    """The bots that the settings ask for. Raises `UsageFault`, also for a setting that a bot does not have."""
+    asked = house_bots(settings.house)
+    check_settings({f"the house bot {bot.name}": bot.command for bot in asked})
+    bots = [bot.with_options("--open") for bot in asked]
+    if settings.demo:
+        ours = {folded(bot.name) for bot in bots}
+        bots += [bot for bot in demo_bots() if folded(bot.name) not in ours]
+    if len(bots) > settings.max_per_address:
+        raise UsageFault(f"max_per_address is {settings.max_per_address}: the house alone has {len(bots)} bots")
+    return bots
+
+
 async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
         feed = _feed(settings.mqtt)
         files = raise_fd_limit(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
-        store = stack.enter_context(contextlib.closing(Store.open(database(settings.db, data))))
+        where = database(settings.db, data)
+        store = stack.enter_context(contextlib.closing(Store.open(where)))
         token = credentials.token_of(data)
-        house = await stack.enter_async_context(running(bots, store, data))
+        house = None
+        if bots:
+            folder = data / "house"
+            held = tokens(store, folder / "tokens.json", [bot.name for bot in bots])
+            house = Supervisor(bots, held, folder, passed(os.environ))
+            stack.push_async_callback(house.end)
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -102,10 +119,15 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = _encryption(settings, others)
+        registration = Registration(
+            open=settings.registration == "open",
+            per_hour=settings.registrations_per_hour,
+            free_after_days=settings.free_names_after,
+        )
         arena = Arena(
             archive,
             journal,
-            Authenticator(archive, _registration(settings)),
+            Authenticator(archive, registration),
             clock(settings.clock),
             slow_clock=clock(settings.slow_clock),
             away=settings.reconnect_timeout,
@@ -123,15 +145,18 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         await arena.host.listener.open_on(ports.arena)
         port = port_of(ports.arena)
         scheme = "wss" if encryption else "ws"
-        where = database_path(database(settings.db, data))
         named = settings.socket_url if encryption else None  # what the certificate is for
-        await let_operate(arena, data, token, where, named or url_of(scheme, settings.host, port))
+        operator = await _socket_for(OPERATOR, arena, operators=True)
+        public = named or url_of(scheme, settings.host, port)
+        credentials.write(data, token, operator, database_path(where), public)
         log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
-        _warn_of_clear_text(settings)
+        here = settings.host == "localhost" or is_loopback(settings.host)
+        if settings.tls_cert is None and not settings.trusted_proxy and not here:
+            log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
         if house is not None:
-            await start_bots(house, arena)
+            house.begin(await _socket_for(HOUSE, arena))
         if ports.page:
-            page = await stack.enter_async_context(shown(settings, database(settings.db, data), ports.page, port))
+            page = await stack.enter_async_context(shown(settings, where, ports.page, port))
             others.append(page.reload)
         if settings.demo and ports.page:
             log.info(
@@ -140,9 +165,11 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         await _until(stop, arena, restoring)
 
 
-def _warn_of_clear_text(settings: ServerSettings) -> None:
-    if settings.tls_cert is None and not settings.trusted_proxy and not _is_here(settings.host):
-        log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+async def _socket_for(whom: str, arena: Arena, *, operators: bool = False) -> str:
+    """The URL of a socket of theirs that the arena takes: not encrypted, and on this machine alone."""
+    (listening,) = bound(HOST, 0)
+    await arena.host.listener.take(listening, whom, operators=operators)
+    return f"ws://{HOST}:{port_of([listening])}"
 
 
 async def _until(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]) -> None:
@@ -181,14 +208,6 @@ def _access(settings: ServerSettings, files: Shares, page: list[socket.socket], 
     )
 
 
-def _registration(settings: ServerSettings) -> Registration:
-    return Registration(
-        open=settings.registration == "open",
-        per_hour=settings.registrations_per_hour,
-        free_after_days=settings.free_names_after,
-    )
-
-
 def _encryption(settings: ServerSettings, others: Sequence[Callable[[], None]]) -> Encryption | None:
     """TLS as it is set, which reads its files again on SIGHUP, and then has the others do so."""
     if settings.tls_cert is None or settings.tls_key is None:
@@ -214,10 +233,6 @@ def _encryption(settings: ServerSettings, others: Sequence[Callable[[], None]]) 
     look()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     return encryption
-
-
-def _is_here(host: str) -> bool:
-    return host == "localhost" or is_loopback(host)
 
 
 def _feed(broker: str | None) -> Feed | None:

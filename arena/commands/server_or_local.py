@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import TypeVar
 
+from arena.commands.data_dir import exclusively
 from arena.operator.client import NoServer, asked
 from arena.operator.requests import Request
-from arena.store import database
-from arena.store.data_folder import lock
+from arena.store.database import database_path
 from arena.store.store import Store
 
 T = TypeVar("T")
@@ -32,7 +32,7 @@ def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
 def by_server_or_here(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """What the server answers that has the database open, or what `here` makes of the store. Raises `Fault`."""
     try:
-        return by_server(database.database_path(where), data, request, answer)
+        return by_server(database_path(where), data, request, answer)
     except NoServer:
         with closing(Store.open(where, create=False, checkpoint=False)) as store:
             return here(store)
@@ -41,17 +41,7 @@ def by_server_or_here(where: str, data: Path, request: Request, answer: type[T],
 def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
     """The same where nobody else may run on the data folder meanwhile. Raises `Locked` where somebody does."""
     try:
-        return by_server(database.database_path(where), data, request, answer)
+        return by_server(database_path(where), data, request, answer)
     except NoServer:
         with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             return here(store)
-
-
-@contextmanager
-def exclusively(where: str, data: Path) -> Iterator[Path]:
-    """The database's file, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
-    file = database.database_path(where)
-    if database.revision_of(file) is None:
-        raise database.DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
-    with lock(data) if data.is_dir() else nullcontext():
-        yield file

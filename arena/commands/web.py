@@ -1,4 +1,6 @@
-"""`arena web`: the pages over a data folder, until it is told to stop."""
+"""The pages, until they are told to stop: of `arena web`, or beside a server in a process of their own, which is kept
+running, and ends with the server.
+"""
 
 from __future__ import annotations
 
@@ -7,29 +9,127 @@ import contextlib
 import logging
 import signal
 import socket
-from collections.abc import Sequence
+import sys
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
 
+from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, url_of
+from arena.processes.restart_policy import keep_running
 from arena.store.store import Reader
-from arena.web.http_connections import PageServer
-from arena.web.site import Site
+from arena.web.process_messages import RELOAD, WebServerConfig
 from machine import event_loop
+from machine.subprocesses import ending
 
-OTHERWISE = "choose another one with --web-port, or 0 for a free one"
+FIRST_WAIT = 0.5
+"""Seconds until the process is started again, at first."""
+SHUTDOWN_TIMEOUT = 3.0
+_NO_PORT = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
+_CHILD = (sys.executable, "-P", "-m", "arena.web.process")
 
 log = logging.getLogger("arena.web")
 
 
 def web(where: str, host: str, port: int) -> None:
     """Serve the pages over a database until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
+    from arena.web.http_connections import PageServer  # what a server has no use for, as another process does it
+    from arena.web.site import Site
+
+    async def serve() -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(number, server.leave)
+        await server.serve(listening)
+
     logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
     with contextlib.closing(Reader.open(where)) as reader:
-        listening = bound(host, port, OTHERWISE)
+        listening = bound(host, port, "choose another one with --web-port, or 0 for a free one")
         log.info("the page is at %s", url_of("http", host, port_of(listening)))
-        event_loop.run(_serve(PageServer(Site(reader)), listening))
+        server = PageServer(Site(reader))
+        event_loop.run(serve())
 
 
-async def _serve(server: PageServer, listening: Sequence[socket.socket]) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, server.leave)
-    await server.serve(list(listening))
+class PageProcess:
+    """The page's process. Visitors wait while there is none, as long as its sockets stay open here."""
+
+    def __init__(self, order: WebServerConfig) -> None:
+        self._order = order
+        self._process: Process | None = None
+
+    def reload(self) -> None:
+        """Read the certificate again."""
+        self._say(RELOAD)
+
+    async def run(self) -> str:
+        """One process from its start to its end, in words; it is ended where this is cancelled."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *_CHILD, stdin=PIPE, pass_fds=self._order.descriptors, start_new_session=True
+            )
+        except OSError as exc:
+            return f"can't be started: {exc.strerror}"
+        self._process = process
+        try:
+            self._say(self._order.line())
+            code = await process.wait()
+        finally:
+            self._process = None
+            await _ended(process)
+        return ending(code)
+
+    def _say(self, line: bytes) -> None:
+        if self._process is not None and self._process.stdin is not None:
+            self._process.stdin.write(line)
+
+
+async def _ended(process: Process) -> None:
+    """End a process, if it has not ended."""
+    assert process.stdin is not None
+    process.stdin.close()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(SHUTDOWN_TIMEOUT):
+            await process.wait()
+    if process.returncode is None:
+        process.kill()
+        await process.wait()
+
+
+def web_scheme(settings: ServerSettings) -> str:
+    """What a browser calls the way to the page."""
+    return "https" if settings.tls_cert else "http"
+
+
+def page_url(settings: ServerSettings, sockets: list[socket.socket]) -> str:
+    """The page's address, for people."""
+    return url_of(web_scheme(settings), settings.web_host or settings.host, port_of(sockets))
+
+
+def web_sockets(settings: ServerSettings) -> list[socket.socket]:
+    """What the page listens on; nothing where there is none. Raises `PortFault`."""
+    return bound(settings.web_host or settings.host, settings.web_port, _NO_PORT) if settings.web else []
+
+
+@contextlib.asynccontextmanager
+async def shown(
+    settings: ServerSettings, where: str, sockets: list[socket.socket], port: int
+) -> AsyncIterator[PageProcess]:
+    """The page of the database `where`, kept inside; the arena itself listens on `port`."""
+    order = WebServerConfig(
+        where=where,
+        descriptors=[one.fileno() for one in sockets],
+        socket=settings.socket_url or str(port),
+        registration=settings.registration == "open",
+        certificate=settings.tls_cert,
+        key=settings.tls_key,
+        proxies=settings.trusted_proxy,
+        log_level=settings.log_level,
+        log=settings.log,
+    )
+    page = PageProcess(order)
+    keeping = asyncio.create_task(keep_running(page.run, FIRST_WAIT, log, "the page"))
+    log.info("the page is at %s", page_url(settings, sockets))
+    try:
+        yield page
+    finally:
+        keeping.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await keeping
