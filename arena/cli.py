@@ -190,7 +190,7 @@ def tournament(
 ) -> None:
     """Play a tournament of local bots, or what is missing of it."""
     given = locals() | words
-    from arena.commands.entrants_file import read_entrants
+    from arena.commands.name_list import read_entrants
     from arena.commands.tournament import run
     from arena.commands.tournament_options import TournamentOptions
 

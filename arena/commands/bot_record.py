@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from contextlib import closing
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from arena.commands.output import print_document
-from arena.commands.text_tables import columns, table
+from arena.commands.text_tables import columns, minute, table
 from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, profile_of, versions_page
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
@@ -82,7 +83,7 @@ def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:
     before = [*shares[1:], None]
     versions = [
         VersionResults(
-            **{field: getattr(row, field) for field in VersionRow.__struct_fields__},
+            **asdict(row),
             share=None if share is None else Interval(score=share.mean, low=share.low, high=share.high),
             gain=None if share is None or earlier is None else _gain(share, earlier),
         )
@@ -104,9 +105,9 @@ def _gain(newer: Estimate, older: Estimate) -> Interval:
 
 def _told(found: BotRecord) -> list[str]:
     profile = found.profile
-    seen = "never came in" if profile.seen is None else f"last came in {_minute(profile.seen)}"
+    seen = "never came in" if profile.seen is None else f"last came in {minute(profile.seen)}"
     approved = ", revoked" if profile.revoked else ", approved" if profile.approved else ""
-    parts = [f"{profile.name}, registered {_minute(profile.created)}, {seen}{approved}"]
+    parts = [f"{profile.name}, registered {minute(profile.created)}, {seen}{approved}"]
     if profile.standings:
         parts.append(_standings(profile))
     parts += [_by_version(pool, profile.unrated) for pool in found.versions if pool.versions]
@@ -136,7 +137,7 @@ def _by_version(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:
     headers = ("version", "last match", "played", "won", "drawn", "lost", "share", "95 %", "more than before", "95 %")
     rows = [
         (
-            *(row.version or "(none)", _minute(row.finished), row.played, row.wins, row.draws, row.losses),
+            *(row.version or "(none)", minute(row.finished), row.played, row.wins, row.draws, row.losses),
             *(_interval(row.share) + _interval(row.gain, sign="+")),
         )
         for row in pool.versions
@@ -162,8 +163,4 @@ def _match(result: Result, name: str) -> tuple[object, ...]:
     outcome = "lost to" if mine.rank > 1 else "won against" if len(first) == 1 else "drew with"
     version = f" as version {mine.version}" if mine.version else ""
     reason = mine.reason if result.annulled is None else f"{mine.reason}, annulled"
-    return result.match, result.game, f"{outcome} {others}{version}", reason, _minute(result.finished)
-
-
-def _minute(time: str) -> str:
-    return time[:16].replace("T", " ")
+    return result.match, result.game, f"{outcome} {others}{version}", reason, minute(result.finished)

@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.output import print_document
-from arena.commands.server_or_local import by_server, by_server_or_here
-from arena.commands.text_tables import columns, table
+from arena.commands.server_or_local import by_server, by_server_or_local
+from arena.commands.text_tables import columns, minute, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.operator.client import NoServer
@@ -26,44 +26,31 @@ _OF_A_CONNECTION = ("version", "client", "since", "address", "playing")
 def rotate_bot(where: str, data: Path, name: str) -> None:
     """Give a bot a new token and print it, this once; a connection with the old one ends."""
     token = new_token()
-    hashed = hash_token(token)
-
-    def here(store: Store) -> Dismissed:
-        store.write(registry.rotate_token, name, hashed)
-        return Dismissed()
-
-    found = by_server_or_here(where, data, Rotate(name=name, token_hash=hashed), Dismissed, here)
-    _give(name, token)
-    if found.bots:
-        print(f"arena: {name} was online with its old token: that connection was ended", file=sys.stderr)
-
-
-def _give(name: str, token: str) -> None:
-    """Print a token alone, for who reads it from here, and beside it what it is for."""
-    print(token)
+    request = Rotate(name=name, token_hash=hash_token(token))
+    found = by_server_or_local(
+        where, data, request, Dismissed, lambda store: store.write(registry.rotate_token, name, request.token_hash)
+    )
+    print(token)  # alone, for who reads it from here
     print(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", file=sys.stderr)
+    if found is not None and found.bots:
+        print(f"arena: {name} was online with its old token: that connection was ended", file=sys.stderr)
 
 
 def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
     """Let bots in no more, and end the connections that they have."""
-
-    def here(store: Store) -> Dismissed:
-        store.write(registry.revoke_bots, names)
-        return Dismissed()
-
-    found = by_server_or_here(where, data, Revoke(names=list(names)), Dismissed, here)
+    request = Revoke(names=list(names))
+    found = by_server_or_local(where, data, request, Dismissed, lambda store: store.write(registry.revoke_bots, names))
     for name in names:
-        ended = "; its connection was ended" if name in found.bots else ""
+        ended = "; its connection was ended" if found is not None and name in found.bots else ""
         print(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")
 
 
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
     """Have matches of these bots rated, or no more, where only those between approved bots are."""
-
-    def here(store: Store) -> None:
-        store.write(registry.approve_bots, names, approved=approved)
-
-    by_server_or_here(where, data, Approve(names=list(names), approved=approved), type(None), here)
+    request = Approve(names=list(names), approved=approved)
+    by_server_or_local(
+        where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
+    )
     print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
 
 
@@ -81,9 +68,9 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
             (
                 bot.name,
                 _token(bot),
-                shown(bot.created),
+                minute(bot.created),
                 "yes" if bot.approved else "",
-                "online" if folded(bot.name) in online else shown(bot.seen or ""),
+                "online" if folded(bot.name) in online else minute(bot.seen or ""),
             )
             for bot in bots
         ]
@@ -117,8 +104,3 @@ def _listed(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
 
 def _token(bot: RegisteredBot) -> str:
     return "revoked" if bot.revoked else "yes" if bot.token_hash else "none"
-
-
-def shown(time: str) -> str:
-    """A time to the minute."""
-    return time[:16].replace("T", " ")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from arena.commands.matches import match_named
 from arena.commands.output import print_document
-from arena.commands.server_or_local import by_server_or_alone
-from arena.commands.text_tables import columns, counted, table
+from arena.commands.server_or_local import by_server_or_local
+from arena.commands.text_tables import columns, counted, minute, table
 from arena.operations.ladder import Annul, StartSeason
 from arena.store import seasons
 from arena.store.annulment import Annulment, annul_matches
@@ -20,8 +20,13 @@ from protocol.errors import UsageFault
 
 def start_season(where: str, data: Path, name: str) -> None:
     """Begin ratings anew; earlier ladders, records and tokens stay."""
-    by_server_or_alone(
-        where, data, StartSeason(name=name), type(None), lambda store: store.write(seasons.start_season, name)
+    by_server_or_local(
+        where,
+        data,
+        StartSeason(name=name),
+        type(None),
+        lambda store: store.write(seasons.start_season, name),
+        alone=True,
     )
     print(f"season {name} has begun: ratings start anew; `arena leaderboard --season` shows those before")
 
@@ -33,10 +38,7 @@ def list_seasons(where: str, *, to_json: bool) -> None:
     if to_json:
         print_document(known)
         return
-    rows = [
-        (season.season, (season.started or "")[:16].replace("T", " ") or "the beginning", season.matches)
-        for season in known
-    ]
+    rows = [(season.season, minute(season.started or "") or "the beginning", season.matches) for season in known]
     print(table(("season", "since", "matches"), rows, elastic=0, left=(1,), width=columns()))
 
 
@@ -52,12 +54,13 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
         since=None if since is None else parse_time_bound(since, "--since", days=0),
         undo=undo,
     )
-    done = by_server_or_alone(
+    done = by_server_or_local(
         where,
         data,
         request,
         Annulment,
         lambda store: store.write(annul_matches, request.ids, bot, request.since, undo=undo),
+        alone=True,
     )
     what = "counts again" if undo else "annulled"
     many = "count again" if undo else "annulled"

@@ -9,7 +9,7 @@ from contextlib import closing
 from msgspec import Struct
 
 from arena.commands.output import print_csv, print_list
-from arena.commands.text_tables import columns, table
+from arena.commands.text_tables import columns, minute, table
 from arena.store.cursors import MOST_ROWS
 from arena.store.export_rows import MATCHES, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches
@@ -74,7 +74,7 @@ def _match(result: Result) -> tuple[object, ...]:
     for better, worse in itertools.pairwise(ranked):
         names += (" = " if better.rank == worse.rank else " > ") + worse.bot
     reason = result.reason if result.annulled is None else f"{result.reason}, annulled"
-    return result.match, result.game, names, reason, result.plies, result.finished[5:16].replace("T", " ")
+    return result.match, result.game, names, reason, result.plies, minute(result.finished)[5:]
 
 
 def selected(reader: Reader, chosen: Selection) -> Search:

@@ -1,18 +1,23 @@
-"""Lists of names as CSV, with what stands beside each name."""
+"""Bots named in files: lists of names as CSV, with what stands beside each, and the entrants of a tournament."""
 
 from __future__ import annotations
 
 import csv
 import io
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from arena.commands.text_tables import counted
-from protocol.display import shown
+from protocol.display import among, shown
 from protocol.errors import UsageFault
+from protocol.names import NAME_FORM, folded, is_bot_name
 
 NAME = "name"
+COMMAND, BOT, SETTINGS = "command", "bot", "settings"
+_KEYS = (NAME, COMMAND, BOT, SETTINGS)
+"""What a tournament knows of an entrant."""
 
 
 class NameList(NamedTuple):
@@ -39,14 +44,12 @@ def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> Name
     delimiter = ";" if ";" in head and "," not in head else ","
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []
+    line = 1
     try:
-        while True:
+        for fields in reader:
+            if any(stripped := [field.strip() for field in fields]):
+                rows.append((line, stripped))
             line = reader.line_num + 1
-            fields = [field.strip() for field in next(reader)]
-            if any(fields):
-                rows.append((line, fields))
-    except StopIteration:
-        pass
     except csv.Error as exc:
         raise UsageFault(f"{file}, line {line}: not CSV: {exc}") from exc
     columns = rows[0][1] if rows else []
@@ -74,3 +77,75 @@ def _wrong_head(file: Path, columns: Sequence[str], refused: Mapping[str, str]) 
     for column in dict.fromkeys(columns):
         if columns.count(column) > 1:
             yield f"{file}, line 1: the column {column!r} is there {columns.count(column)} times"
+
+
+def read_entrants(file: Path) -> list[str]:
+    """`NAME`, `NAME=COMMAND` or `NAME=BOT:KEY=VALUE,…` for each. Raises `UsageFault`, with a line for each mistake."""
+    entries = list(_of_toml(file) if file.suffix.lower() == ".toml" else _of_csv(file))
+    wrong = list(_wrong(entries))
+    if wrong:
+        raise UsageFault("\n".join(f"{file}, {line}" for line in wrong))
+    return [_word(entry) for _, entry in entries]
+
+
+def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    listed = read_name_list(file)
+    for row, line in zip(listed.rows, listed.lines, strict=True):
+        yield f"line {line}", {key: row[key] for key in _KEYS if row.get(key)}
+
+
+def _of_toml(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
+    try:
+        document = tomllib.loads(file.read_text("utf-8"))
+    except OSError as exc:
+        raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+        raise UsageFault(f"{file} is not TOML: {exc}") from exc
+    entries = document.get("entrants")
+    if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):
+        raise UsageFault(f'{file} has no entrants: each is a table [[entrants]] with name = "…" and command = "…"')
+    for number, entry in enumerate(entries, 1):
+        yield f"entrant {number}", {key: _text(file, number, key, value) for key, value in entry.items()}
+
+
+def _text(file: Path, number: int, key: str, value: Any) -> str:
+    """A value of an entrant as the command line has it. Raises `UsageFault`."""
+    if key not in _KEYS:
+        raise UsageFault(f"{file}, entrant {number}: there is no key {shown(key)}: {among(_KEYS)}")
+    if key == SETTINGS and isinstance(value, dict):
+        return ",".join(f"{name}={_plain(setting)}" for name, setting in value.items())
+    if not isinstance(value, str):
+        raise UsageFault(f"{file}, entrant {number}: {key} is {shown(value)}: it is text")
+    return value
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _wrong(entries: list[tuple[str, Mapping[str, str]]]) -> Iterator[str]:
+    """What is wrong with entries, each with where it stands."""
+    first: dict[str, str] = {}
+    for where, entry in entries:
+        name = entry.get(NAME, "")
+        if not is_bot_name(name):
+            yield f"{where}: {name!r} is no name for a bot: {NAME_FORM}" if name else f"{where}: there is no name"
+            continue
+        if COMMAND in entry and (BOT in entry or SETTINGS in entry):
+            yield f"{where}: {name} has a command and a {BOT if BOT in entry else SETTINGS}: it is one of them"
+        elif SETTINGS in entry and BOT not in entry:
+            yield f"{where}: {name} has settings and no bot whose they are"
+        if folded(name) in first:
+            yield f"{where}: {name} is there twice, first in {first[folded(name)]}"
+        first.setdefault(folded(name), where)
+
+
+def _word(entry: Mapping[str, str]) -> str:
+    name, settings = entry[NAME], entry.get(SETTINGS)
+    if COMMAND in entry:
+        return f"{name}={entry[COMMAND]}"
+    if BOT in entry:
+        return f"{name}={entry[BOT]}{f':{settings}' if settings else ''}"
+    return name

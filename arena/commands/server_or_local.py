@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TypeVar
 
@@ -14,6 +14,7 @@ from arena.store.database import database_path
 from arena.store.store import Store
 
 T = TypeVar("T")
+L = TypeVar("L")
 
 
 def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
@@ -29,19 +30,18 @@ def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
         return asked(file.parent, request, answer, file)
 
 
-def by_server_or_here(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
-    """What the server answers that has the database open, or what `here` makes of the store. Raises `Fault`."""
+def by_server_or_local(
+    where: str, data: Path, request: Request, answer: type[T], local: Callable[[Store], L], *, alone: bool = False
+) -> T | L:
+    """What the server answers that has the database open, or, where none has, what `local` makes of the store.
+
+    With `alone` nobody else may run on the data folder meanwhile. Raises `Fault`, `Locked` where somebody does.
+    """
     try:
         return by_server(database_path(where), data, request, answer)
     except NoServer:
-        with closing(Store.open(where, create=False, checkpoint=False)) as store:
-            return here(store)
-
-
-def by_server_or_alone(where: str, data: Path, request: Request, answer: type[T], here: Callable[[Store], T]) -> T:
-    """The same where nobody else may run on the data folder meanwhile. Raises `Locked` where somebody does."""
-    try:
-        return by_server(database_path(where), data, request, answer)
-    except NoServer:
-        with exclusively(where, data), closing(Store.open(where, create=False)) as store:
-            return here(store)
+        with (
+            exclusively(where, data) if alone else nullcontext(),
+            closing(Store.open(where, create=False, checkpoint=alone)) as store,
+        ):
+            return local(store)

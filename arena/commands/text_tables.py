@@ -75,3 +75,8 @@ def _console(**options: Any) -> Console:
 def counted(number: int, one: str, more: str) -> str:
     """A number with its word."""
     return f"{number} {one if number == 1 else more}"
+
+
+def minute(time: str) -> str:
+    """A time of a record as people read it, to the minute."""
+    return time[:16].replace("T", " ")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands.entrants_file import read_entrants
+from arena.commands.name_list import read_entrants
 from commands import call
 from protocol.errors import UsageFault
 
