@@ -126,7 +126,9 @@ def export(target: str, to: Path, database: str) -> None:
     elif to.suffix == ".json":
         data = document(_whole(read(name, body)))
     elif to.suffix == ".html":
-        data = _page(read(name, body))
+        from arena.web.offline import offline_page  # what pages are made with is loaded for nobody else
+
+        data = offline_page(read(name, body))
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
     try:
@@ -136,13 +138,6 @@ def export(target: str, to: Path, database: str) -> None:
         raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
-
-
-def _page(record: Record) -> bytes:
-    """The viewer with the match in it."""
-    from arena.web.offline import offline_page  # what pages are made with is loaded for nobody else
-
-    return offline_page(record)
 
 
 def _whole(record: Record, value: str | None = None) -> Document:

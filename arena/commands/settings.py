@@ -18,8 +18,6 @@ DEFAULT_DATA = "arena-data"
 RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
 """What settings were called once."""
 _CLOCK = "seconds and increment, like 60+0.5"
-_ORIGINS = "origins of web pages, like https://example.org,http://localhost:8000"
-_SOCKET = "where browsers find the arena, like wss://arena.example.org/socket"
 
 
 class Setting(NamedTuple):
@@ -87,7 +85,7 @@ class ServerSettings:
         str,
         Setting(
             "Web pages that may connect, like https://example.org.",
-            _ORIGINS,
+            "origins of web pages, like https://example.org,http://localhost:8000",
             "ORIGIN",
             many=True,
         ),
@@ -131,7 +129,7 @@ class ServerSettings:
         str | None,
         Setting(
             "Where browsers find the arena, behind a proxy.",
-            _SOCKET,
+            "where browsers find the arena, like wss://arena.example.org/socket",
             "URL",
         ),
     ] = None

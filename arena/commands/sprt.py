@@ -119,11 +119,11 @@ def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
 def _play(test: TournamentRun, evidence: Evidence) -> None:
     """Play on until it is decided, or all is played. What was played beyond the deciding match counts for nothing."""
     missing = test.plan.schedule(())[len(evidence.matches) :]
-    display = Display(test.plan, evidence)
+    display = Display(test, evidence)
     try:
         with display:
-            for reports in test.play(missing, lambda early: test.save_pending(early, display.console)):
-                test.finish(_take(evidence, reports), display.console)
+            for reports in test.play(missing, test.save_pending):
+                test.finish(_take(evidence, reports))
                 display.look()
                 if evidence.verdict is not None:
                     break
@@ -190,27 +190,27 @@ def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
 class Display:
     """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
 
-    def __init__(self, plan: Plan, evidence: Evidence) -> None:
-        self.console = Console(stderr=True)
-        self._plan = plan
+    def __init__(self, test: TournamentRun, evidence: Evidence) -> None:
+        self._plan = test.plan
         self._evidence = evidence
-        self._live = Live(console=self.console, auto_refresh=False, transient=True)
+        self._terminal = test.console.is_terminal
+        self._live = Live(console=test.console, auto_refresh=False, transient=True)
         self._due = 0.0
         self._told = len(evidence.matches) // 2
 
     def __enter__(self) -> None:
-        if self.console.is_terminal:
+        if self._terminal:
             self._live.start()
 
     def __exit__(self, *_: object) -> None:
-        if self.console.is_terminal:
+        if self._terminal:
             self._show()
         self._live.stop()
 
     def look(self) -> None:
         """Show the findings, if it is time."""
         pairs = len(self._evidence.matches) // 2
-        if self.console.is_terminal:
+        if self._terminal:
             began = time.monotonic()
             if began >= self._due:
                 self._show()

@@ -8,14 +8,12 @@ import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
-from typing import Any, NamedTuple
 
 from arena.commands.text_tables import columns, redraw
 from arena.replay.luck_report import ByMove
 from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault
-from referee.course import Course
-from referee.record import Header, Ply, Record, Strike
+from referee.record import Header, Ply, Record
 from referee.replay import replay
 
 NEXT = "\r\n nC"
@@ -25,14 +23,6 @@ QUIT = "q\x04"
 """The second is what Ctrl-D sends."""
 KEYS = "Enter next, b back, q quit"
 LONGEST = 3600.0
-
-
-class Frame(NamedTuple):
-    """What there is to draw after a line of the record; None before the first."""
-
-    line: Ply | Strike | None
-    state: Any
-    clock: list[int]
 
 
 def check(*, step: bool, play: float | None, others: bool) -> None:
@@ -48,13 +38,25 @@ def check(*, step: bool, play: float | None, others: bool) -> None:
 
 def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None = None) -> None:
     """Show the boards one after the other, with `end` below the last; with `pause` the next comes by itself."""
-    frames, course = _frames(record)
+    header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
+    frames = []
+    for line, course in replay(record):
+        if isinstance(line, Ply):
+            clock = line.clock
+        frames.append((line, course.state, clock))
     at = 0
     with _keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
-            lines = _lines(record, course, frames, at, columns(), luck) + (["", *end] if last else [])
-            redraw([*lines, "", KEYS])
+            line, state, clock = frames[at]
+            board = "" if state is None else course.game.board(state)
+            title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
+            move = "before the first move"
+            if line is not None:
+                move = describe_line(line, course.game, header, luck).sentence()
+            # What happened stays where it is, below the board.
+            lines = [*board.split("\n"), "", title, *wrap(move, columns()), *clocks(header, clock, columns())]
+            redraw([*lines, *(["", *end] if last else []), "", KEYS])
             if last and pause is not None:
                 break
             key = pressed(pause)
@@ -64,27 +66,6 @@ def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None =
                 at = max(0, at - 1)
             elif key in QUIT:
                 break
-
-
-def _frames(record: Record) -> tuple[list[Frame], Course]:
-    bank = record.header.clock.bank_ms
-    clock = [bank] * len(record.header.seats)
-    frames = []
-    for line, course in replay(record):
-        if isinstance(line, Ply):
-            clock = line.clock
-        frames.append(Frame(line, course.state, clock))
-    return frames, course
-
-
-def _lines(record: Record, course: Course, frames: list[Frame], at: int, width: int, luck: ByMove) -> list[str]:
-    """The board at a place of the record between its header and its footer; below it, where it stays, what happened."""
-    line, state, clock = frames[at]
-    header = record.header
-    title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
-    move = "before the first move" if line is None else describe_line(line, course.game, header, luck).sentence()
-    board = "" if state is None else course.game.board(state)
-    return [*board.split("\n"), "", title, *wrap(move, width), *clocks(header, clock, width)]
 
 
 def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:

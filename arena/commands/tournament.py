@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.text_tables import counted
@@ -57,9 +56,9 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
     """Play and store the missing matches, and show how far that is; `pending` are the places of those that wait to be
     rated.
     """
-    plan, console = tournament.plan, Console(stderr=True)
+    plan = tournament.plan
     bar = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("matches"))
-    progress = Progress(*bar, TimeRemainingColumn(), console=console)
+    progress = Progress(*bar, TimeRemainingColumn(), console=tournament.console)
     # It says so as long as nothing is over: bots may take half a minute to compile the first time.
     task = progress.add_task(
         f"{plan.rules.name}: bots get ready", total=plan.count, completed=len(results) + len(pending)
@@ -69,7 +68,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
         progress.update(task, completed=len(results) + len(pending), description=plan.rules.name)
 
     def save_pending(reports: Sequence[MatchReport]) -> None:
-        tournament.save_pending(reports, console)
+        tournament.save_pending(reports)
         pending.update(place_of(report.result) for report in reports)
         show()
 
@@ -77,7 +76,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
         with progress:
             while missing := _missing(plan, results):
                 for reports in tournament.play(missing, save_pending):
-                    tournament.finish(reports, console)
+                    tournament.finish(reports)
                     results += [report.result for report in reports]
                     pending.difference_update(place_of(report.result) for report in reports)
                     show()

@@ -202,7 +202,7 @@ def _server(options: TournamentOptions) -> Server | None:
             )
         return ServerAt(options.at, options.operator_token)
     folder = Path(options.at).absolute()
-    if credentials.read(folder) is None or not is_held(folder):
+    if credentials.of_running(folder) is None:
         raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")
     return ServerOn(folder)
 

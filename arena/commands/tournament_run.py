@@ -28,11 +28,12 @@ from machine.workers.local import WorkerPool, processes
 
 
 class TournamentRun(NamedTuple):
-    """Who plays under which terms, and where the matches are stored."""
+    """Who plays under which terms, where the matches are stored, and where it is told how that goes."""
 
     job: MatchJob
     workers: WorkerPool
     store: Store
+    console: Console
 
     @property
     def plan(self) -> Plan:
@@ -55,19 +56,19 @@ class TournamentRun(NamedTuple):
         """The matches that are stored and wait for their turn to be rated."""
         return pending_reports(self.store, self.plan.id)
 
-    def save_pending(self, reports: Sequence[MatchReport], console: Console) -> None:
+    def save_pending(self, reports: Sequence[MatchReport]) -> None:
         """Store matches before their turn, and tell what happened in them."""
         save_pending_reports(self.store, reports)
-        self._tell(reports, console)
+        self._tell(reports)
 
-    def finish(self, reports: Sequence[MatchReport], console: Console) -> None:
+    def finish(self, reports: Sequence[MatchReport]) -> None:
         """Store and rate matches, in this order, and tell what happened in them."""
         store_reports(self.store, reports)
-        self._tell(reports, console)
+        self._tell(reports)
 
-    def _tell(self, reports: Sequence[MatchReport], console: Console) -> None:
+    def _tell(self, reports: Sequence[MatchReport]) -> None:
         for note in (note for report in reports for note in report.notes):
-            console.print(note, markup=False, highlight=False, soft_wrap=True)
+            self.console.print(note, markup=False, highlight=False, soft_wrap=True)
 
 
 @contextmanager
@@ -100,4 +101,4 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
             sources=None if options.dask is None else digest_of_all(),
             server=setup.server,
         )
-        yield TournamentRun(job, workers, store)
+        yield TournamentRun(job, workers, store, Console(stderr=True))

@@ -14,7 +14,6 @@ from arena.network.spectator import Spectator, spectating
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.replay.transcript import describe_line
-from arena.store.data_folder import is_held
 from protocol import games
 from protocol.display import printable
 from protocol.errors import UsageFault
@@ -43,8 +42,8 @@ def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> No
 
 def _url_of(data: Path) -> str:
     """Where the server of a data folder takes clients."""
-    found = credentials.read(data)
-    if found is None or not found.public or not is_held(data):
+    found = credentials.of_running(data)
+    if found is None or not found.public:
         raise NoServer(f"no server runs on {data}: --url names one elsewhere, like wss://arena.example.org:8765")
     return found.public
 

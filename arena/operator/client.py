@@ -96,7 +96,7 @@ class Operator:
             for replies in self._replies.values():
                 replies.put_nowait(None)
 
-    async def close(self) -> None:
+    async def aclose(self) -> None:
         """Leave."""
         await self._wire.close()
         await self._listening
@@ -105,11 +105,9 @@ class Operator:
 @asynccontextmanager
 async def connected(url: str, token: str) -> AsyncIterator[Operator]:
     """A connection to the server at a URL. Raises `NoServer`, `TokenRefused` or `NoAnswer`."""
-    operator = Operator(await _connect(url, token, f"at {url}"), f"at {url}")
-    try:
+    where = f"at {url}"
+    async with contextlib.aclosing(Operator(await _connect(url, token, where), where)) as operator:
         yield operator
-    finally:
-        await operator.close()
 
 
 @asynccontextmanager
@@ -119,9 +117,8 @@ async def connected_to(data: Path, database: Path | None = None) -> AsyncIterato
     Raises as `connected`.
     """
     where = f"on {data}"
-    found = credentials.read(data)
-    # Where nobody holds the folder, what listens there now is somebody else's, who is not to see the token.
-    if found is None or (database is not None and not found.is_of(database)) or not is_held(data):
+    found = credentials.of_running(data)
+    if found is None or (database is not None and not found.is_of(database)):
         raise _none(data)
     try:
         wire = await _connect(found.url, found.token, where)
@@ -129,11 +126,8 @@ async def connected_to(data: Path, database: Path | None = None) -> AsyncIterato
         if is_held(data):
             raise
         raise _none(data) from None
-    operator = Operator(wire, where)
-    try:
+    async with contextlib.aclosing(Operator(wire, where)) as operator:
         yield operator
-    finally:
-        await operator.close()
 
 
 def asked(data: Path, request: Request, answer: type[T], database: Path | None = None) -> T:

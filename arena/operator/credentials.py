@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from arena.store.data_folder import FILE
+from arena.store.lock import is_held
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
 from protocol.errors import ArenaFault
@@ -48,6 +49,15 @@ def read(folder: Path) -> Credentials | None:
     except (msgspec.MsgspecError, UnicodeDecodeError) as exc:
         text = f"{file} holds no operator's token any more: remove it, and start the server anew"
         raise ArenaFault(text) from exc
+
+
+def of_running(folder: Path) -> Credentials | None:
+    """Those of the server that runs on a data folder now; None where none does. Raises `ArenaFault`.
+
+    Where nobody holds the folder, what listens there is somebody else's, who is not to see the token.
+    """
+    found = read(folder)
+    return found if is_held(folder) else None
 
 
 def token_of(folder: Path) -> str:
