@@ -6,7 +6,8 @@ import itertools
 from collections.abc import Iterator
 from contextlib import closing
 
-from msgspec import Struct
+from msgspec import Struct, convert
+from msgspec.structs import replace
 
 from arena.commands.output import print_csv, print_list
 from arena.commands.text_tables import columns, minute, table
@@ -31,7 +32,7 @@ SHOWN = 50
 
 
 class Selection(Struct, frozen=True, kw_only=True):
-    """What the options say, by their names."""
+    """What the options say, by their names, which are those of a `Search` but for the outcome."""
 
     bot: str | None = None
     opponent: str | None = None
@@ -81,16 +82,7 @@ def selected(reader: Reader, chosen: Selection) -> Search:
     """What the store is asked. Raises `UsageFault` for an option that means nothing so, or names what is not there."""
     if chosen.game is not None:
         game_class(chosen.game)
-    search = Search(
-        bot=chosen.bot,
-        opponent=chosen.opponent,
-        game=chosen.game,
-        reason=chosen.reason,
-        outcome=_outcome(chosen),
-        tournament=chosen.tournament,
-        since=chosen.since,
-        until=chosen.until,
-    )
+    search = replace(convert(chosen, Search, from_attributes=True), outcome=_outcome(chosen))
     if search.opponent is not None and search.bot is None:
         raise UsageFault(f"--opponent {shown(search.opponent)} goes with --bot: whose opponent?")
     if search.reason not in (None, *REASONS):
@@ -100,7 +92,9 @@ def selected(reader: Reader, chosen: Selection) -> Search:
         if name is not None and not reader.read(is_known_bot, name):
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
     if search.tournament is not None and not reader.read(has_tournament, search.tournament):
-        raise UsageFault(_no_tournament(reader, search.tournament))
+        known = [row.tournament for row in reader.read(tournaments_page, limit=8).rows]
+        latest = f"the latest are {', '.join(known)}" if known else "there is none yet"
+        raise UsageFault(f"there is no tournament {shown(search.tournament)}: {latest}")
     return search
 
 
@@ -148,9 +142,3 @@ def _check_times(search: Search) -> None:
     ]
     if len(bounds) == 2 and bounds[0] >= bounds[1]:
         raise UsageFault(f"--until {search.until} is before --since {search.since}")
-
-
-def _no_tournament(reader: Reader, name: str) -> str:
-    known = [row.tournament for row in reader.read(tournaments_page, limit=8).rows]
-    latest = f"the latest are {', '.join(known)}" if known else "there is none yet"
-    return f"there is no tournament {shown(name)}: {latest}"

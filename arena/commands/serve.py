@@ -98,7 +98,11 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
 async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     async with contextlib.AsyncExitStack() as stack:
-        feed = _feed(settings.mqtt)
+        feed = None
+        if settings.mqtt is not None:
+            from arena.feed import Feed  # whose library is loaded for nobody else
+
+            feed = Feed(settings.mqtt)
         files = raise_fd_limit(settings.max_connections)
         journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
         where = database(settings.db, data)
@@ -233,14 +237,6 @@ def _encryption(settings: ServerSettings, others: Sequence[Callable[[], None]]) 
     look()
     asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
     return encryption
-
-
-def _feed(broker: str | None) -> Feed | None:
-    if broker is None:
-        return None
-    from arena.feed import Feed
-
-    return Feed(broker)
 
 
 @contextlib.asynccontextmanager

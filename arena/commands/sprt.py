@@ -18,9 +18,9 @@ from rich.text import Text
 
 from arena.commands.output import write_document
 from arena.commands.text_tables import columns, counted
+from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import MOST_ROUNDS, TournamentOptions, TournamentSetup, read_any_format
 from arena.commands.tournament_report import print_uncontested_losses
-from arena.commands.tournament_run import TournamentRun, tournament_run
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Findings, Question, Sample
 from arena.sprt.summary import amount, conclusion, warnings

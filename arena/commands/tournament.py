@@ -1,22 +1,38 @@
-"""`arena tournament`: bots as processes of their own, a progress bar, a table at the end; goes on where it stopped."""
+"""`arena tournament`: bots as processes of their own, a progress bar, a table at the end; goes on where it stopped.
+
+`arena test` is run in the same way: workers play the matches of a plan, which are stored as they come.
+"""
 
 from __future__ import annotations
 
+import logging
+import secrets
+import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from typing import NamedTuple
 
+from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+from arena.commands.data_dir import hold_data_dir
 from arena.commands.text_tables import counted
-from arena.commands.tournament_options import TournamentOptions, read_options
+from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
-from arena.commands.tournament_run import TournamentRun, tournament_run
+from arena.processes.warmup_notice import tell_warm_ups
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.result_queries import bot_failures, tournament_results
-from arena.store.tournament_state import finish_tournament
-from arena.tournament.job import MatchReport
+from arena.store.store import Store
+from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
+from arena.tournament.dispatch import play
+from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan, place_of
-from arena.tournament.result_writer import luck_by_match
+from arena.tournament.result_writer import luck_by_match, pending_reports, save_pending_reports, store_reports
+from machine.source_digest import digest_of_all
+from machine.subprocesses import keep_private
+from machine.workers.cluster import cluster
+from machine.workers.local import WorkerPool, processes
 from measuring.value_registry import names_of
 from referee.result import Result
 
@@ -91,3 +107,80 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
 def _missing(plan: Plan, results: Sequence[Result]) -> list[Pairing]:
     done = set(map(place_of, results))
     return [match for match in plan.schedule(sorted(results, key=place_of)) if match.place not in done]
+
+
+class TournamentRun(NamedTuple):
+    """Who plays under which terms, where the matches are stored, and where it is told how that goes."""
+
+    job: MatchJob
+    workers: WorkerPool
+    store: Store
+    console: Console
+
+    @property
+    def plan(self) -> Plan:
+        """What is played."""
+        return self.job.plan
+
+    def play(
+        self, matches: Sequence[Pairing], hold: Callable[[Sequence[MatchReport]], object]
+    ) -> Iterator[Sequence[MatchReport]]:
+        """The matches, in the order given; stop whenever you like. Raises `ArenaFault`.
+
+        `hold` is given those that come in before their turn.
+        """
+        with tell_warm_ups(self.job.logs) as enough:
+            for reports in play(self.job, matches, self.workers, self.pending(), hold):
+                enough.set()
+                yield reports
+
+    def pending(self) -> list[MatchReport]:
+        """The matches that are stored and wait for their turn to be rated."""
+        return pending_reports(self.store, self.plan.id)
+
+    def save_pending(self, reports: Sequence[MatchReport]) -> None:
+        """Store matches before their turn, and tell what happened in them."""
+        save_pending_reports(self.store, reports)
+        self._tell(reports)
+
+    def finish(self, reports: Sequence[MatchReport]) -> None:
+        """Store and rate matches, in this order, and tell what happened in them."""
+        store_reports(self.store, reports)
+        self._tell(reports)
+
+    def _tell(self, reports: Sequence[MatchReport]) -> None:
+        for note in (note for report in reports for note in report.notes):
+            self.console.print(note, markup=False, highlight=False, soft_wrap=True)
+
+
+@contextmanager
+def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[TournamentRun]:
+    """A tournament begun or gone on with; in it, SIGTERM stops this process as Ctrl-C does.
+
+    `value` names what luck is measured by. Raises `UsageFault` and `ArenaFault`.
+    """
+    keep_private()
+    logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    options = setup.options
+    with (
+        processes(setup.jobs) if options.dask is None else cluster(options.dask) as workers,
+        hold_data_dir(options.data, options.db) as where,
+        closing(Store.open(where)) as store,
+    ):
+        tournament, seed = store.write(open_tournament, setup.key, options.seed, setup.chance)
+        plan = setup.plan(tournament, seed, *store.read(tournament_randomness, tournament))
+        job = MatchJob(
+            key=secrets.token_hex(8),
+            plan=plan,
+            environment=setup.environment,
+            logs=plan.logs(options.data).absolute(),
+            value=value,
+            connect_timeout=options.connect_timeout,
+            in_process=options.in_process,
+            strict=setup.strict,
+            sources=None if options.dask is None else digest_of_all(),
+            server=setup.server,
+        )
+        yield TournamentRun(job, workers, store, Console(stderr=True))

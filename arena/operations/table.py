@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from arena.operations import bots, ladder, matches, status
-from arena.operator.requests import Handler, table
+from arena.operator.requests import Handler
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
-_MODULES = (status, bots, ladder, matches)
-
 
 def operations(arena: Arena) -> dict[str, Handler]:
     """The operations of an arena, by their names."""
-    return table(operation for module in _MODULES for operation in module.operations(arena))
+    every = chain.from_iterable(module.operations(arena) for module in (status, bots, ladder, matches))
+    return {operation.request.do(): operation for operation in every}

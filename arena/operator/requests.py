@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -52,11 +52,6 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     event: Any = None
     fault: str | None = None
     usage: bool = False
-
-
-def table(operations: Iterable[Handler]) -> dict[str, Handler]:
-    """Handlers by their names."""
-    return {operation.request.do(): operation for operation in operations}
 
 
 def encoded(number: int, request: Request) -> str:

@@ -24,7 +24,7 @@ from arena.operations.table import operations
 from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
-from arena.operator.requests import MAX_REQUEST, Handler, Request, table
+from arena.operator.requests import MAX_REQUEST, Handler, Request
 from arena.store.annulment import Annulment
 from arena.tournament.play_request import Play, PlayReply
 from certificates import make
@@ -74,8 +74,8 @@ class Reports:
             finally:
                 self.left.set()
 
-        ours = table([Handler(Count, count), Handler(Rest, rest, while_heard=True)])
-        return {**operations(arena), **ours}
+        ours = (Handler(Count, count), Handler(Rest, rest, while_heard=True))
+        return {**operations(arena), **{handler.request.do(): handler for handler in ours}}
 
 
 async def operated(serve: Any, **options: Any) -> Any:
