@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.name_list import NAME, NameList, read_name_list
-from arena.commands.text_tables import counted
+from arena.commands.output import counted
 from arena.store import registry
 from arena.store.data_folder import FILE
 from arena.store.database import DatabaseNotFound

@@ -9,8 +9,7 @@ from contextlib import closing
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from arena.commands.output import print_document
-from arena.commands.text_tables import columns, minute, table
+from arena.commands.output import columns, minute, print_document, table
 from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, profile_of, versions_page
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page

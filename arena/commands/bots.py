@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.output import print_document
+from arena.commands.output import columns, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
-from arena.commands.text_tables import columns, minute, table
 from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
 from arena.operations.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.operator.client import NoServer

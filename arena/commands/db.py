@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from arena.commands.data_dir import exclusively
-from arena.commands.text_tables import counted
+from arena.commands.output import counted
 from arena.replay.verify import differences, verify
 from arena.store import database, rating_rebuild
 from arena.store.backup import back_up

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from arena.commands.text_tables import WIDTH
+from arena.commands.output import WIDTH
 from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case, Examined
 from arena.doctor.cases import examine as examine_bot
 from arena.processes.bot_commands import startable

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.matches import Selection, selected
-from arena.commands.output import Writer
-from arena.commands.text_tables import counted
+from arena.commands.output import Writer, counted
 from arena.replay.ply_rows import rows
 from arena.store.export_rows import (
     BOOLEAN,

@@ -13,9 +13,8 @@ from rich.progress import track
 from rich.table import Table
 from rich.text import Text
 
-from arena.commands.output import print_document, print_line
+from arena.commands.output import columns, counted, print_document, print_line, say, table
 from arena.commands.replay import load, read
-from arena.commands.text_tables import columns, counted, say, table
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, luck_summary

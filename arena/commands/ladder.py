@@ -7,9 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.matches import match_named
-from arena.commands.output import print_document
+from arena.commands.output import columns, counted, minute, print_document, table
 from arena.commands.server_or_local import by_server_or_local
-from arena.commands.text_tables import columns, counted, minute, table
 from arena.operations.ladder import Annul, StartSeason
 from arena.store import seasons
 from arena.store.annulment import Annulment, annul_matches

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from contextlib import closing
 
-from arena.commands.output import print_csv, print_document
-from arena.commands.text_tables import columns, table
+from arena.commands.output import columns, print_csv, print_document, table
 from arena.ratings.rating_system import game_of
 from arena.store.export_rows import LADDER
 from arena.store.result_queries import LeaderboardRow, leaderboard_of, rated_pools

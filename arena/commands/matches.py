@@ -9,8 +9,7 @@ from contextlib import closing
 from msgspec import Struct, convert
 from msgspec.structs import replace
 
-from arena.commands.output import print_csv, print_list
-from arena.commands.text_tables import columns, minute, table
+from arena.commands.output import columns, minute, print_csv, print_list, table
 from arena.store.cursors import MOST_ROWS
 from arena.store.export_rows import MATCHES, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from arena.commands.text_tables import counted
+from arena.commands.output import counted
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name

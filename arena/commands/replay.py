@@ -14,8 +14,7 @@ from rich.text import Text
 
 from arena.commands import step_viewer
 from arena.commands.matches import match_named
-from arena.commands.output import document, print_line
-from arena.commands.text_tables import columns, counted, say
+from arena.commands.output import columns, counted, document, print_line, say
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
 from arena.replay.luck_report import luck_by_move, luck_summary, record_luck

@@ -20,8 +20,8 @@ from arena.builtin_bots.tokens import tokens
 from arena.commands.config import clock
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.fd_limits import Shares, raise_fd_limit
+from arena.commands.output import counted
 from arena.commands.settings import ServerSettings, database
-from arena.commands.text_tables import counted
 from arena.commands.web import page_url, shown, web_scheme, web_sockets
 from arena.host.journal import Journal
 from arena.network.addresses import is_loopback, networks

@@ -8,7 +8,7 @@ import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
 from machine.log_output import FORMS, LEVELS
 from protocol import PORT
@@ -156,16 +156,15 @@ class Described(NamedTuple):
     setting: Setting
 
 
-def _described() -> dict[str, Described]:
-    found = {}
-    for name, hint in get_type_hints(ServerSettings, include_extras=True).items():
-        kind: Any = hint.__origin__
-        options = [one for one in getattr(kind, "__args__", ()) if one is not type(None)]
-        found[name] = Described(options[0] if options else kind, hint.__metadata__[0])
-    return found
+def _kind(hint: Any) -> Any:
+    """The type of a setting's values, where it has one."""
+    return next((one for one in get_args(hint.__origin__) if one is not type(None)), hint.__origin__)
 
 
-SETTINGS = _described()
+SETTINGS = {
+    name: Described(_kind(hint), hint.__metadata__[0])
+    for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
+}
 """All settings by name, in the order in which they are shown."""
 
 

@@ -16,8 +16,7 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from arena.commands.output import write_document
-from arena.commands.text_tables import columns, counted
+from arena.commands.output import columns, counted, write_document
 from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import MOST_ROUNDS, TournamentOptions, TournamentSetup, read_any_format
 from arena.commands.tournament_report import print_uncontested_losses

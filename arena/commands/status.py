@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arena.commands.output import print_document
-from arena.commands.text_tables import columns, counted, redraw, screen_size, table
+from arena.commands.output import columns, counted, print_document, redraw, screen_size, table
 from arena.host.event_log import Failure
 from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from textwrap import wrap
 
-from arena.commands.text_tables import columns, redraw
+from arena.commands.output import columns, redraw
 from arena.replay.luck_report import ByMove
 from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault

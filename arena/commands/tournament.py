@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.data_dir import hold_data_dir
-from arena.commands.text_tables import counted
+from arena.commands.output import counted
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
 from arena.processes.warmup_notice import tell_warm_ups

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from arena.commands.output import write_document
-from arena.commands.text_tables import columns, counted
+from arena.commands.output import columns, counted, write_document
 from arena.ratings.bot_results import HeadToHead, Row
 from arena.ratings.standings import MatchSample, head_to_head, head_to_heads, score_table, uncontested_losses
 from arena.tournament.plan import Plan, place_of

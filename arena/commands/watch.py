@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from arena.commands.output import columns, counted, redraw
 from arena.commands.step_viewer import clocks
-from arena.commands.text_tables import columns, counted, redraw
 from arena.network.spectator import Spectator, spectating
 from arena.operator import credentials
 from arena.operator.client import NoServer

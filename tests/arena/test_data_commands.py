@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.commands.matches import Selection, matches
-from arena.commands.text_tables import table
+from arena.commands.output import table
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import registered_bot

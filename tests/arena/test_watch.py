@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.commands import text_tables, watch
+from arena.commands import output, watch
 from arena.commands.watch import _url_of, _watch
 from arena.network.spectator import Spectator
 from arena.operator.client import NoServer
@@ -41,7 +41,7 @@ class Screen(io.StringIO):
 def screen(monkeypatch: pytest.MonkeyPatch, *, terminal: bool = False) -> Screen:
     found = Screen(terminal=terminal)
     monkeypatch.setattr(sys, "stdout", found)
-    monkeypatch.setattr(text_tables, "screen_size", lambda: (80, 24))
+    monkeypatch.setattr(output, "screen_size", lambda: (80, 24))
     monkeypatch.setenv("TERM", "xterm")
     return found
 
