@@ -86,7 +86,13 @@ def selected(reader: Reader, chosen: Selection) -> Search:
         raise UsageFault(f"--opponent {shown(search.opponent)} goes with --bot: whose opponent?")
     if search.reason not in (None, *REASONS):
         raise UsageFault(f"--reason is {shown(search.reason)}: it is {among(REASONS)}")
-    _check_times(search)
+    bounds = [
+        parse_time_bound(said, f"--{name}", days=days)
+        for name, said, days in (("since", search.since, 0), ("until", search.until, 1))
+        if said is not None
+    ]
+    if len(bounds) == 2 and bounds[0] >= bounds[1]:
+        raise UsageFault(f"--until {search.until} is before --since {search.since}")
     for name in (search.bot, search.opponent):
         if name is not None and not reader.read(is_known_bot, name):
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")
@@ -131,13 +137,3 @@ def _outcome(chosen: Selection) -> str | None:
     if chosen.bot is None:
         raise UsageFault(f"--{given[0]} goes with --bot: who {given[0] if given[0] != DRAWN else 'drew'}?")
     return given[0]
-
-
-def _check_times(search: Search) -> None:
-    bounds = [
-        parse_time_bound(said, f"--{name}", days=days)
-        for name, said, days in (("since", search.since, 0), ("until", search.until, 1))
-        if said is not None
-    ]
-    if len(bounds) == 2 and bounds[0] >= bounds[1]:
-        raise UsageFault(f"--until {search.until} is before --since {search.since}")

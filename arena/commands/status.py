@@ -96,19 +96,17 @@ def _failures(failures: Sequence[Failure], now: datetime, width: int) -> list[st
 
 
 def _sought(bot: BotStatus) -> str:
-    """Its seeks, and for how long the pace of the ladder holds them."""
-    return _seeks(bot.seeks) + (f", held by its pace for {_time(bot.pace_s)}" if bot.pace_s else "")
-
-
-def _seeks(seeks: Sequence[SeekStatus]) -> str:
-    """`nim rated (classic) 12 s; risk-duel openly 3 min`: those alike once, with the longest wait."""
+    """`nim rated (classic) 12 s; risk-duel openly 3 min`: those alike once, with the longest wait; and for how long the
+    pace of the ladder holds them.
+    """
     alike: dict[str, float] = {}
-    for seek in seeks:
+    for seek in bot.seeks:
         alike[_way(seek)] = max(alike.get(_way(seek), 0.0), seek.seconds)
-    counts = Counter(map(_way, seeks))
-    return "; ".join(
+    counts = Counter(map(_way, bot.seeks))
+    seeks = "; ".join(
         f"{counts[way]}× {way} {_time(s)}" if counts[way] > 1 else f"{way} {_time(s)}" for way, s in alike.items()
     )
+    return seeks + (f", held by its pace for {_time(bot.pace_s)}" if bot.pace_s else "")
 
 
 def _way(seek: SeekStatus) -> str:

@@ -27,29 +27,24 @@ class Channel:
         """One connection, which was let in as the operator's, to its end."""
         wire.place.enter()
         wire.protocol.max_message_size = MAX_REQUEST
-        heard = _Heard(wire, self._operations, self._unfinished)
+        tasks: dict[asyncio.Task[None], Handler] = {}
         try:
-            await wire.deliver(heard.receive, ())
+            await wire.deliver(lambda frame: self._receive(wire, tasks, frame), ())
         finally:
-            heard.leave()
+            for task, operation in tasks.items():
+                if operation.while_heard:
+                    task.cancel()
 
     async def close(self) -> None:
         """Wait for what was begun and is to be finished."""
         if self._unfinished:
             await asyncio.wait(self._unfinished)
 
+    def _receive(self, wire: Connection, tasks: dict[asyncio.Task[None], Handler], frame: Frame) -> bool:
+        """Begin what a frame asks for, beside the `tasks` of its connection.
 
-class _Heard:
-    """A connection, and what is done for it."""
-
-    def __init__(self, wire: Connection, operations: Handlers, unfinished: set[asyncio.Task[None]]) -> None:
-        self._wire = wire
-        self._operations = operations
-        self._unfinished = unfinished
-        self._tasks: dict[asyncio.Task[None], Handler] = {}
-
-    def receive(self, frame: Frame) -> bool:
-        """Begin what a frame asks for. It is charged as anything else that nobody waits for."""
+        It is charged as anything else that nobody waits for.
+        """
         number = None
         try:
             if isinstance(frame, bytes):
@@ -57,33 +52,25 @@ class _Heard:
             words = words_of(frame)
             number = number_of(words)
             operation, request = read(words, self._operations)
-            if len(self._tasks) >= MOST_AT_ONCE:
+            if len(tasks) >= MOST_AT_ONCE:
                 raise UsageFault(f"{MOST_AT_ONCE} requests are under way on this connection: wait for an answer")
         except UsageFault as fault:
-            self._wire.push(reply(number, fault=str(fault), usage=True))
+            wire.push(reply(number, fault=str(fault), usage=True))
             return False
-        task = asyncio.create_task(self._perform(number, operation, request))
-        self._tasks[task] = operation
+        task = asyncio.create_task(_perform(wire, number, operation, request))
+        tasks[task] = operation
         self._unfinished.add(task)
-        task.add_done_callback(self._done)
+        task.add_done_callback(tasks.pop)
+        task.add_done_callback(self._unfinished.discard)
         return False
 
-    def leave(self) -> None:
-        """The connection is gone."""
-        for task, operation in self._tasks.items():
-            if operation.while_heard:
-                task.cancel()
 
-    def _done(self, task: asyncio.Task[None]) -> None:
-        del self._tasks[task]
-        self._unfinished.discard(task)
-
-    async def _perform(self, number: int, operation: Handler, request: Request) -> None:
-        try:
-            answer = await operation.perform(request, lambda event: self._wire.push(reply(number, event=event)))
-            self._wire.push(reply(number, ok=answer))
-        except Fault as fault:
-            self._wire.push(reply(number, fault=str(fault), usage=isinstance(fault, (BotFault, UsageFault))))
-        except Exception:
-            log.exception("%s failed", request.do())
-            self._wire.push(reply(number, fault=f"{request.do()} failed: the server's log says how"))
+async def _perform(wire: Connection, number: int, operation: Handler, request: Request) -> None:
+    try:
+        answer = await operation.perform(request, lambda event: wire.push(reply(number, event=event)))
+        wire.push(reply(number, ok=answer))
+    except Fault as fault:
+        wire.push(reply(number, fault=str(fault), usage=isinstance(fault, (BotFault, UsageFault))))
+    except Exception:
+        log.exception("%s failed", request.do())
+        wire.push(reply(number, fault=f"{request.do()} failed: the server's log says how"))
