@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any
@@ -57,27 +57,26 @@ BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
 Command = Callable[..., None]
 
 
-def _taking(command: Command, parameters: Iterable[inspect.Parameter]) -> Command:
-    """The command with these as its parameters."""
-    shown = list(parameters)
-    command.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
-    return command
+def _words_of(taken: Command) -> Mapping[str, inspect.Parameter]:
+    """The options and arguments that a function takes, by name."""
+    return inspect.signature(taken, eval_str=True).parameters
 
 
-def _with(shared: Command) -> Callable[[Command], Command]:
-    """Has a command take the words of `shared` in place of its own `words`, which are those by their names."""
-    theirs = inspect.signature(shared, eval_str=True).parameters
+def _with(theirs: Mapping[str, inspect.Parameter]) -> Callable[[Command], Command]:
+    """Have a command take these options in place of its own `words`, which are what was given for them, by name."""
 
     def with_theirs(command: Command) -> Command:
-        own = inspect.signature(command, eval_str=True).parameters.values()
+        own = _words_of(command).values()
+        shown = [one for each in own for one in (theirs.values() if each.name == "words" else [each])]
 
         @wraps(command)
         def run(**given: Any) -> None:
             words = {name: given.pop(name) for name in theirs}
             command(**given, words=words)
 
-        return _taking(run, (one for each in own for one in (theirs.values() if each.name == "words" else [each])))
+        run.__signature__ = inspect.Signature(shown)  # type: ignore[attr-defined]
+        run.__annotations__ = {parameter.name: parameter.annotation for parameter in shown}
+        return run
 
     return with_theirs
 
@@ -102,15 +101,6 @@ def _options(
     pass
 
 
-def _serve(**given: Any) -> None:
-    """Serve until stopped. Every option may also come as ARENA_… from the environment."""
-    from arena.commands.config import settings
-    from arena.commands.serve import run
-
-    config = given.pop("config")
-    run(settings({key: ",".join(value) if isinstance(value, list) else value for key, value in given.items()}, config))
-
-
 def _option_of(name: str, described: Described) -> inspect.Parameter:
     """A setting of the server as an option of the command line, where it may be left out."""
     kind, setting = described
@@ -121,13 +111,16 @@ def _option_of(name: str, described: Described) -> inspect.Parameter:
     )
 
 
-_config = inspect.Parameter(
-    "config",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[Path | None, typer.Option(help="A TOML file with any of these.")],
-)
-app.command("serve")(_taking(_serve, [*(_option_of(name, described) for name, described in SETTINGS.items()), _config]))
+@app.command()
+@_with({name: _option_of(name, described) for name, described in SETTINGS.items()})
+def serve(
+    *, words: dict[str, Any], config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None
+) -> None:
+    """Serve until stopped. Every option may also come as ARENA_… from the environment."""
+    from arena.commands.config import settings
+    from arena.commands.serve import run
+
+    run(settings({key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}, config))
 
 
 @app.command()
@@ -164,7 +157,7 @@ def _of_any_tournament(
 
 
 @app.command()
-@_with(_of_any_tournament)
+@_with(_words_of(_of_any_tournament))
 def tournament(
     *,
     bots: Annotated[list[str] | None, typer.Argument(metavar="BOT...", help=BOTS)] = None,
@@ -202,7 +195,7 @@ def tournament(
 
 
 @app.command("test")
-@_with(_of_any_tournament)
+@_with(_words_of(_of_any_tournament))
 def sprt(
     *,
     bots: Annotated[list[str], typer.Argument(metavar="A B", help=BOTS)],
@@ -312,7 +305,7 @@ def _which(
 
 
 @app.command()
-@_with(_which)
+@_with(_words_of(_which))
 def matches(
     *,
     words: dict[str, Any],
@@ -329,7 +322,7 @@ def matches(
 
 
 @app.command()
-@_with(_which)
+@_with(_words_of(_which))
 def export(
     *,
     to: Annotated[Path, typer.Option(metavar="FOLDER", help="A new folder.")],

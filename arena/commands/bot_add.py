@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.name_list import NAME, NameList, read_name_list
-from arena.commands.output import counted
+from arena.commands.output import counted, writing
 from arena.store import registry
 from arena.store.data_folder import FILE
 from arena.store.database import DatabaseNotFound
@@ -18,7 +18,7 @@ from arena.store.registry import all_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 GIVEN = "token"
@@ -87,13 +87,10 @@ def _document(listed: NameList, tokens: Mapping[str, str]) -> str:
 
 def _register(store: Store, hashes: Mapping[str, str], file: Path, document: str) -> None:
     """Register the names once their tokens are on disk. Where that fails neither is there."""
-    try:
-        with in_place_of(file) as part:
-            part.unlink(missing_ok=True)
-            part.touch(mode=FILE, exist_ok=False)
-            part.write_text(document)
-    except OSError as exc:
-        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+    with writing(file), in_place_of(file) as part:
+        part.unlink(missing_ok=True)
+        part.touch(mode=FILE, exist_ok=False)
+        part.write_text(document)
     try:
         store.write(registry.add_bots, hashes)
     except BaseException:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.matches import Selection, selected
-from arena.commands.output import Writer, counted
+from arena.commands.output import Writer, counted, writing
 from arena.replay.ply_rows import rows
 from arena.store.export_rows import (
     BOOLEAN,
@@ -29,7 +29,7 @@ from arena.store.export_rows import (
 from arena.store.store import Reader
 from machine.atomic_write import folder_in_place_of
 from protocol.display import among
-from protocol.errors import ArenaFault, BadRecord, UsageFault
+from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 
 FORMATS = ("csv", "parquet")
@@ -46,13 +46,8 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
         raise UsageFault(f"--format is {form!r}: it is {among(FORMATS)}")
     with closing(Reader.open(where)) as reader:
         search = selected(reader, chosen)
-        try:
-            with folder_in_place_of(to) as folder:
-                counts = _write(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
-        except FileExistsError:
-            raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
-        except OSError as exc:
-            raise ArenaFault(f"{to} can't be written: {exc.strerror or exc}") from exc
+        with writing(to), folder_in_place_of(to) as folder:
+            counts = _write(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
     print(f"{to}: {', '.join(counted(count, *words) for words, count in counts.items())}, as {form}")
 
 

@@ -8,7 +8,8 @@ import csv
 import io
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -16,7 +17,7 @@ import msgspec
 
 from machine.atomic_write import in_place_of
 from protocol.display import printable, printable_json
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, UsageFault
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -127,13 +128,24 @@ def document(value: Any) -> bytes:
     return (printable_json(msgspec.json.format(msgspec.json.encode(value), indent=2).decode()) + "\n").encode()
 
 
+@contextmanager
+def writing(to: Path) -> Iterator[None]:
+    """Say of a file or folder that is written inside why it can't be.
+
+    Raises `ArenaFault`, and `UsageFault` where what is to be new is there already.
+    """
+    try:
+        yield
+    except FileExistsError:
+        raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
+    except OSError as exc:
+        raise ArenaFault(f"{to} can't be written: {exc.strerror or exc}") from exc
+
+
 def write_document(file: Path, value: Any) -> None:
     """Write a value as lines of JSON, whole or not at all. Raises `ArenaFault`."""
-    try:
-        with in_place_of(file) as temporary:
-            temporary.write_bytes(document(value))
-    except OSError as exc:
-        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
+    with writing(file), in_place_of(file) as temporary:
+        temporary.write_bytes(document(value))
 
 
 def print_document(value: Any) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from arena.commands import step_viewer
 from arena.commands.matches import match_named
-from arena.commands.output import columns, counted, document, print_line, say
+from arena.commands.output import columns, counted, document, print_line, say, writing
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
 from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
@@ -58,14 +58,6 @@ def load(target: str, database: str) -> tuple[str, bytes]:
 
 def _is_file(target: str) -> bool:
     return Path(target).is_file() or "/" in target or target.endswith(SUFFIXES)
-
-
-def _annulled(name: str, database: str) -> str | None:
-    """The pool in which a stored match was rated until that was annulled; None for any other, and for files."""
-    if _is_file(name):
-        return None
-    with closing(Store.open(database, create=False)) as store:
-        return store.read(annulled_pool, name)
 
 
 def read(name: str, body: bytes) -> Record:
@@ -130,13 +122,8 @@ def export(target: str, to: Path, database: str) -> None:
         data = offline_page(read(name, body))
     else:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
-    try:
-        with to.open("xb") as file:
-            file.write(data)
-    except FileExistsError:
-        raise UsageFault(f"{to} already exists; not overwritten: choose another name") from None
-    except OSError as exc:
-        raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
+    with writing(to), to.open("xb") as file:
+        file.write(data)
 
 
 def _whole(record: Record, value: str | None = None) -> Document:
@@ -166,7 +153,10 @@ def show(
         step_viewer.check(step=step, play=play, others=boards or to_json)
     name, body = load(target, database)
     record = read(name, body)
-    annulled = _annulled(name, database)
+    annulled = None  # the pool in which it was rated until then
+    if not _is_file(name):
+        with closing(Store.open(database, create=False)) as store:
+            annulled = store.read(annulled_pool, name)
     if to_json:
         print_line(replace(_whole(record, value), annulled=annulled))
         return
