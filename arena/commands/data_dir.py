@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from arena.commands.settings import database
@@ -20,8 +20,11 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
     Raises `Locked`, `ArenaFault`, `StoreError`.
     """
     where = database(db, data)
+    file, ours = database_path(where), False
     with lock(data):
-        found = restrict_to_owner(data, _of_an_arena(database_path(where)))
+        with suppress(ArenaFault):  # what is wrong with it is said when it is opened
+            ours = revision_of(file) is not None
+        found = restrict_to_owner(data, file if ours else None)
         if found:
             names = ", ".join(map(str, found))
             print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)
@@ -36,11 +39,3 @@ def exclusively(where: str, data: Path) -> Iterator[Path]:
         raise DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
     with lock(data) if data.is_dir() else nullcontext():
         yield file
-
-
-def _of_an_arena(file: Path) -> Path | None:
-    """A database, if it is one of ours. What is wrong with it is said when it is opened."""
-    try:
-        return None if revision_of(file) is None else file
-    except ArenaFault:
-        return None

@@ -31,7 +31,10 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
     game_class(game)
     cases = _chosen(only)
     command = startable(command)
-    log = log or _new_log()
+    if log is None:
+        handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
+        os.close(handle)
+        log = Path(name)
     if not to_json:
         print(f"{printable(' '.join(command))}\nwhat it says goes to {log}\n", flush=True)
     examined = event_loop.run(_examine(command, game, log, cases, aloud=not to_json))
@@ -50,12 +53,6 @@ def _chosen(only: Sequence[str]) -> list[Case]:
         if name not in names:
             raise UsageFault(f"there is no case {name!r}: {among(names)}")
     return [case for case in COURSE if not only or case.name in only]
-
-
-def _new_log() -> Path:
-    handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
-    os.close(handle)
-    return Path(name)
 
 
 async def _examine(

@@ -12,7 +12,7 @@ from typing import Any
 
 from arena.commands.matches import Selection, selected
 from arena.commands.output import Writer, counted, writing
-from arena.replay.ply_rows import rows
+from arena.replay.ply_rows import rows as ply_rows
 from arena.store.export_rows import (
     BOOLEAN,
     INTEGER,
@@ -33,6 +33,7 @@ from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 
 FORMATS = ("csv", "parquet")
+ONE_OF = {"matches": "match", "seats": "seat", "plies": "ply"}
 GROUP = 20_000
 """Rows that Parquet has in a group, and that are in memory."""
 
@@ -48,33 +49,32 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
         search = selected(reader, chosen)
         with writing(to), folder_in_place_of(to) as folder:
             counts = _write(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
-    print(f"{to}: {', '.join(counted(count, *words) for words, count in counts.items())}, as {form}")
+    print(f"{to}: {', '.join(counted(count, ONE_OF[name], name) for name, count in counts.items())}, as {form}")
 
 
-def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[tuple[str, str], int]:
-    """How many rows there are of each table, by the words for one and for more."""
-    matches = seats = events = 0
+def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
+    """How many rows there are of each table."""
+    tables = {"matches": MATCHES, "seats": SEATS} | ({"plies": PLIES} if plies else {})
+    counts = dict.fromkeys(tables, 0)
     with ExitStack() as held:
-        of_matches = _opened(folder, "matches", MATCHES, form, held)
-        of_seats = _opened(folder, "seats", SEATS, form, held)
-        of_plies = _opened(folder, "plies", PLIES, form, held) if plies else None
+        files = {name: _opened(folder, name, columns, form, held) for name, columns in tables.items()}
+
+        def take(name: str, rows: Sequence[Sequence[Any]]) -> None:
+            files[name].write(rows)
+            counts[name] += len(rows)
+
         for batch in batches:
-            of_matches.write(batch.matches)
-            of_seats.write(batch.seats)
-            matches += len(batch.matches)
-            seats += len(batch.seats)
-            if of_plies is None:
+            take("matches", batch.matches)
+            take("seats", batch.seats)
+            if not plies:
                 continue
             if len(batch.records) != len(batch.matches):
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
                 raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
             for number, match, data in batch.records:
                 record = record_reader.read(data, f"the record of match {match}")
-                told = [(number, match, *row) for row in rows(record)]
-                of_plies.write(told)
-                events += len(told)
-    counts = {("match", "matches"): matches, ("seat", "seats"): seats}
-    return counts | ({("ply", "plies"): events} if plies else {})
+                take("plies", [(number, match, *row) for row in ply_rows(record)])
+    return counts
 
 
 class _Parquet:

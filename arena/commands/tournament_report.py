@@ -41,11 +41,14 @@ class Report:
         value: str | None = None,
         failures: Mapping[str, Mapping[int, str]] | None = None,
     ) -> None:
-        self._failures = _failures_of(plan, results, failures or {})
         self._plan = plan
         self._results = results
         self._luck = luck or {}
         self._value = value
+        self._failures: dict[str, Counter[str]] = {name: Counter() for name in plan.names}
+        for result in results:
+            for seat, why in (failures or {}).get(result.match, {}).items():
+                self._failures[result.seats[seat].bot][why] += 1
         starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
         met = [MatchSample(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
         self._rows = score_table(plan.names, met)
@@ -185,17 +188,6 @@ def _table(*columns: str, folded: str = "bot") -> Table:
         else:
             table.add_column(column, justify="right", no_wrap=True)
     return table
-
-
-def _failures_of(
-    plan: Plan, results: Sequence[Result], failures: Mapping[str, Mapping[int, str]]
-) -> dict[str, Counter[str]]:
-    """Why each bot's program failed, and in how many matches; `failures` are by match and seat."""
-    counts: dict[str, Counter[str]] = {name: Counter() for name in plan.names}
-    for result in results:
-        for seat, why in failures.get(result.match, {}).items():
-            counts[result.seats[seat].bot][why] += 1
-    return counts
 
 
 def print_uncontested_losses(
