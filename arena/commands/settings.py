@@ -40,9 +40,9 @@ class ServerSettings:
     """What `arena serve` needs to know."""
 
     host: Annotated[str, Setting("The address to listen on.", "a host name or address")] = "127.0.0.1"
-    port: Annotated[
-        int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", None, (), 0, 65535)
-    ] = PORT
+    port: Annotated[int, Setting("The port to listen on; 0: any free one.", "a port from 0 to 65535", most=65535)] = (
+        PORT
+    )
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
     db: Annotated[str | None, Setting("The database.", "a database URL or file", "URL")] = None
     clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
@@ -53,7 +53,6 @@ class ServerSettings:
             "When a disconnected bot has lost its match; 0: by its clock.",
             "seconds, or 0 for as long as a clock lasts",
             "SECONDS",
-            least=0,
         ),
     ] = 60
     mqtt: Annotated[
@@ -67,7 +66,6 @@ class ServerSettings:
             "When a name that never played is free again; 0: never.",
             "days from 0 to 36500, 0 for never",
             "DAYS",
-            least=0,
             most=36500,
         ),
     ] = 30
@@ -104,24 +102,19 @@ class ServerSettings:
             "all, or approved: only matches between approved bots.", '"all" or "approved"', choices=("all", "approved")
         ),
     ] = "all"
-    rated_per_pair: Annotated[int, Setting("Rated matches of a pair in a day; 0: all.", "a number from 0", least=0)] = (
-        50
-    )
+    rated_per_pair: Annotated[int, Setting("Rated matches of a pair in a day; 0: all.", "a number from 0")] = 50
     max_matches_per_hour: Annotated[
         int,
         Setting(
             "Matches of the ladder that begin for a bot; 0: any number.",
             "matches an hour, or 0 for any number",
             "MATCHES",
-            least=0,
         ),
     ] = 600
     web: Annotated[
         bool, Setting("A page for browsers beside it, or none.", "true or false", flags=("--web/--no-web",))
     ] = True
-    web_port: Annotated[
-        int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", None, (), 0, 65535)
-    ] = 8080
+    web_port: Annotated[int, Setting("The page's port; 0: any free one.", "a port from 0 to 65535", most=65535)] = 8080
     web_host: Annotated[str | None, Setting("The page's address, else that of --host.", "a host name or address")] = (
         None
     )
