@@ -10,13 +10,13 @@ from msgspec import Struct, convert
 from msgspec.structs import replace
 
 from arena.commands.output import columns, minute, print_csv, print_list, table
-from arena.store.cursors import MOST_ROWS
 from arena.store.export_rows import MATCHES, export_matches
 from arena.store.match_search import Search, parse_time_bound, search_matches
+from arena.store.paging import MOST_ROWS
 from arena.store.registry import is_known_bot
+from arena.store.result_queries import DRAWN, LOST, WON
 from arena.store.store import Reader
 from arena.store.tournaments import has_tournament, tournaments_page
-from arena.store.view_models import DRAWN, LOST, WON
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.games import game_class

@@ -12,11 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from arena.builtin_bots import BuiltinBot
-from arena.builtin_bots.specs import demo_bots
-from arena.builtin_bots.specs import house_bots
-from arena.builtin_bots.supervisor import Supervisor
-from arena.builtin_bots.tokens import tokens
+from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.config import clock
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.fd_limits import Shares, raise_fd_limit
@@ -111,7 +107,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         house = None
         if bots:
             folder = data / "house"
-            held = tokens(store, folder / "tokens.json", [bot.name for bot in bots])
+            held = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots])
             house = Supervisor(bots, held, folder, passed(os.environ))
             stack.push_async_callback(house.end)
         archive = AsyncStore(store)

@@ -17,7 +17,6 @@ from arena.operator.client import NoServer
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import passed
 from arena.ratings.tournament_pairing import TEST, count
-from arena.store.data_folder import is_held
 from arena.store.database import database_path
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import check

@@ -12,8 +12,15 @@ from rich.console import Console
 from rich.table import Table
 
 from arena.commands.output import columns, counted, write_document
-from arena.ratings.bot_results import HeadToHead, Row
-from arena.ratings.standings import MatchSample, head_to_head, head_to_heads, score_table, uncontested_losses
+from arena.ratings.standings import (
+    HeadToHead,
+    MatchSample,
+    Row,
+    head_to_head,
+    head_to_heads,
+    score_table,
+    uncontested_losses,
+)
 from arena.tournament.plan import Plan, place_of
 from measuring.elo import Comparison
 from measuring.score_format import better, elo_interval, elo_of, games, interval, points

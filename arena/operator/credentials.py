@@ -9,8 +9,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta, Struct
 
-from arena.store.data_folder import FILE
-from arena.store.lock import is_held
+from arena.store.data_folder import FILE, is_held
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
 from protocol.errors import ArenaFault

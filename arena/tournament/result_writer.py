@@ -11,11 +11,10 @@ from functools import partial
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
-from arena.store.pending_results import PendingResult
 from arena.store.registry import note_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store
-from arena.store.tournament_state import pending_of_tournament, save_pending
+from arena.store.tournament_state import PendingResult, pending_of_tournament, save_pending
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 from measuring.luck import luck_of
