@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from machine.atomic_write import in_place_of
 from machine.cache import cache_folder
 from machine.exact.duel_file import MappedValues, place_of
 from machine.exact.duel_shape import Shape, check_compiled, is_solvable, large_shape_of, shape_of
@@ -44,15 +43,9 @@ def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
     head = f"{key} {sweeps} {hashlib.sha256(body).hexdigest()}\n".encode()
     with contextlib.suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=path.name, delete=False) as file:
-            try:
-                file.write(head)
-                file.write(body)
-                file.close()
-                os.replace(file.name, path)
-            except OSError:
-                os.unlink(file.name)
-                raise
+        with in_place_of(path) as there, there.open("wb") as file:
+            file.write(head)
+            file.write(body)
 
 
 _EQUAL = 1e-7
