@@ -23,7 +23,7 @@ from bots.search import (
     star1,
     status,
 )
-from bots.search.iterative_deepening import DEEPEST
+from bots.search.base import DEEPEST
 from protocol.games.base import Game
 
 MOST_NODES = 600_000

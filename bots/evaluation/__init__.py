@@ -1,4 +1,4 @@
-"""Evaluations of unfinished states, one file a game; here they are found by the game's name and their own."""
+"""Evaluations of unfinished states; here they are found by the game's name and their own."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class _Registered(NamedTuple):
 
 _RISK = Scale(opinion=0.9 * WIN)
 _GAMES: Mapping[str, _Registered] = {
-    "nim": _Registered({"parity": "bots.evaluation.heaps:nim_parity"}),
-    "grundy": _Registered({"parity": "bots.evaluation.heaps:grundy_parity"}),
-    "tictactoe": _Registered({"lines": "bots.evaluation.tictactoe:lines_share"}, Scale(win=10.0)),
+    "nim": _Registered({"parity": "bots.evaluation.small_games:nim_parity"}),
+    "grundy": _Registered({"parity": "bots.evaluation.small_games:grundy_parity"}),
+    "tictactoe": _Registered({"lines": "bots.evaluation.small_games:lines_share"}, Scale(win=10.0)),
     "risk-duel": _Registered(
         {"features": "bots.evaluation.risk:features", "unam": "bots.evaluation.risk:unam"},
         _RISK,

@@ -12,8 +12,7 @@ from bots.client.settings import read_number, read_one
 from bots.evaluation import NAMES, evaluation, names_of, weights_of
 from bots.evaluation.base import EQUAL, Evaluate
 from bots.search import Found, TranspositionTable, expectiminimax, star1
-from bots.search.base import Limit, Tree
-from bots.search.iterative_deepening import DEEPEST, deepen
+from bots.search.base import DEEPEST, Limit, Tree, deepen
 from bots.search.kernels import (
     WITH_KERNEL,
     WITH_UCT,

@@ -3,9 +3,8 @@
 from bots.evaluation.base import WIN
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1
 from bots.search.and_or_labelling import Status, status
-from bots.search.base import ENDLESS, Found, HasChance, Limit, LimitReached, win_value
+from bots.search.base import ENDLESS, Found, HasChance, Limit, LimitReached, deepen, win_value
 from bots.search.expectiminimax import expectiminimax, minimax, negamax
-from bots.search.iterative_deepening import deepen
 
 __all__ = [
     "ENDLESS",

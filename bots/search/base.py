@@ -1,10 +1,12 @@
-"""What all searches share: how a game is seen from MAX, what is counted, when to stop, and what comes out."""
+"""What all searches share: how a game is seen from MAX, what is counted, when to stop, what comes out; and how each may
+look one ply deeper each time.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
 from bots.evaluation import scale_of
@@ -17,6 +19,8 @@ M = TypeVar("M", bound=Hashable)
 
 ENDLESS = 1_000_000
 """A depth that no game reaches: search to the end."""
+DEEPEST = 200
+"""How deep iterative deepening goes where nobody says."""
 
 
 def win_value(rules: Game[Any, Any]) -> float:
@@ -161,3 +165,30 @@ class Tree(Generic[S, M]):
             depth=depth,
             complete=self.estimates == 0,
         )
+
+
+def deepen(
+    rules: Game[S, M], root: S, search: Callable[..., Found[M]], *, limit: Limit, deepest: int = DEEPEST, **options: Any
+) -> Found[M]:
+    """Iterative deepening: `search` (any of this package that takes a depth) with `options` at depth 1, 2, 3… up to
+    `deepest`.
+
+    It stops where `limit` is spent, the whole game is seen, or a win or loss is forced. The result is that of the last
+    depth that was finished, with the nodes of all and the leaves of those finished; when none was, the move is the
+    first legal one.
+    """
+    found: Found[M] | None = None
+    before, leaves = limit.spent, 0
+    win = win_value(rules)
+    for depth in range(1, deepest + 1):
+        try:
+            found = search(rules, root, depth=depth, limit=limit, **options)
+        except LimitReached:
+            break
+        leaves += found.leaves
+        if found.complete or abs(found.value) == win - len(found.line):
+            break
+    if found is None:
+        moves = rules.legal_moves(root)
+        found = Found(0.0, moves[0] if moves else None, tuple(moves[:1]), 0, 0, 0, 0, False)
+    return replace(found, nodes=limit.spent - before, leaves=leaves)

@@ -15,8 +15,7 @@ from typing import Any, NamedTuple
 from bots.client.bot import seeded
 from bots.client.settings import read_number, read_one
 from bots.evaluation import names_of, weights_of
-from bots.search.base import Limit
-from bots.search.iterative_deepening import DEEPEST
+from bots.search.base import DEEPEST, Limit
 from bots.search.kernels import Kernel, SearchSettings, choices_of, kernel_for
 from bots.tuning.genetic import Gene
 from bots.tuning.weights import WEIGHED

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Choice, GiveUp, Turn, seeded
-from bots.reference.oracle import Oracle, table_for
+from bots.reference.exact_bots import Oracle, table_for
 from commands import run
 from machine.compiled import FAST
 from machine.exact import duel, duel_shape

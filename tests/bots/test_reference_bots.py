@@ -12,7 +12,7 @@ import pytest
 
 from bots.client.bot import Bot, Choice
 from bots.evaluation import evaluation
-from bots.reference.perfect import Perfect
+from bots.reference.exact_bots import Perfect
 from bots.reference.random_bot import RandomBot
 from bots.reference.search_bots import AlphaBeta, Greedy, Minimax
 from bots.search.base import Tree

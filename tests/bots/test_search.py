@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 import pytest
 
 from bots.evaluation import evaluation
-from bots.evaluation.tictactoe import lines
+from bots.evaluation.small_games import lines
 from bots.search import (
     WIN,
     Found,

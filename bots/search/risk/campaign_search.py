@@ -13,8 +13,7 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, get_args
 
 from bots.evaluation.base import EQUAL, WIN
-from bots.search.base import Found, Limit, opinion
-from bots.search.iterative_deepening import deepen
+from bots.search.base import Found, Limit, deepen, opinion
 from bots.search.kernels import Algorithm
 from bots.search.risk import campaign_play as flat
 from bots.search.risk import work_buffers

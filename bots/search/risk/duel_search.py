@@ -12,9 +12,8 @@ from itertools import chain
 from typing import Any, ClassVar, get_args
 
 from bots.evaluation.base import EQUAL, WIN
-from bots.search.base import Found, Limit, opinion
-from bots.search.iterative_deepening import DEEPEST as DEEPEST_SEARCH
-from bots.search.iterative_deepening import deepen
+from bots.search.base import DEEPEST as DEEPEST_SEARCH
+from bots.search.base import Found, Limit, deepen, opinion
 from bots.search.kernels import Algorithm
 from bots.search.risk import work_buffers
 from bots.search.risk.flat_position import (

@@ -1,4 +1,6 @@
-"""A guess at who wins a heap game, from nothing but the number of heaps. The theory is in protocol.games.theory."""
+"""Opinions in games without a map: of heaps a guess from nothing but their number, whose theory is in
+protocol.games.theory; of tic-tac-toe the open lines.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import Any
 from protocol.games.base import Game
 from protocol.games.grundy import Grundy, Heaps
 from protocol.games.nim import Nim, Position
+from protocol.games.tictactoe import LINES, Grid
 
 _GUESS = 0.5
 
@@ -28,3 +31,19 @@ def grundy_parity(rules: Game[Any, Any], state: Heaps, seat: int) -> float:
     assert isinstance(rules, Grundy)
     odd = sum(heap > 2 for heap in state.heaps) % 2 == 1
     return _GUESS if odd == (rules.to_move(state) == seat) else -_GUESS
+
+
+def lines(state: Grid, seat: int) -> int:
+    """The lines still open to `seat`, free of the other's marks, minus those open to the other: −8 to 8."""
+    cells = state.cells
+    own, other = seat + 1, 2 - seat
+    difference = 0
+    for a, b, c in LINES:
+        marks = (cells[a], cells[b], cells[c])
+        difference += (other not in marks) - (own not in marks)
+    return difference
+
+
+def lines_share(rules: Game[Any, Any], state: Grid, seat: int) -> float:
+    """`lines` as a search wants it, between −1 and 1: in ninths."""
+    return lines(state, seat) / 9

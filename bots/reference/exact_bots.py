@@ -1,4 +1,4 @@
-"""`oracle`: bounded Risk by exact tables, on maps that are small enough or were solved before."""
+"""The reference bots that search nothing, as they know what every move is worth: `perfect` and `oracle`."""
 
 from __future__ import annotations
 
@@ -6,15 +6,40 @@ from typing import Any
 
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from machine.exact.duel import Table, table_of
+from machine.exact.heaps import as_sent, theory_of
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.games.risk.duel import Duel
+from protocol.games.theory.impartial import Move, hardest_moves, winning_moves
 from protocol.messages import Start
 
 
+class Perfect(Bot):
+    """Plays nim and Grundy's game by theory, and never loses from a won position.
+
+    From a lost one it leaves the opponent the least share of right replies and, among such moves, the most objects
+    in nim: the longer the game, the more often the opponent must be right.
+    """
+
+    games = ("nim", "grundy")
+
+    def choose(self, turn: Turn) -> Choice:
+        heaps: tuple[int, ...] = turn.position.heaps
+        rule, misere = theory_of(turn.rules)
+        winning = winning_moves(heaps, rule, misere=misere)
+        move = winning[0] if winning else longest(hardest_moves(heaps, rule, misere=misere))
+        return Choice(as_sent(heaps, move), value=1.0 if winning else -1.0)
+
+
+def longest(moves: list[Move]) -> Move:
+    """The move that takes the fewest; the first of equals."""
+    return min(moves, key=lambda move: move.heap - sum(move.parts))
+
+
 class Oracle(Bot):
-    """Plays a move that nothing beats in expectation, one of equals by lot; its value is the expected result.
+    """Plays bounded Risk by exact tables: a move that nothing beats in expectation, one of equals by lot; its value is
+    the expected result.
 
     The table knows no ply limit. It is made before the bot connects, or before a match on another map; a large one
     takes minutes the first time, then seconds from the disk. One that is larger still is `arena-bot solve`'s to make.
