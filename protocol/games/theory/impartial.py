@@ -170,40 +170,33 @@ def _transformed(row: Sequence[int]) -> list[int]:
     return row
 
 
-class Counts(NamedTuple):
-    """How many positions of each class can be reached, the first one included."""
-
-    p_positions: int
-    n_positions: int
-
-
-def reachable(heaps: Iterable[int], rule: HeapRule, most: int = MOST_POSITIONS) -> set[Heaps] | None:
-    """Every position (sorted heaps) that play can reach, the first included; None where there are more than `most`,
-    or where they have so many moves that looking at all would take seconds.
+def reachable(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
+    """Every position (sorted heaps) that play can reach, the first included; None where there are more than
+    `MOST_POSITIONS`, or where they have so many moves that looking at all would take seconds.
     """
     first = tuple(sorted(heaps))
-    if prod(map(rule.min_reachable_heaps, first)) > most * factorial(len(first)):
+    if prod(map(rule.min_reachable_heaps, first)) > MOST_POSITIONS * factorial(len(first)):
         return None
     seen = {first}
     waiting = [first]
-    patience = most * _MOST_MOVES_A_POSITION
+    patience = MOST_POSITIONS * _MOST_MOVES_A_POSITION
     while waiting:
         position = waiting.pop()
         patience -= sum(map(rule.options, set(position)))
-        if len(seen) > most or patience < 0:
+        if len(seen) > MOST_POSITIONS or patience < 0:
             return None
         for move in moves(position, rule):
             following = after(position, move)
             if following not in seen:
                 seen.add(following)
                 waiting.append(following)
-    return seen if len(seen) <= most else None
+    return seen if len(seen) <= MOST_POSITIONS else None
 
 
-def count(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> Counts:
+def count(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> tuple[int, int]:
     """How many of the positions are lost for the mover, and how many won."""
     classes = [outcome(position, rule, misere=misere) for position in positions]
-    return Counts(classes.count("P"), classes.count("N"))
+    return classes.count("P"), classes.count("N")
 
 
 class Difficulty:
@@ -214,17 +207,16 @@ class Difficulty:
     One move deep it is 1 − value; it goes on where that stops. Walks are remembered.
     """
 
-    def __init__(self, rule: HeapRule, *, misere: bool = False, most: int = MOST_POSITIONS) -> None:
+    def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
         self._rule = rule
         self._misere = misere
-        self._most = most
         self._flawless: dict[Heaps, float] = {}
 
     def error(self, heaps: Sequence[int]) -> float | None:
         """That chance, 0 to 1; None where too many positions can be reached."""
         first = tuple(sorted(heaps))
         if first not in self._flawless:
-            found = reachable(first, self._rule, self._most)
+            found = reachable(first, self._rule)
             if found is None:
                 return None
             for position in sorted(found - self._flawless.keys(), key=lambda heaps: (sum(heaps), -len(heaps))):
