@@ -20,7 +20,7 @@ import tomli_w
 from pairs import Pair, play_pair
 
 from machine.workers.local import processes, spread
-from measuring.risk.features import NAMES, position_sums
+from measuring.risk.features import NAMES, PositionSums
 from protocol import VERSION
 
 ROOT = Path(__file__).parents[2]
@@ -54,7 +54,7 @@ def _chances(walked: Any) -> Chances:
     for state, move, after in walked.plies:
         outcomes = walked.rules.outcomes(state, move)
         if len(outcomes) > 1:
-            survey = position_sums(walked.rules, state)
+            survey = PositionSums(walked.rules, state)
             mover = 1.0 if state.seat == 0 else -1.0
             before.append([*survey.seat_difference(), mover, mover * getattr(state, "attacks_left", 0)])
             seat_difference = [survey.seat_difference_after(come.owner, come.troops) for _, come in outcomes]

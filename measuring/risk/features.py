@@ -63,10 +63,11 @@ Sums = list[float]
 class PositionSums:
     """A position of two seats with its sums by territory: what differs from it little is measured quickly."""
 
-    def __init__(self, board: Board, full: int, owner: Sequence[int], troops: Sequence[int]) -> None:
-        self._board = board
-        self._whole = full * sum(map(len, board.neighbours))
-        self._owner, self._troops = owner, troops
+    def __init__(self, game: Game[Any, Any], state: Any) -> None:
+        full = game.max_troops if isinstance(game, Duel) else FULL
+        self._board: Board = game.map  # type: ignore[attr-defined]
+        self._whole = full * sum(map(len, self._board.neighbours))
+        self._owner, self._troops = owner, troops = state.owner, state.troops
         self._parts = [self._part(owner, troops, territory) for territory in range(len(owner))]
         self._sums = [[0.0] * 6, [0.0] * 6]
         for holder, part in zip(owner, self._parts, strict=True):
@@ -111,9 +112,3 @@ class PositionSums:
 def _add(sums: Sums, part: Sums, times: int = 1) -> None:
     for at, number in enumerate(part):
         sums[at] += times * number
-
-
-def position_sums(game: Game[Any, Any], state: Any) -> PositionSums:
-    """The survey of a position of two seats, under its rules."""
-    full = game.max_troops if isinstance(game, Duel) else FULL
-    return PositionSums(game.map, full, state.owner, state.troops)  # type: ignore[attr-defined]

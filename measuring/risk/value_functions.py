@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from machine.exact.duel import can_judge, table_of
-from measuring.risk.features import NAMES, Features, measure, position_sums
+from measuring.risk.features import NAMES, Features, PositionSums, measure
 from measuring.value_function import Outcomes, PositionValue, SeatValues, ValueFactories, ValueFunction
 from protocol.games.base import Game
 from protocol.games.risk import maps
@@ -84,7 +84,7 @@ class FittedValue(ValueFunction):
         self._mover = coefficients.turn, coefficients.attacks
 
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
-        survey = position_sums(self._game, before)
+        survey = PositionSums(self._game, before)
         weights = self._always
         if any(self._open):
             share = game_openness(logit(survey.seat_difference(), self._odds, *self._mover, before))

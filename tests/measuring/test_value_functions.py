@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from measuring.luck import luck_along
-from measuring.risk.features import NAMES, Features, measure, position_sums
+from measuring.risk.features import NAMES, Features, PositionSums, measure
 from measuring.risk.value_functions import Coefficients, Constants, FittedValue, read_coefficients
 from measuring.value_registry import names_of, value_of
 from protocol.dice import Dice
@@ -54,12 +54,12 @@ def moves(game: Game[Any, Any], seed: int, most: int = 400) -> Iterator[tuple[An
 @games
 def test_what_differs_little_is_measured_as_if_it_were_measured_anew(game: Game[Any, Any]) -> None:
     for before, move, _ in moves(game, 1, 150):
-        survey = position_sums(game, before)
+        survey = PositionSums(game, before)
         if not sum(before.troops):
             continue
         for _, come in game.outcomes(before, move):
             assert survey.seat_difference_after(come.owner, come.troops) == pytest.approx(
-                position_sums(game, come).seat_difference()
+                PositionSums(game, come).seat_difference()
             )
 
 
@@ -67,12 +67,12 @@ def test_what_differs_little_is_measured_as_if_it_were_measured_anew(game: Game[
 def test_seat_0_has_above_seat_1_what_the_evaluation_of_bots_measures(game: Game[Any, Any]) -> None:
     for _, _, after in moves(game, 2, 60):
         one, other = measure(game, after, 0), measure(game, after, 1)
-        found = position_sums(game, after).seat_difference()[:4]
+        found = PositionSums(game, after).seat_difference()[:4]
         assert found == pytest.approx([a - b for a, b in zip(one, other, strict=True)])
 
 
 def test_the_features_of_a_position_by_hand() -> None:
-    above = position_sums(DUEL, CROSSED).seat_difference()
+    above = PositionSums(DUEL, CROSSED).seat_difference()
     borders = [len(others) for others in DUEL.map.neighbours]
     assert above.territories == 0
     assert above.units == pytest.approx(0)
@@ -96,11 +96,11 @@ def test_a_fitted_value_weighs_the_luck_of_each_feature_by_what_was_known_before
         features={"units": Constants(0.5, 0.25, 2.0), "territories": Constants(0.125, odds=1.0)},
         turn=0.5,
     )
-    before = position_sums(DUEL, CROSSED).seat_difference()
+    before = PositionSums(DUEL, CROSSED).seat_difference()
     q = 1 / (1 + math.exp(-(2 * before.units + before.territories + 0.5)))
     points = [
         (0.5 + 0.25 * 4 * q * (1 - q)) * above.units + 0.125 * above.territories
-        for above in (position_sums(DUEL, TAKEN).seat_difference(), position_sums(DUEL, HELD).seat_difference())
+        for above in (PositionSums(DUEL, TAKEN).seat_difference(), PositionSums(DUEL, HELD).seat_difference())
     ]
     value = FittedValue(DUEL, held)
     assert value.name == "trial-7"
@@ -110,7 +110,7 @@ def test_a_fitted_value_weighs_the_luck_of_each_feature_by_what_was_known_before
 
 def test_the_winner_has_all_that_features_as_they_are_divide() -> None:
     won = Position((0, 0, 0, 0), (4, 1, 2, 3), 1, 10)
-    above = position_sums(DUEL, won).seat_difference()
+    above = PositionSums(DUEL, won).seat_difference()
     assert sum(above[:4]) / 8 == pytest.approx(0.5)
     assert Features._fields == NAMES
 
