@@ -1,1 +1,1 @@
-"""Facts about positions and searches, computed: what `arena-bot analyze`, `compare` and `trial` print."""
+"""Facts about positions and searches, computed: what `arena-bot analyze` and `compare` print."""

@@ -1,13 +1,17 @@
-"""`arena-bot trial`: two sides as the command line names them, and how their games came out, as text or JSON."""
+"""`arena-bot trial`: two sides as the command line names them, their games, every start from both seats, and how these
+came out, as text or JSON.
+"""
 
 from __future__ import annotations
 
 import json
 import secrets
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from statistics import fmean
 from time import monotonic
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import msgspec
 import typer
@@ -15,23 +19,55 @@ from msgspec.structs import asdict
 from rich.console import Console
 from rich.progress import Progress
 
-from bots.analysis.trial import Side, TrialResult, play_trial
 from bots.client.settings import read_config, read_pairs
 from bots.commands.output import Json, stoppable
 from bots.commands.tuning_options import compile_once, read_crew, with_config, with_search
+from bots.tuning.genetic import Gene
 from bots.tuning.presets import PRESETS, read_preset
-from bots.tuning.selfplay import Setup, check
+from bots.tuning.selfplay import Freed, Seats, Setup, check, play_freed
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
-from machine.workers.local import WorkerPool
+from machine.workers.local import WorkerPool, spread
+from measuring.elo import Comparison, compare_scores
+from measuring.pair_scores import SideScore
 from measuring.score_format import better, elo, games, share, times
+from measuring.scores import estimate_scores
+from measuring.value_function import NoLuck
 from measuring.value_registry import names_of
+from measuring.variance_reduction import VarianceReduction, factor
 from protocol import VERSION
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 
 MOST_STARTS = 1_000_000
+
+
+class Side(NamedTuple):
+    """What plays: its name on the command line, how it searches a move, and its weights."""
+
+    name: str
+    setup: Setup
+    weights: Gene
+
+
+class TrialResult(NamedTuple):
+    """What the first side made of its games, as they came out and less luck; and what seat 0 made of them.
+
+    `worth` is how many single games, luck left in, would be as certain, `factor` that over the games that were played.
+    `adjusted` and these are None where luck was not asked for or too little was played, two starts for the one and
+    `MIN_UNITS` for the others; these also where results or adjusted results are all the same.
+    """
+
+    games: int
+    won: int
+    drawn: int
+    lost: int
+    seat_0: float
+    score: Comparison
+    adjusted: Comparison | None
+    worth: float | None
+    factor: VarianceReduction | None
 
 
 def trial(
@@ -89,6 +125,54 @@ def _play(crew: WorkerPool, sides: tuple[Side, Side], seed: str, starts: int, va
         return play_trial(crew, sides, seed, starts, value, lambda: progress.advance(bar))
 
 
+def play_trial(
+    crew: WorkerPool,
+    sides: tuple[Side, Side],
+    seed: str,
+    starts: int,
+    value: str,
+    played: Callable[[], object] = lambda: None,
+) -> TrialResult:
+    """Play all games; `played` is called after each. No tuning plays these starts, but for one with a seed like
+    `trial/…`. `value` is what luck is measured by, `none` where it is not asked for.
+    """
+    found: list[list[Freed]] = []
+    for seat, (first, second) in enumerate((sides, sides[::-1])):
+        # A game's dice follow from its deal and the seat of the first side.
+        deals = [f"trial/{seed}/{k}" for k in range(starts)]
+        seatings = [Seats(first.weights, second.weights, deal, f"{deal}/{seat}") for deal in deals]
+        work = partial(play_freed, first.setup, version=VERSION, value=value, second=second.setup)
+        freed = [Freed(0.0, 0.0)] * starts
+        for k, game in spread(crew, work, seatings):
+            freed[k] = game
+            played()
+        found.append(freed)
+    return summed_up(*found, freed=value != NoLuck.name)
+
+
+def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
+    """From seat 0's games by start, where the side sat there and where the other did; luck counts if `freed`."""
+    scores = [
+        SideScore(points, luck if freed else None, start, seat=seat)
+        for start, (one, two) in enumerate(zip(first, second, strict=True))
+        for seat, (points, luck) in enumerate((one, (1 - two.score, -two.luck)))
+    ]
+    own = [score.points for score in scores]
+    what = estimate_scores(scores)
+    assert what.score is not None
+    return TrialResult(
+        games=len(own),
+        won=own.count(1.0),
+        drawn=own.count(0.5),
+        lost=own.count(0.0),
+        seat_0=fmean(game.score for game in (*first, *second)),
+        score=compare_scores(what.score),
+        adjusted=None if what.adjusted is None else compare_scores(what.adjusted),
+        worth=what.worth,
+        factor=factor(scores),
+    )
+
+
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
     """What both sides play, and how they search where a side says nothing else. Raises `UsageFault`."""
     setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
@@ -126,7 +210,7 @@ def _json(sides: tuple[Side, Side], seed: str, value: str, result: TrialResult) 
 
 
 def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result: TrialResult, speed: str) -> None:
-    unheeded = {} if setup.settings.heeded else setup.settings.as_map()
+    unheeded = {} if setup.settings.heeded else asdict(setup.settings)
     search = {key: value for key, value in setup.search.items() if value is not None and key not in unheeded}
     config = {key: shown(value) for key, value in json.loads(setup.config).items()}
     rows = {

@@ -52,10 +52,6 @@ class SearchSettings(Struct, frozen=True):
         """Whether moves are drawn, with `below`."""
         return False
 
-    def as_map(self) -> dict[str, Any]:
-        """By field, its name of the few."""
-        return structs.asdict(self)
-
 
 class Ready(Protocol):
     """What finds moves in one game under one config."""

@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from msgspec.structs import asdict
+
 from bots.client.bot import seeded
 from bots.client.settings import read_number, read_one
 from bots.evaluation import names_of, weights_of
@@ -54,7 +56,7 @@ class Setup(NamedTuple):
     @property
     def search(self) -> dict[str, Any]:
         """How a move is searched, by the keys of `--set`; without `eval`, it is by the features."""
-        search = {"depth": self.depth, "nodes": self.nodes, **self.settings.as_map()}
+        search = {"depth": self.depth, "nodes": self.nodes, **asdict(self.settings)}
         return search if self.evaluation == FEATURES else {**search, "eval": self.evaluation}
 
     @property

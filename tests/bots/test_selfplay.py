@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
 from bots.reference.search_bots import AlphaBeta
 from bots.search.risk.settings import CampaignSettings, DuelSettings
@@ -55,7 +56,7 @@ def bot(setup: Setup, weights: tuple[float, ...]) -> AlphaBeta:
         nodes=setup.nodes,
         weights="/".join(map(str, weights)),
         eval=setup.evaluation,
-        **setup.settings.as_map(),
+        **asdict(setup.settings),
     )
 
 

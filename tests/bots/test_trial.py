@@ -14,8 +14,7 @@ import pytest
 from msgspec.structs import asdict
 
 import bots.tuning.weights
-from bots.analysis.trial import Side, play_trial, summed_up
-from bots.commands.trial import read_setup, read_side
+from bots.commands.trial import Side, play_trial, read_setup, read_side, summed_up
 from bots.search.risk.settings import CampaignSettings
 from bots.tuning.presets import PRESETS
 from bots.tuning.selfplay import Freed, Seats, play_freed

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, get_args
+from typing import Any, get_args
 
 from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, deepen, opinion
@@ -438,9 +438,6 @@ def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> N
 
 class CampaignSearch:
     """Searches under one config; one at a time."""
-
-    usual_depth: ClassVar[int] = 1
-    at_once: ClassVar[int] = work_buffers.AT_ONCE
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
