@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from protocol.messages import Start, Turn
-from referee.effects import Absent, Forfeited, Left, Played, Readied, Resigned, Returned, Tell
+from referee.effects import Absent, Forfeited, Left, Played, Readied, Resigned, Returned, Tell, Voided
 from referee.match import RETURN_WITHIN
 from referee_table import A_MOVE, Table, ended
 
@@ -168,3 +168,33 @@ def test_a_seat_that_will_not_come_back_has_lost_its_connection() -> None:
     table = Table().begin()
     table.send(Absent(1))
     assert [seat.reason for seat in table.match.result("2026-01-01T00:00:09.000Z").seats] == ["win", "disconnected"]
+
+
+def test_absent_is_who_was_not_heard_of_and_never_moved() -> None:
+    standing = Table().match.standing
+    assert not standing.absent(0)
+    table = Table().begin()
+    assert not table.match.standing.absent(0)
+    table.send(Forfeited(0))
+    assert [table.match.standing.absent(seat) for seat in table.seats] == [True, False]
+    moved = Table().begin()
+    moved.play(A_MOVE)
+    moved.send(Forfeited(0))
+    assert not moved.match.standing.absent(0)
+    resigned = Table().begin()
+    resigned.send(Resigned(0))
+    assert not resigned.match.standing.absent(0)
+    void = Table().begin()
+    void.send(Forfeited(0))
+    void.match.standing.course = void.match.standing.playing.voided()
+    assert not void.match.standing.absent(0)
+
+
+def test_who_is_in_a_match_to_its_end_stayed() -> None:
+    table = Table().begin()
+    assert not table.match.standing.stayed(1)
+    table.send(Resigned(0))
+    assert [table.match.standing.stayed(seat) for seat in table.seats] == [False, True]
+    void = Table().begin()
+    void.send(Voided())
+    assert not any(void.match.standing.stayed(seat) for seat in void.seats)

@@ -7,7 +7,7 @@ import pytest
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from protocol.messages import Clock, End, Error, Event, Outcome, Player, Rejected, Start, Turn
+from protocol.messages import Clock, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
 from referee import messages
 from referee.effects import Forfeited, Played, Resigned, Returned, Show
 from referee.record import Secret
@@ -179,3 +179,21 @@ def test_watchers_are_told_each_event_once() -> None:
         assert isinstance(shown, Turn)
         assert shown.events == table.match.standing.events[-1:]
         assert (shown.match, shown.clock) == ("m-1", table.banks())
+
+
+def test_a_listing_says_which_match_it_is_where_it_stands_and_how_many_watch() -> None:
+    table = Table(rated=True)
+    listed = ListedMatch(
+        match="m-1",
+        game="nim",
+        preset="classic",
+        seats=["ann", "bob"],
+        ply=0,
+        started=table.header.started,
+        rated=True,
+        watchers=3,
+    )
+    assert table.match.listed(3) == listed
+    table.begin()
+    table.play(A_MOVE)
+    assert table.match.listed(0) == msgspec.structs.replace(listed, ply=1, watchers=0)
