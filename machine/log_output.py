@@ -7,9 +7,6 @@ from datetime import UTC, datetime
 
 from protocol.display import printable, printable_json
 
-LEVELS = ("debug", "info", "warning", "error")
-FORMS = ("text", "json")
-
 
 class TextLines(logging.Formatter):
     """`arena: message`; only a traceback has more than one line."""

@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
-from machine.log_output import FORMS, LEVELS
 from protocol import PORT
 from protocol.display import among
 
 DEFAULT_DATA = "arena-data"
 RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
 """What settings were called once."""
+_LEVELS = ("debug", "info", "warning", "error")
+_FORMS = ("text", "json")
 _CLOCK = "seconds and increment, like 60+0.5"
 
 
@@ -138,8 +139,8 @@ class ServerSettings:
     demo: Annotated[
         bool, Setting("The whole show: bots, and matches that go on.", "true or false", flags=("--demo",))
     ] = False
-    log_level: Annotated[str, Setting("debug, info, warning or error.", among(LEVELS), choices=LEVELS)] = "info"
-    log: Annotated[str, Setting("text, or json: an object a line.", among(FORMS), choices=FORMS)] = "text"
+    log_level: Annotated[str, Setting("debug, info, warning or error.", among(_LEVELS), choices=_LEVELS)] = "info"
+    log: Annotated[str, Setting("text, or json: an object a line.", among(_FORMS), choices=_FORMS)] = "text"
 
 
 class Described(NamedTuple):
