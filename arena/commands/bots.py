@@ -9,7 +9,7 @@ from pathlib import Path
 
 from arena.commands.output import columns, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
-from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
+from arena.operations.administration import Approve, Dismissed, Revoke, Rotate
 from arena.operations.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.operator.client import NoServer
 from arena.store import registry

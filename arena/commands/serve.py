@@ -26,7 +26,7 @@ from arena.network.binding import bound, port_of, url_of
 from arena.network.connection_limits import Bounds
 from arena.network.encryption import CertificateFault, Encryption
 from arena.network.origins import OwnPage, origins
-from arena.operations.table import operations
+from arena.operations.administration import operations
 from arena.operator import credentials
 from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import passed

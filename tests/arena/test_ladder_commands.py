@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 
 from arena.network.admission import Access
-from arena.operations.ladder import Annul, StartSeason
-from arena.operations.table import operations
+from arena.operations.administration import Annul, StartSeason, operations
 from arena.operator.client import connected
 from arena.store.annulment import Annulment
 from arena.store.data_folder import lock

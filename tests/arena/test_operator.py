@@ -19,8 +19,8 @@ from arena.network.admission import ARRIVALS_AT_ONCE, OPERATOR, Access
 from arena.network.binding import bound, port_of
 from arena.network.connection_limits import Bounds
 from arena.network.rate_limits import FREE_FAILURES
+from arena.operations.administration import operations
 from arena.operations.status import ServerStatus, StatusRequest
-from arena.operations.table import operations
 from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from arena.network.admission import Access
-from arena.operations.bots import Approve, Dismissed, Revoke, Rotate
+from arena.operations.administration import Approve, Dismissed, Revoke, Rotate, operations
 from arena.operations.status import ServerStatus, StatusRequest
-from arena.operations.table import operations
 from arena.operator.client import Operator, connected, connected_to
 from arena.server.auth import Authenticator, Registration
 from arena.store.registry import add_bots, revoke_bots

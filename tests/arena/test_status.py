@@ -13,8 +13,8 @@ from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting_lines, status_lines
 from arena.host.event_log import Failure
+from arena.operations.administration import operations
 from arena.operations.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
-from arena.operations.table import operations
 from commands import call, run
 from processes import serving
 

@@ -7,10 +7,9 @@ from starlette.routing import Route
 
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
-from arena.web.pages.connect import connect
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
-from arena.web.pages.play import play
+from arena.web.pages.taking_part import connect, play
 from arena.web.pages.tournaments import tournament, tournaments
 
 ROUTES = [

@@ -1,0 +1,172 @@
+"""What the operator decides about bots, the ladder and matches, which counts at once; and all operations by name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from arena.operations import status
+from arena.operator.requests import Handler, Request, Tell
+from arena.store import annulment, registry, result_queries, seasons
+from arena.store.annulment import Annulment
+from arena.tournament.play_request import Play, PlayReply
+from protocol.dice import SEED_BYTES
+from protocol.display import shown
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.names import MATCH_PATTERN, NAME_FORM, folded, is_bot_name
+from referee.record import Header
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+MOST_WAIT = 3600.0
+
+
+class Revoke(Request, frozen=True, tag="revoke"):
+    """Let bots in no more, and end their connections; all of them or none."""
+
+    names: list[str]
+
+
+class Rotate(Request, frozen=True, tag="rotate"):
+    """Give a bot another token, of which only the hash is told, and end the connection that has the old one."""
+
+    name: str
+    token_hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+
+
+class Approve(Request, frozen=True, tag="approve"):
+    """Have matches of these bots rated where only those between approved bots are, or no more; all of them or none."""
+
+    names: list[str]
+    approved: bool = True
+
+
+class Dismissed(Struct, frozen=True, kw_only=True):
+    """The bots whose connections were ended."""
+
+    bots: list[str] = []
+
+
+class Annul(Request, frozen=True, tag="annul"):
+    """Annul matches, and those of a bot that ended `since` a time (as results have it), or `undo` that.
+
+    Raises `UsageFault`, having changed nothing, for what there is none of, and a match that was never rated.
+    """
+
+    ids: list[str]
+    bot: str | None = None
+    since: str | None = None
+    undo: bool = False
+
+
+class StartSeason(Request, frozen=True, tag="start_season"):
+    """Begin ratings anew under this name."""
+
+    name: str
+
+
+def operations(arena: Arena) -> dict[str, Handler]:
+    """All that an arena does for its operator, by name."""
+    every = (*status.operations(arena), *_about_bots(arena), *_about_the_ladder(arena), _play_of(arena))
+    return {operation.request.do(): operation for operation in every}
+
+
+def _about_bots(arena: Arena) -> Iterator[Handler]:
+    store = arena.store
+
+    async def revoke(request: Revoke, tell: Tell) -> Dismissed:
+        await store.write(registry.revoke_bots, request.names)
+        why = "the operator revoked {bot}: it may not come in any more"
+        return Dismissed(bots=arena.dismiss(request.names, why, "revoked"))
+
+    async def rotate_token(request: Rotate, tell: Tell) -> Dismissed:
+        await store.write(registry.rotate_token, request.name, request.token_hash)
+        why = "the operator gave {bot} a new token: bring that one"
+        return Dismissed(bots=arena.dismiss([request.name], why, "its token was replaced"))
+
+    async def approve(request: Approve, tell: Tell) -> None:
+        await store.write(registry.approve_bots, request.names, approved=request.approved)
+        await arena.approvals_changed(request.names)
+
+    yield Handler(Revoke, revoke)
+    yield Handler(Rotate, rotate_token)
+    yield Handler(Approve, approve)
+
+
+def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
+    store = arena.store
+
+    async def annul(request: Annul, tell: Tell) -> Annulment:
+        done = await store.write(annulment.annul_matches, request.ids, request.bot, request.since, undo=request.undo)
+        await arena.ratings_changed(done.pools)
+        return done
+
+    async def start_season(request: StartSeason, tell: Tell) -> None:
+        pools = await store.read(result_queries.rated_pools)
+        await store.write(seasons.start_season, request.name)
+        await arena.ratings_changed(pools)
+
+    yield Handler(Annul, annul)
+    yield Handler(StartSeason, start_season)
+
+
+def _play_of(arena: Arena) -> Handler:
+    """Matches that the operator has played."""
+
+    async def play(request: Play, tell: Tell) -> PlayReply:
+        rules, seed = load(request.game, request.config), _seed(request.seed)
+        _check(request, rules.seats)
+        known = [await arena.store.read(registry.registered_bot, bot) for bot in request.bots]
+        if None in known:
+            name = request.bots[known.index(None)]
+            raise UsageFault(f"there is no bot called {name} on this server: `arena bot list` names them")
+        wait = 0.0 if any(bot is not None and bot.revoked for bot in known) else request.wait_s
+
+        def made() -> tuple[Header, bytes]:
+            header = arena.header(
+                request.match,
+                rules,
+                request.bots,
+                seed,
+                pool=request.pool,
+                clock=request.clock,
+                tournament=request.tournament,
+                place=request.place,
+            )
+            return header, seed
+
+        called = arena.assigned.play(request.match, request.tournament, request.bots, made, wait)
+        return PlayReply.of(await called)
+
+    return Handler(Play, play, while_heard=True)
+
+
+def _check(request: Play, seats: int) -> None:
+    """Raises `UsageFault`."""
+    bots, clock = request.bots, request.clock
+    if not re.match(MATCH_PATTERN, request.match):
+        raise UsageFault(f"match is {shown(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
+    if wrong := [bot for bot in bots if not is_bot_name(bot)]:
+        raise UsageFault(f"{shown(wrong[0])} is no name for a bot: {NAME_FORM}")
+    if len(bots) != seats or len(set(map(folded, bots))) != seats:
+        raise UsageFault(f"bots are {shown(bots)}: {request.game} has {seats} seats, each for another bot")
+    if min(clock.bank_ms, clock.increment_ms) < 0:
+        raise UsageFault(f"clock is {clock.bank_ms} and {clock.increment_ms} ms: neither is less than 0")
+    if not 0 <= request.wait_s <= MOST_WAIT:
+        raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MOST_WAIT:g} seconds")
+
+
+def _seed(text: str) -> bytes:
+    """Raises `UsageFault`."""
+    try:
+        seed = bytes.fromhex(text)
+    except ValueError:
+        seed = b""
+    if len(seed) != SEED_BYTES:
+        raise UsageFault(f"seed is {shown(text)}: it is {SEED_BYTES} bytes in hex")
+    return seed

@@ -1,0 +1,93 @@
+"""How one takes part in an arena: by a bot, with code, a token and what went wrong of late, or as a person who plays."""
+
+from __future__ import annotations
+
+import functools
+from http import HTTPStatus
+from itertools import count, takewhile
+from typing import Any
+
+from msgspec import Struct
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.store.match_search import Search, search_matches
+from arena.store.registry import is_known_bot, latest_incidents
+from arena.store.result_queries import LOST
+from arena.web.rendering import render_page, site_of
+from arena.web.site import address
+from protocol.errors import BadConfig
+from protocol.games import NAMES, game_class, load
+from protocol.names import is_bot_name
+
+LATEST = 10
+EXAMPLE = "mine"
+"""What the bot is called in the code as long as nobody says how."""
+
+
+class PresetOffered(Struct, frozen=True, kw_only=True):
+    """A preset: its config as it differs from the defaults, and how many may sit at its table."""
+
+    preset: str
+    config: dict[str, Any]
+    seats: list[int]
+    usual: int
+
+
+class GameOffered(Struct, frozen=True, kw_only=True):
+    """A game with its presets."""
+
+    game: str
+    presets: list[PresetOffered]
+
+
+def connect(request: Request) -> Response:
+    """The page; `bot` names the bot that the code is for, and of which it is told how it fares."""
+    site = site_of(request)
+    bot = request.query_params.get("bot", "").strip()
+    wrong = ""
+    if bot and not is_bot_name(bot):
+        wrong = "a name has 1 to 32 letters, digits, dots, dashes or underscores, a letter or digit first"
+    known = bool(bot) and not wrong and site.reader.read(is_known_bot, bot)
+    lost = site.reader.read(search_matches, Search(bot=bot, outcome=LOST), limit=LATEST) if known else None
+    return render_page(
+        request,
+        "connect.html",
+        status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
+        address=address(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
+        bot=bot,
+        name=EXAMPLE if wrong or not bot else bot,
+        wrong=wrong,
+        known=known,
+        incidents=site.reader.read(latest_incidents, bot) if known else [],
+        lost=lost,
+    )
+
+
+def play(request: Request) -> Response:
+    """The page on which a person plays: what may be sought there, chosen in the address; the browser does the rest."""
+    return render_page(request, "play.html", offered=offered())
+
+
+@functools.cache
+def offered() -> list[GameOffered]:
+    """All games, with all that can be chosen without writing a config."""
+    return [
+        GameOffered(game=game, presets=[_preset(game, name) for name in game_class(game).presets]) for game in NAMES
+    ]
+
+
+def _preset(game: str, name: str) -> PresetOffered:
+    made = load(game, {"preset": name})
+    seats = [made.seats]
+    if "players" in made.config:
+        seats = list(takewhile(lambda number: _has_table(game, name, number), count(2)))
+    return PresetOffered(preset=name, config=dict(game_class(game).presets[name]), seats=seats, usual=made.seats)
+
+
+def _has_table(game: str, name: str, seats: int) -> bool:
+    try:
+        load(game, {"preset": name, "players": seats})
+    except BadConfig:
+        return False
+    return True
