@@ -1,4 +1,4 @@
-"""How one takes part in an arena: by a bot, with code, a token and what went wrong of late, or as a person who plays."""
+"""How one takes part in an arena: by a bot, with code, a token and what went wrong of late, or as a person."""
 
 from __future__ import annotations
 
