@@ -19,7 +19,7 @@ from pathlib import Path
 from random import Random
 
 from arena.ratings.ladder_pairing import Seeker, information_gain, ladder_groups
-from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, quality, rate, skill_overlap
+from arena.ratings.rating_system import BETA, MU, SIGMA, Rating, Standing, rate, skill_overlap
 
 POOL = "nim/classic"
 AFTER = (5, 10, 20, 50, 100)
@@ -55,6 +55,11 @@ def at_random(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], 
     """Whoever is there, at once."""
     mixed = chance.sample(waiting, len(waiting))
     return list(zip(mixed[::2], mixed[1::2], strict=False))
+
+
+def quality(a: Rating, b: Rating) -> float:
+    """TrueSkill's match quality (Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7)."""
+    return math.sqrt(2 * BETA**2 / (2 * BETA**2 + a.sigma**2 + b.sigma**2)) * skill_overlap(a, b)
 
 
 def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random) -> list[Pair]:

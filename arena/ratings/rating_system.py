@@ -123,19 +123,7 @@ def nearly_equal(a: float, b: float) -> bool:
 
 def skill_overlap(a: Rating, b: Rating) -> float:
     """How near two skills may be, in (0, 1]: what remains of the match quality once certainty is left out."""
-    return math.exp(-((a.mu - b.mu) ** 2) / (2 * _spread(a, b)))
-
-
-def quality(a: Rating, b: Rating) -> float:
-    """TrueSkill's match quality of two players, in (0, 1): the chance of a draw relative to that of equals fully known.
-
-    Herbrich, Minka, Graepel: TrueSkill, NIPS 2006, equation 7.
-    """
-    return math.sqrt(2 * BETA**2 / _spread(a, b)) * skill_overlap(a, b)
-
-
-def _spread(a: Rating, b: Rating) -> float:
-    return 2 * BETA**2 + a.sigma**2 + b.sigma**2
+    return math.exp(-((a.mu - b.mu) ** 2) / (2 * (2 * BETA**2 + a.sigma**2 + b.sigma**2)))
 
 
 def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[SeatRating, ...]:

@@ -183,15 +183,6 @@ def test_an_unknown_game_has_no_pool() -> None:
         rated("chess", [1, 2])
 
 
-def test_match_quality_is_that_of_trueskill() -> None:
-    import trueskill
-
-    environment = trueskill.TrueSkill(tau=0)
-    for a, b in [((25, 8), (25, 8)), ((30, 2), (20, 4)), ((10, 1), (40, 1))]:
-        expected = trueskill.quality_1vs1(trueskill.Rating(*a), trueskill.Rating(*b), env=environment)
-        assert rating_system.quality(Rating(*a), Rating(*b)) == pytest.approx(expected)
-
-
 def test_unsure_bots_are_closer_to_each_other_than_sure_ones() -> None:
     unsure = rating_system.skill_overlap(Rating(20, 8), Rating(30, 8))
     assert unsure > rating_system.skill_overlap(Rating(20, 1), Rating(30, 1))

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from arena.commands import output, watch
-from arena.commands.watch import _url_of, _watch
-from arena.network.spectator import Spectator
+from arena.commands.watch import Spectator, _url_of, _watch
 from arena.operator.client import NoServer
 from commands import call
 from processes import serving

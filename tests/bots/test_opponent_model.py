@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from bots.search.risk.opponent_model import START, OpponentModel
+from bots.search.risk.campaign_uct import START, OpponentModel
 from bots.search.risk.policies import POLICIES, RAID, RUSH, CampaignRaid
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
