@@ -1,4 +1,4 @@
-"""A bot under test between its opponents and an arena: the harness in which the doctor's cases are run.
+"""A bot under test between its opponents and an arena of its own: the harness in which the doctor's cases are run.
 
 It finds the bot an opponent, waits for what it says, sees it come back.
 """
@@ -8,22 +8,29 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import secrets
+import sys
 import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from arena.doctor.opponent import Opponent
+import msgspec
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed, InvalidHandshake
+from websockets.typing import Subprotocol
+
 from arena.doctor.tcp_proxy import HOST, TcpProxy
-from arena.doctor.test_server import TestServer
-from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy
+from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy, connection_to
 from arena.processes.launch_spec import LaunchSpec
-from arena.processes.process import BotProcess, Crash
+from arena.processes.process import BotProcess, Crash, ended
 from protocol import bot_launch
-from protocol.errors import BotFault
+from protocol.codec import MSGPACK
+from protocol.errors import ArenaFault, BotFault
 from protocol.games import load
+from protocol.messages import MAX_SLOTS
 
 T = TypeVar("T")
 NAME = "patient"
@@ -37,6 +44,145 @@ MOVE_WITHIN = 30.0
 BACK_WITHIN = 15.0
 TOLD_WITHIN = 3.0
 AFTERWARDS = 0.1
+SERVER_WITHIN, SERVER_ENDS_WITHIN = 60.0, 10.0
+CLOCK = "60+0.5"
+
+
+class TestServer:
+    """`arena serve` in a process and a folder of its own, on a free port; `start` after `stop` goes on where it was."""
+
+    def __init__(self, data: Path) -> None:
+        self._data = data
+        self._process: asyncio.subprocess.Process | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self.port = 0
+
+    async def start(self) -> None:
+        """Return when it listens. Raises `ArenaFault` if it does not."""
+        command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK]
+        command += ["--port", str(self.port), "--data", str(self._data)]
+        self._process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            "-P",
+            *command,
+            env={key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.PIPE,
+            start_new_session=True,
+        )
+        stream = self._process.stderr
+        assert stream is not None
+        said = ""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(SERVER_WITHIN):
+                while line := (await stream.readline()).decode(errors="replace"):
+                    said = line.strip()
+                    if found := re.search(r"listening on ws://\S+?:(\d+)", line):
+                        self.port = int(found[1])
+                        self._reading = asyncio.create_task(_discard(stream))
+                        return
+        await self.stop()
+        raise ArenaFault(f"the server that bots are examined on does not start: {said or 'it says nothing'}")
+
+    async def stop(self) -> None:
+        """Have it stop as Ctrl-C does; it closes every connection with 1012."""
+        process = self._process
+        if process is None or process.returncode is not None:
+            return
+        process.terminate()
+        if not await ended(process, SERVER_ENDS_WITHIN):
+            process.kill()
+            await process.wait()
+        if self._reading is not None:
+            await self._reading
+
+
+async def _discard(stream: asyncio.StreamReader) -> None:
+    while await stream.read(65536):
+        pass
+
+
+class Opponent:
+    """A bot that seeks what the bot under test seeks, in the arena of the `relay`, and plays the first legal move.
+
+    It has slots to spare: a match whose bot is gone is no matter to the next.
+    """
+
+    def __init__(self, name: str, relay: WebSocketProxy, *, holds: bool) -> None:
+        self.holds = holds
+        """Whether it keeps its turns to itself for now."""
+        self.held: dict[str, Message] = {}
+        """Those it keeps, by match."""
+        self.matches: set[str] = set()
+        """What it plays."""
+        self.welcomed = asyncio.Event()
+        self._name = name
+        self._token = secrets.token_urlsafe(24)
+        self._relay = relay
+        self._wire: ClientConnection | None = None
+        self._playing = asyncio.create_task(self._play())
+
+    async def seek(self, like: Message) -> None:
+        """Seek what somebody else seeks, who may have named an opponent."""
+        rated = bool(like.get("rated", True)) and "opponent" not in like
+        await self._send(type="seek", id="house", game=like["game"], config=like.get("config", {}), rated=rated)
+
+    async def unseek(self) -> None:
+        """Take the seek back."""
+        await self._send(type="unseek", id="house")
+
+    async def go_on(self) -> None:
+        """Move where it has kept a turn to itself, and at once from now on."""
+        self.holds = False
+        for match in list(self.held):
+            await self._move(self.held.pop(match))
+
+    async def resign(self) -> None:
+        """Give up whatever it plays."""
+        self.held.clear()
+        for match in list(self.matches):
+            await self._send(type="resign", match=match)
+
+    async def close(self) -> None:
+        """Leave."""
+        self._playing.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._playing
+
+    async def _play(self) -> None:
+        while True:
+            with contextlib.suppress(OSError, ConnectionClosed, InvalidHandshake):
+                async with connection_to(self._relay.arena, Subprotocol(MSGPACK.subprotocol)) as self._wire:
+                    await self._send(type="hello", bot=self._name, token=self._token, slots=MAX_SLOTS)
+                    while True:
+                        await self._hear(msgspec.msgpack.decode(await self._wire.recv(decode=False)))
+            self._wire = None
+            await asyncio.sleep(0.1)
+
+    async def _hear(self, message: Message) -> None:
+        match message["type"]:
+            case "welcome":
+                self.welcomed.set()
+            case "start":
+                self.matches.add(message["match"])
+                await self._send(type="ready", match=message["match"])
+            case "turn" if self.holds:
+                self.held[message["match"]] = message
+            case "turn":
+                await self._move(message)
+            case "end":
+                self.matches.discard(message["match"])
+                self.held.pop(message["match"], None)
+        self._relay.wake()
+
+    async def _move(self, turn: Message) -> None:
+        await self._send(type="move", match=turn["match"], ply=turn["ply"], move=turn["legal"][0])
+
+    async def _send(self, **message: object) -> None:
+        if self._wire is not None:
+            with contextlib.suppress(ConnectionClosed):
+                await self._wire.send(msgspec.msgpack.encode(message))
 
 
 class BotUnderTest:
@@ -278,10 +424,7 @@ class Harness:
 
     async def _opponents(self, count: int) -> list[Opponent]:
         while len(self.opponents) < count:
-            name = f"house-{len(self.opponents) + 1}"
-            opponent = Opponent(name, secrets.token_urlsafe(24), self.relay.arena, self.relay.wake)
-            opponent.holds = self._holds
-            self.opponents.append(opponent)
+            self.opponents.append(Opponent(f"house-{len(self.opponents) + 1}", self.relay, holds=self._holds))
         async with asyncio.timeout(WELCOME_WITHIN):
             for opponent in self.opponents[:count]:
                 await opponent.welcomed.wait()
