@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.settings import RENAMED, SETTINGS, ServerSettings
-from arena.network.addresses import networks
-from arena.network.origins import origins
+from arena.network.addresses import networks, origins
 from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock

@@ -20,12 +20,11 @@ from arena.commands.output import counted
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import page_url, shown, web_scheme, web_sockets
 from arena.host.journal import Journal
-from arena.network.addresses import is_loopback, networks
+from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
 from arena.network.binding import bound, port_of, url_of
 from arena.network.connection_limits import Bounds
 from arena.network.encryption import CertificateFault, Encryption
-from arena.network.origins import OwnPage, origins
 from arena.operations.administration import operations
 from arena.operator import credentials
 from arena.processes.bot_commands import check_settings

@@ -12,9 +12,8 @@ from http import HTTPStatus
 
 from msgspec import Struct
 
-from arena.network.addresses import Network, Proxies, address_of, is_loopback
+from arena.network.addresses import Network, OwnPage, Proxies, address_of, is_loopback, misdirected, page_may_connect
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.origins import OwnPage, misdirected, page_may_connect
 from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
 from protocol.codec import CODECS
 from protocol.display import shown

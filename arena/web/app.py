@@ -17,8 +17,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
-from arena.network.addresses import Network, Proxies
-from arena.network.origins import misdirected
+from arena.network.addresses import Network, Proxies, misdirected
 from arena.store.result_queries import result_of
 from arena.web.api import operations
 from arena.web.api.operation import PREFIX

@@ -11,10 +11,9 @@ import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
 from arena.network import admission, listener
-from arena.network.addresses import networks
+from arena.network.addresses import OwnPage, is_own_name, networks, origins, page_may_connect
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
-from arena.network.origins import OwnPage, is_own_name, origins, page_may_connect
 from timeouts import WITHIN, rest_of
 
 
