@@ -19,7 +19,7 @@ from socket import gethostname
 from arena.ratings.tournament_pairing import Pairing
 from arena.store.match_luck import MatchLuck
 from arena.tournament import remote
-from arena.tournament.host_pool import host_pool
+from arena.tournament.host import host_pool
 from arena.tournament.in_process import InProcessHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport, write_down
 from arena.tournament.plan import place_of
