@@ -17,8 +17,7 @@ import msgspec
 
 from arena.processes.bot_commands import BOT_SETTINGS, check_names, known_bots, reference_command, reference_spec
 from arena.processes.launch_spec import LaunchSpec
-from arena.processes.process import BotProcess, Crash
-from arena.processes.restart_policy import keep_running
+from arena.processes.process import BotProcess, Crash, keep_running
 from arena.processes.warmup_notice import tell_warm_ups
 from arena.store.registry import NameInUse, add_bots, registered_bot
 from arena.store.store import Store

@@ -1,19 +1,22 @@
-"""A bot's process, which connects to the arena as any client does."""
+"""Processes: a bot's, which connects to the arena as any client does; and programs that are kept running."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import os
 import re
 import shlex
 import socket
 import sys
+import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
 from arena.processes.launch_spec import LISTENING, TERMINATE, LaunchSpec
+from machine.backoff import Backoff
 from machine.keeper import FAILED, STARTED
 from machine.subprocesses import ending
 from protocol.display import printable
@@ -24,6 +27,8 @@ MOST_TOLD = 200
 """Characters of why a process ended, in a line."""
 TERMINATE_WITHIN = 1.0
 KILL_WITHIN = 2.0
+LONGEST_WAIT = 60.0
+"""Seconds until a program is started again: twice as many each time, until it has run as long as this."""
 _HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
 """Last words of a bot from which the library is hidden, and the file that hides it."""
 _KEEPER = (sys.executable, "-P", "-m", "arena.processes.keeper")
@@ -226,3 +231,16 @@ async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
     except TimeoutError:
         return False
     return True
+
+
+async def keep_running(run: Callable[[], Awaitable[str]], first_wait: float, log: logging.Logger, what: str) -> None:
+    """Run a program again and again until this is cancelled; `run` does it once, and says in words how it ended."""
+    backoff = Backoff(first_wait, LONGEST_WAIT)
+    while True:
+        began = time.monotonic()
+        how = await run()
+        if time.monotonic() - began >= LONGEST_WAIT:
+            backoff.reset()
+        wait = backoff.delay()
+        log.warning("%s %s; it is started again in %g s", what, how, wait)
+        await asyncio.sleep(wait)

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from arena.processes import restart_policy
-from arena.processes.restart_policy import keep_running
+from arena.processes import process
+from arena.processes.process import keep_running
 
 
 class Enough(Exception):
@@ -36,8 +36,8 @@ async def test_the_waits_double_up_to_the_longest_until_the_program_ran_for_long
         now += seconds
         return "ended"
 
-    monkeypatch.setattr(restart_policy, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(restart_policy, "LONGEST_WAIT", 0.005)
+    monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: now))
+    monkeypatch.setattr(process, "LONGEST_WAIT", 0.005)
     with pytest.raises(Enough):
         await keep_running(run, 0.001, logging.getLogger("arena.test"), "it")
     assert caplog.messages == [f"it ended; it is started again in {wait} s" for wait in waits]
