@@ -25,7 +25,7 @@ from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
 from protocol import bot_launch
 from protocol.bot_launch import bot_name_in, split_bot_word
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import NAMES
 from protocol.names import folded
 
@@ -134,13 +134,11 @@ def _read_tokens(file: Path) -> dict[str, str]:
 
 
 def _write_tokens(file: Path, held: dict[str, str]) -> None:
-    try:
+    with os_errors_as(ArenaFault, f"{file} can't be written"):
         file.parent.mkdir(exist_ok=True)
         with in_place_of(file) as part:
             part.touch(mode=0o600)
             part.write_bytes(msgspec.json.format(msgspec.json.encode(held)) + b"\n")
-    except OSError as exc:
-        raise ArenaFault(f"{file} can't be written: {exc.strerror}") from exc
 
 
 class Supervisor:

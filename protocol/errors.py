@@ -5,6 +5,8 @@ A message is one line that names the value, the place and what would be right.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import ClassVar
 
 from protocol import error_codes
@@ -61,3 +63,12 @@ class ArenaFault(Fault):
 
 class BadRecord(ArenaFault):
     """A match record that is truncated, foreign, of a newer format, or does not verify."""
+
+
+@contextmanager
+def os_errors_as(kind: type[Fault], what: str) -> Iterator[None]:
+    """Raise a fault of this kind where the system refuses what is done inside: `what` failed, and the reason."""
+    try:
+        yield
+    except OSError as exc:
+        raise kind(f"{what}: {exc.strerror}") from exc

@@ -11,7 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from protocol.errors import ArenaFault, BadRecord
+from protocol.errors import ArenaFault, BadRecord, os_errors_as
 from referee.record import AnyLine, Header, public, write_line
 from referee.record_reader import read_lines, rows
 
@@ -37,10 +37,8 @@ class Journal:
         self._sync = sync
         self._most = most
         self._open = 0
-        try:
+        with os_errors_as(JournalFault, f"the journal's folder {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError as exc:
-            raise JournalFault(f"the journal's folder {folder} can't be made: {exc.strerror}") from exc
 
     def begin(self, match: str) -> MatchJournal:
         """A new journal. One of that name is written over: its match is played again from the start.
@@ -64,14 +62,12 @@ class Journal:
         Raises `BadRecord` for a file that is no journal of this match, `JournalFault` for one that can't be read.
         """
         path = self._path(match)
-        try:
+        with os_errors_as(JournalFault, f"the journal {path} can't be read"):
             whole, _, rest = path.read_bytes().rpartition(b"\n")
             lines = read_lines(rows(whole + b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
                 log.warning("%s ended in half a line, which nobody was told of and is cut off: %s", path, _begin(rest))
-        except OSError as exc:
-            raise JournalFault(f"the journal {path} can't be read: {exc.strerror}") from exc
         for line in lines:
             if isinstance(line, Header) and line.match != match:
                 raise BadRecord(f"{path} is the journal of another match, {line.match}")
@@ -80,22 +76,18 @@ class Journal:
     def forget(self, match: str) -> None:
         """Remove a match's journal: its record is stored, or it is not to go on. Raises `JournalFault`."""
         path = self._path(match)
-        try:
+        with os_errors_as(JournalFault, f"the journal {path} can't be removed"):
             path.unlink(missing_ok=True)
-        except OSError as exc:
-            raise JournalFault(f"the journal {path} can't be removed: {exc.strerror}") from exc
 
     def probe(self) -> None:
         """Make a journal of a usual size and remove it. Raises `JournalFault` if that is not possible."""
         self._count()
         path = self.folder / "probe"
-        try:
+        with os_errors_as(JournalFault, f"no journal can be made in {self.folder}"):
             try:
                 path.write_bytes(bytes(USUAL_BYTES))
             finally:
                 path.unlink(missing_ok=True)
-        except OSError as exc:
-            raise JournalFault(f"no journal can be made in {self.folder}: {exc.strerror}") from exc
 
     def _count(self) -> None:
         if self._most is not None and self._open >= self._most:
@@ -134,13 +126,11 @@ class MatchJournal:
         self._path = path
         self._closed = closed
         self._sync = sync
-        try:
+        with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self._size = os.fstat(self._file).st_size
             if sync:
                 _sync_folder(path.parent)
-        except OSError as exc:
-            raise JournalFault(f"the journal {path} can't be opened: {exc.strerror}") from exc
 
     def write(self, *lines: AnyLine) -> None:
         """Append lines, all of them or none. Raises `JournalFault`."""
@@ -167,10 +157,8 @@ class MatchJournal:
 
         They are read from the open file: that it was removed from its folder is no matter.
         """
-        try:
+        with os_errors_as(JournalFault, f"the journal {self._path} can't be read"):
             data = os.pread(self._file, self._size, 0)
-        except OSError as exc:
-            raise JournalFault(f"the journal {self._path} can't be read: {exc.strerror}") from exc
         if len(data) < self._size:
             raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self._size} bytes")
         return [line for line in data.splitlines(keepends=True) if public(line)]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.network.rate_limits import TokenBucket
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, os_errors_as
 
 TLS_BEGINS = b"\x16\x03"
 """The first bytes of whoever speaks TLS: a handshake, of some version."""
@@ -87,10 +87,8 @@ class Encryption:
 
     def _read(self) -> ssl.SSLContext:
         for file, what in ((self._certificate, "CERTIFICATE"), (self._key, "PRIVATE KEY")):
-            try:
+            with os_errors_as(CertificateFault, f"{file} can't be read"):
                 text = file.read_text(errors="replace")
-            except OSError as exc:
-                raise CertificateFault(f"{file} can't be read: {exc.strerror}") from exc
             if f"{what}-----" not in text:
                 raise CertificateFault(f"{file} holds no {what.lower()} in PEM")
         context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)

@@ -20,7 +20,7 @@ from machine.backoff import Backoff
 from machine.keeper import FAILED, STARTED
 from machine.subprocesses import ending
 from protocol.display import printable
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, os_errors_as
 
 LAST_LINES = 8
 MOST_TOLD = 200
@@ -98,18 +98,16 @@ class BotProcess:
         """Run the program, unless told to stop. Raises `NoProgram` if there is none, `ArenaFault` for its log."""
         if self._stopping:
             return
-        try:
+        with os_errors_as(ArenaFault, f"the log {self.log} can't be written"):
             self.log.parent.mkdir(parents=True, exist_ok=True)
             errors = self.log.open("ab")
-        except OSError as exc:
-            raise ArenaFault(f"the log {self.log} can't be written: {exc.strerror}") from exc
         with errors:
             self._begins = errors.tell()
             await self._run(errors.fileno())
 
     async def _run(self, errors: int) -> None:
         """Start a keeper and give it its order; then it is watched, unless it could not run the program."""
-        try:
+        with os_errors_as(BotCrashed, f"{self.name} can't be started"):
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
             self._line = ours
@@ -122,8 +120,6 @@ class BotProcess:
                     stderr=errors,
                     start_new_session=True,
                 )
-        except OSError as exc:
-            raise BotCrashed(f"{self.name} can't be started: {exc.strerror}") from exc
         if self._stopping:
             self._let_go()
         with contextlib.suppress(OSError):  # it has ended, which is seen below

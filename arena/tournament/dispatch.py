@@ -27,7 +27,7 @@ from machine.source_digest import digest_of_all
 from machine.workers.local import WorkerPool, spread_chunks
 from measuring.luck import luck_of
 from protocol import VERSION
-from protocol.errors import ArenaFault, Fault
+from protocol.errors import ArenaFault, Fault, os_errors_as
 from protocol.reasons import VOID
 from referee.record import write_line
 from referee.record_reader import read
@@ -141,11 +141,9 @@ def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborte
 def _print_to(log: Path) -> None:
     """Have what is printed in a worker process written there; threads of others keep theirs. Raises `ArenaFault`."""
     if threading.current_thread() is threading.main_thread():
-        try:
+        with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)
             sys.stdout = sys.stderr = log.open("a", buffering=1)
-        except OSError as exc:
-            raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc
 
 
 def _measured(report: MatchReport, value: str | None) -> MatchReport:

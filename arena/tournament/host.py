@@ -42,7 +42,7 @@ from machine.subprocesses import keep_private
 from machine.timestamps import utc
 from protocol import bot_launch
 from protocol.close_codes import GOING_AWAY
-from protocol.errors import ArenaFault, Fault
+from protocol.errors import ArenaFault, Fault, os_errors_as
 from protocol.messages import ClientMessage, Hello, Unseek, Unseeked
 from protocol.reasons import DISCONNECTED, NO_SHOW, VOID
 from referee.effects import Absent
@@ -79,10 +79,8 @@ class TournamentHost(HostHandler):
         self._folder = folder
         self._scratch = folder / "journal"
         shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
-        try:
+        with os_errors_as(ArenaFault, f"the folder {self._scratch} can't be made"):
             self._scratch.mkdir(mode=0o700)
-        except OSError as exc:
-            raise ArenaFault(f"the folder {self._scratch} can't be made: {exc.strerror}") from exc
         self._tokens = {name: secrets.token_hex(32) for name in job.plan.names}
         self._port = 0
         self._bots: dict[str, BotProcess] = {}
@@ -445,11 +443,9 @@ def _free_folder(logs: Path) -> Iterator[Path]:
     """`logs`, or the first of the folders 2, 3, … in it that no other host has. Raises `ArenaFault`."""
     for number in count(1):
         folder = logs if number == 1 else logs / str(number)
-        try:
+        with os_errors_as(ArenaFault, f"the folder of logs {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True)
             lock = os.open(folder, os.O_RDONLY)
-        except OSError as exc:
-            raise ArenaFault(f"the folder of logs {folder} can't be made: {exc.strerror}") from exc
         with contextlib.ExitStack() as held:
             held.callback(os.close, lock)
             try:
@@ -463,10 +459,8 @@ def _free_folder(logs: Path) -> Iterator[Path]:
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[Path]:
     """A folder that goes with its host. Raises `ArenaFault`."""
-    try:
+    with os_errors_as(ArenaFault, f"no folder for logs can be made in {tempfile.gettempdir()}"):
         folder = tempfile.TemporaryDirectory(prefix="arena-", ignore_cleanup_errors=True)
-    except OSError as exc:
-        raise ArenaFault(f"no folder for logs can be made in {tempfile.gettempdir()}: {exc.strerror}") from exc
     with folder as path:
         yield Path(path)
 

@@ -12,7 +12,7 @@ from arena.store.match_luck import MatchLuck
 from arena.store.registry import Incident
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
-from protocol.errors import ArenaFault, Fault
+from protocol.errors import ArenaFault, Fault, os_errors_as
 from referee.footer import Closed
 from referee.result import Result
 
@@ -96,9 +96,7 @@ class Aborted(NamedTuple):
 def write_down(logs: Path, bot: str, words: bytes) -> None:
     """Put what a bot had to say into its log. Raises `ArenaFault`."""
     log = logs / f"{bot}.log"
-    try:
+    with os_errors_as(ArenaFault, f"the log {log} can't be written"):
         logs.mkdir(parents=True, exist_ok=True)
         with log.open("ab") as file:
             file.write(words)
-    except OSError as exc:
-        raise ArenaFault(f"the log {log} can't be written: {exc.strerror}") from exc
