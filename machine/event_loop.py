@@ -1,4 +1,4 @@
-"""How event loops run: by uvloop where it exists, with a garbage collector that does not get in the way."""
+"""How event loops run, by uvloop where it exists, with a garbage collector that does not get in the way; and tasks."""
 
 from __future__ import annotations
 
@@ -34,3 +34,30 @@ def new() -> asyncio.AbstractEventLoop:
         return asyncio.new_event_loop()
     loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
     return loop
+
+
+class Tasks(set[asyncio.Task[None]]):
+    """Those that are under way, held here until they are done: an event loop does not hold its tasks."""
+
+    def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Do some work beside."""
+        task = asyncio.create_task(work)
+        self.add(task)
+        task.add_done_callback(self.discard)
+        return task
+
+    async def wait(self) -> None:
+        """Return when those are done that there are now."""
+        if self:
+            await asyncio.wait(self)
+
+
+async def until_first(*works: Coroutine[Any, Any, object]) -> None:
+    """Do all of these until one is done, or has failed; the others are cancelled."""
+    tasks = [asyncio.create_task(work) for work in works]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST
+from machine.event_loop import until_first
 from protocol.codec import JSON, MSGPACK, Frame
 from protocol.messages import MAX_SERVER_FRAME
 
@@ -188,20 +189,13 @@ class WebSocketProxy:
                 await asyncio.sleep(0.1)
 
     async def _pass_on(self, line: Visit, upstream: ClientConnection) -> None:
-        ways = (
+        await until_first(
             self._hear_bot(line),
             self._hear_arena(line, upstream),
             self._tell_bot(line),
             self._tell_arena(line, upstream),
             self._ping(line),
         )
-        tasks = [asyncio.create_task(way) for way in ways]
-        try:
-            await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _hear_bot(self, line: Visit) -> None:
         async for frame in line.wire:

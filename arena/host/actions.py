@@ -7,7 +7,7 @@ from typing import Any
 
 from arena.host.client_registry import ClientRegistry
 from arena.host.handler import NotAllowed, Unavailable
-from arena.host.session import Action, Session
+from arena.host.session import Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
 from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected, Resign, Unwatch, Watch
@@ -18,17 +18,13 @@ RESIGNING = 0.0013
 """Seconds that a match takes the arena from seek to store, beside its plies; who resigns has made it for that."""
 
 
-def actions(clients: ClientRegistry) -> Action:
-    """What the messages of clients do, seeks by the handler. Raises `BotFault` for what they may not."""
-
-    def act(session: Session, message: ClientMessage) -> None:
-        action = _ACTIONS.get(type(message))
-        if action is None:
-            clients.handler.request(session, message)
-        else:
-            action(clients, session, message)
-
-    return act
+def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
+    """Do what a client's message asks for; seeks are the handler's. Raises `BotFault` for what the client may not."""
+    action = _ACTIONS.get(type(message))
+    if action is None:
+        clients.handler.request(session, message)
+    else:
+        action(clients, session, message)
 
 
 def _second_hello(clients: ClientRegistry, session: Session, message: Hello) -> None:

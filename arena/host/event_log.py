@@ -17,6 +17,7 @@ from msgspec import Struct
 from arena.network.connection import CloseInfo
 from arena.network.rate_limits import TokenBucket
 from arena.store.registry import Incident
+from machine.event_loop import Tasks
 from machine.timestamps import utc
 from protocol import close_codes
 from protocol.display import printable
@@ -68,7 +69,7 @@ class EventLog:
         self._now = now
         self._incidents_of_bot = TokenBucket(INCIDENTS_OF_BOT, INCIDENTS_OF_BOT_PER_SECOND)
         self._incidents = TokenBucket(INCIDENTS, INCIDENTS_PER_SECOND)
-        self._noting: set[asyncio.Task[None]] = set()
+        self._noting = Tasks()
         self._of_address = TokenBucket(OF_ADDRESS, OF_ADDRESS_PER_SECOND)
         self._of_all = TokenBucket(OF_ALL, OF_ALL_PER_SECOND)
         self._ends = TokenBucket(ENDS, ENDS_PER_SECOND)
@@ -121,9 +122,7 @@ class EventLog:
         now = self._now()
         if self._incidents_of_bot.take(folded(bot), now) or self._incidents.take(None, now):
             return
-        task = asyncio.create_task(self._note(bot, Incident(at=utc(), code=str(code), text=text)))
-        self._noting.add(task)
-        task.add_done_callback(self._noting.discard)
+        self._noting.begin(self._note(bot, Incident(at=utc(), code=str(code), text=text)))
 
     def begun(self, header: Header) -> None:
         """A match began."""
@@ -161,8 +160,7 @@ class EventLog:
         if self._summing is not None:
             self._summing.cancel()
             self._sum_up()
-        if self._noting:
-            await asyncio.wait(self._noting)
+        await self._noting.wait()
 
     async def _note(self, bot: str, incident: Incident) -> None:
         try:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
-from arena.host.actions import actions
+from arena.host.actions import act
 from arena.host.broadcast import Broadcaster
 from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
@@ -21,6 +21,7 @@ from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.encryption import Encryption
 from arena.network.listener import Listener
+from machine.event_loop import Tasks, until_first
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
@@ -81,7 +82,6 @@ class MatchHost:
         self.health = Health()
         self.events = EventLog(handler.note)
         self.clients = ClientRegistry(handler)
-        self._act = actions(self.clients)
         self.listener = Listener(
             self._serve,
             Admission(access or Access(), self.events.refused),
@@ -94,7 +94,7 @@ class MatchHost:
         self._answers = asyncio.Event()
         """Whether a `hello` is answered."""
         self._answers.set()
-        self._finalizing: set[asyncio.Task[None]] = set()
+        self._finalizing = Tasks()
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
@@ -130,8 +130,7 @@ class MatchHost:
 
     async def drain(self) -> None:
         """Return when all that is over is kept."""
-        if self._finalizing:
-            await asyncio.wait(self._finalizing)
+        await self._finalizing.wait()
         await self.events.close()
 
     async def _serve(self, connection: Connection, codec: Codec) -> None:
@@ -158,7 +157,7 @@ class MatchHost:
             return None
         connection.place.enter()
         if not self._answers.is_set():
-            await self._until_answered(connection)
+            await until_first(self._answers.wait(), connection.wait_closed())
             if connection.gone:  # it may be back on another connection, which this one must not replace
                 return None
         hello = None
@@ -178,7 +177,7 @@ class MatchHost:
             later = Unavailable("hello: the arena can't look bots up now: come back later")
             _refuse(connection, codec, later, RESTARTING)
             return None
-        session = Session(connection, codec, hello, bot, self._act)
+        session = Session(connection, codec, hello, bot, partial(act, self.clients))
         resumed = self.clients.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
@@ -186,15 +185,6 @@ class MatchHost:
             self.events.came(bot, hello.version, hello.client, connection.address)
             self.clients.resume(session)
         return session
-
-    async def _until_answered(self, connection: Connection) -> None:
-        """Wait until hellos are answered, or the connection is gone."""
-        either = [asyncio.create_task(self._answers.wait()), asyncio.create_task(connection.wait_closed())]
-        try:
-            await asyncio.wait(either, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in either:
-                task.cancel()
 
     async def _restore(self) -> int:
         matches = await recovered(self._journal, self._handler)
@@ -211,9 +201,7 @@ class MatchHost:
         return runner
 
     def _finish(self, runner: Runner) -> None:
-        task = asyncio.create_task(self._finalize(runner))
-        self._finalizing.add(task)
-        task.add_done_callback(self._finalizing.discard)
+        self._finalizing.begin(self._finalize(runner))
 
     async def _finalize(self, runner: Runner) -> None:
         match = FinishedMatch(runner, self._journal, partial(self._tell_end, runner))

@@ -14,6 +14,7 @@ from typing import Any
 
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.encryption import Encryption, TlsMismatch
+from machine.event_loop import Tasks
 
 REST = 0.5
 """Seconds without accepting where the system has no more to give."""
@@ -44,7 +45,7 @@ class Acceptor:
         self._foreign = foreign
         self._loop = asyncio.get_running_loop()
         self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
-        self._beginning: set[asyncio.Task[None]] = set()
+        self._beginning = Tasks()
         self._exhausted = False
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
@@ -65,8 +66,7 @@ class Acceptor:
 
     async def wait_closed(self) -> None:
         """Return when those are gone."""
-        if self._beginning:
-            await asyncio.wait(self._beginning)
+        await self._beginning.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
         """One connection a turn of the loop, so that a storm of them holds up nothing else."""
@@ -90,10 +90,8 @@ class Acceptor:
             accepted.close()
             return
         wire = self._wire(place)
-        task = self._loop.create_task(self._begin(accepted, wire))
+        task = self._beginning.begin(self._begin(accepted, wire))
         place.cut = lambda: wire.transport.abort() if task.done() else task.cancel()
-        self._beginning.add(task)
-        task.add_done_callback(self._beginning.discard)
 
     async def _begin(self, accepted: socket.socket, wire: Any) -> None:
         """Make a connection of a socket, encrypted if it has to be."""

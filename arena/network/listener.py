@@ -78,11 +78,7 @@ class Listener:
         """
         listening.setblocking(False)
         server = await self._serve([listening], address, operators=operators)
-
-        def leave() -> None:
-            server.close(close_connections=False)
-
-        return leave
+        return partial(server.close, close_connections=False)
 
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:

@@ -4,7 +4,6 @@ of names that seeks want to play against, who was never here.
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import logging
 import time
@@ -15,6 +14,7 @@ from arena.ratings.rating_system import INITIAL
 from arena.store.async_store import AsyncStore
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import BotFacts, bot_facts
+from machine.event_loop import Tasks
 from machine.timestamps import seconds_of
 from protocol.errors import ArenaFault
 from protocol.games import rules_of
@@ -176,15 +176,13 @@ class UnknownNames:
     def __init__(self, store: AsyncStore) -> None:
         self._store = store
         self._unknown: dict[str, None] = {}
-        self._asking: set[asyncio.Task[None]] = set()
+        self._asking = Tasks()
 
     def ask(self, names: Iterable[str]) -> None:
         """Find out about names; it takes a moment."""
         for name in names:
             if len(self._asking) < AT_ONCE and name not in self._unknown:
-                task = asyncio.create_task(self._ask(name))
-                self._asking.add(task)
-                task.add_done_callback(self._asking.discard)
+                self._asking.begin(self._ask(name))
 
     def met(self, name: str) -> None:
         """A bot is here."""

@@ -87,7 +87,7 @@ class TournamentHost(HostHandler):
         self._news = asyncio.Event()
         self._over: asyncio.Future[Closed] | None = None
         self._failure: BaseException | None = None
-        self._restarts: set[asyncio.Task[None]] = set()
+        self._restarts = event_loop.Tasks()
         self._notes: list[str] = []
         self._incidents: list[tuple[str, Incident]] = []
         self._told_of: Counter[str] = Counter()
@@ -301,9 +301,7 @@ class TournamentHost(HostHandler):
             before.add(crash.why)
             self._notes.append(told)
         self._host.clients.forfeit(bot.name)
-        task = asyncio.create_task(self._restart(bot))
-        self._restarts.add(task)
-        task.add_done_callback(self._restarts.discard)
+        self._restarts.begin(self._restart(bot))
 
     def _put_out(self, name: str, why: str, told: str) -> None:
         """Have a bot forfeit its matches from now on, that under way included."""
@@ -364,7 +362,7 @@ class TournamentHostPool:
         """The hosts, with the run that each is for, and what gives up the folder where it writes."""
         self._free: list[TournamentHost] = []
         """Those where nothing is played."""
-        self._closing: set[asyncio.Task[None]] = set()
+        self._closing = event_loop.Tasks()
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, self._terminate)
@@ -413,9 +411,7 @@ class TournamentHostPool:
     def _close_idle(self, host: TournamentHost, played: int) -> None:
         """Close a host where there was no match since so many."""
         if host.played == played and host in self._free:
-            task = self._loop.create_task(self._close(host))
-            self._closing.add(task)
-            task.add_done_callback(self._closing.discard)
+            self._closing.begin(self._close(host))
 
     async def _leave(self, key: str | None) -> None:
         await asyncio.gather(*(self._close(host) for host, (run, _) in list(self._open.items()) if key in (None, run)))
