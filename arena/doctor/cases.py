@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from arena.doctor.harness import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Failed, Harness, harness_of
-from arena.doctor.websocket_proxy import ARENA, GIVE_UP_PING, Message
+from arena.doctor.websocket_proxy import ARENA, GIVE_UP_PING, RELAY, Message
 from arena.processes.process import BotCrashed
 from protocol.close_codes import SUPERSEDED, TOO_MANY
 from protocol.error_codes import ILLEGAL_MOVE
@@ -134,9 +134,7 @@ async def _comes_back_to_its_turn(harness: Harness) -> Finding:
     line = harness.relay.line
     seen = harness.relay.seen
     mark = harness.mark if line is None else next(i for i, it in enumerate(seen) if it.line == line.number)
-    closed = await harness.relay.until(
-        lambda: next((it for it in seen[mark:] if it.type == "closed"), None), MOVE_WITHIN
-    )
+    closed = await harness.relay.until(lambda: harness.said("closed", by=RELAY, since=mark), MOVE_WITHIN)
     if closed is None:
         raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
     since = seen.index(closed)
@@ -221,9 +219,7 @@ async def _hangs_up(harness: Harness) -> Finding:
 async def _full(harness: Harness) -> Finding:
     match, mark = await _waiting(harness)
     harness.relay.closes_with = TOO_MANY
-    return await _tries_again(
-        harness, match, mark, lambda: sum(seen.type == "opened" for seen in harness.relay.seen[mark:])
-    )
+    return await _tries_again(harness, match, mark, lambda: len([*harness.all_said("opened", by=RELAY, since=mark)]))
 
 
 async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
@@ -291,7 +287,7 @@ async def _superseded(harness: Harness) -> Finding:
     await harness.relay.hang_up(SUPERSEDED)
 
     def back() -> str | None:
-        return harness.bot.ended or ("back" if any(it.type == "opened" for it in harness.relay.seen[mark:]) else None)
+        return harness.bot.ended or ("back" if harness.said("opened", by=RELAY, since=mark) else None)
 
     did = await harness.relay.until(back, STAYS_AWAY_FOR)
     if did == "back":

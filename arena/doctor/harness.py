@@ -451,10 +451,8 @@ class Harness:
 
     def _turn(self, match: str, since: int) -> Seen | None:
         """The bot's own turn, or the end of the match."""
-        seat = next(
-            (it.message.get("seat") for it in self.relay.seen if it.type == "start" and it.message["match"] == match),
-            None,
-        )
+        start = self.said("start", by=ARENA, since=0, match=match)
+        seat = None if start is None else start.message.get("seat")
         for seen in self.relay.seen[since:]:
             told = seen.by == ARENA and seen.message.get("match") == match
             if told and (seen.type == "end" or (seen.type == "turn" and seen.message["to_move"] == seat)):
