@@ -169,7 +169,13 @@ class WebSocketProxy:
             self.line = line
             upstream = await self._reach(wire.subprotocol)
             async with upstream:
-                await self._pass_on(line, upstream)
+                await until_first(
+                    self._hear_bot(line),
+                    self._hear_arena(line, upstream),
+                    self._tell_bot(line),
+                    self._tell_arena(line, upstream),
+                    self._ping(line),
+                )
                 code = upstream.close_code
             if code is not None and code not in (NO_CODE, BROKEN):
                 await wire.close(code)
@@ -187,15 +193,6 @@ class WebSocketProxy:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
                     return await connection_to(self.arena, subprotocol)
                 await asyncio.sleep(0.1)
-
-    async def _pass_on(self, line: Visit, upstream: ClientConnection) -> None:
-        await until_first(
-            self._hear_bot(line),
-            self._hear_arena(line, upstream),
-            self._tell_bot(line),
-            self._tell_arena(line, upstream),
-            self._ping(line),
-        )
 
     async def _hear_bot(self, line: Visit) -> None:
         async for frame in line.wire:
@@ -229,11 +226,9 @@ class WebSocketProxy:
     async def _ping(self, line: Visit) -> None:
         while True:
             sent = time.monotonic()
-            try:
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(GIVE_UP_PING):
                     await (await line.wire.ping())
-            except TimeoutError:
-                pass
             if not line.silent:
                 self.slowest_pong = max(self.slowest_pong, time.monotonic() - sent)
             await asyncio.sleep(PING_EVERY)

@@ -221,12 +221,10 @@ async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socke
 
 async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
     """Whether a process ends within some seconds."""
-    try:
+    with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within):
             await process.wait()
-    except TimeoutError:
-        return False
-    return True
+    return process.returncode is not None
 
 
 async def keep_running(run: Callable[[], Awaitable[str]], first_wait: float, log: logging.Logger, what: str) -> None:

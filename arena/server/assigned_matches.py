@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from arena.host.handler import FinishedMatch
@@ -108,8 +108,6 @@ class AssignedMatches:
                     kept.enter_context(self._ladder.reserving(bots))
                     keeps = True
                 self._changed.clear()
-                try:
+                with suppress(TimeoutError):
                     async with asyncio.timeout_at(next((date for date in dates if date > now), None)):
                         await self._changed.wait()
-                except TimeoutError:
-                    pass
