@@ -15,7 +15,7 @@ from collections.abc import AsyncIterator
 
 from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, url_of
-from arena.processes.restart_policy import keep_running
+from arena.processes.process import keep_running
 from arena.store.store import Reader
 from arena.web.process_messages import RELOAD, WebServerConfig
 from machine import event_loop
