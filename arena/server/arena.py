@@ -23,14 +23,14 @@ from arena.operator.requests import Handler
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
 from arena.server.bot_cache import BotCache
+from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, agreed
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
 from arena.store.registry import Incident, note_incident
-from arena.store.result_queries import leaderboard_of, rated_pools, record_of
-from machine.event_loop import Tasks
+from arena.store.result_queries import record_of
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
 from protocol.dice import SEED_BYTES
@@ -38,7 +38,7 @@ from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, Fault
 from protocol.games import rules_of
 from protocol.games.base import Game
-from protocol.messages import ClientMessage, Clock, End, FromServer, Hello, ListedSeek, Player, Start, Turn
+from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from referee.record import Header, RecordedSeat, header_of
 
 if TYPE_CHECKING:
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 ANNOUNCE_WAIT_DELAY = 2.0
 """After so many seconds seats are told that their match is not stored yet."""
-BOARD_EVERY = 0.5
-"""The leaderboard in the feed follows results at most this often, in seconds."""
 
 log = logging.getLogger("arena")
 
@@ -274,53 +272,3 @@ class Arena(HostHandler):
             self._hold_seeks(fault)
         else:
             self.host.health.tell("seeks", None)
-
-
-class FeedPublisher:
-    """Reports matches to the feed, and reads the leaderboards for it."""
-
-    def __init__(self, feed: Feed, store: AsyncStore) -> None:
-        self._feed = feed
-        self._store = store
-        self._due: dict[str, asyncio.TimerHandle] = {}
-        self._tasks = Tasks()
-        self._loop = asyncio.get_running_loop()
-
-    def report(self, message: FromServer) -> None:
-        """Publish what is shown of a match."""
-        if isinstance(message, Turn):
-            self._feed.turned(message)
-        elif isinstance(message, Start):
-            self._feed.started(message)
-        elif isinstance(message, End):
-            self._feed.ended(message)
-
-    def rated(self, pool: str) -> None:
-        """Publish a pool's leaderboard soon, as it has changed."""
-        if pool not in self._due:
-            self._due[pool] = self._loop.call_later(BOARD_EVERY, self._publish_soon, pool)
-
-    async def publish_boards(self) -> None:
-        """Publish the leaderboard of every pool with rated matches: a broker may have forgotten them."""
-        for pool in await self._store.read(rated_pools):
-            await self._publish(pool)
-
-    async def close(self) -> None:
-        """Publish the leaderboards that are due, now."""
-        await self._tasks.wait()
-        while self._due:
-            pool, timer = self._due.popitem()
-            timer.cancel()
-            await self._publish(pool)
-
-    def _publish_soon(self, pool: str) -> None:
-        del self._due[pool]
-        self._tasks.begin(self._publish(pool))
-
-    async def _publish(self, pool: str) -> None:
-        try:
-            rows = await self._store.read(leaderboard_of, pool)
-        except Fault as fault:
-            log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
-            return
-        self._feed.leaderboard(pool, rows)
