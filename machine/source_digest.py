@@ -43,7 +43,8 @@ def sources(module: Path) -> set[Path]:
     """The files. Followed are imports of what lies where the module's own package does, or this project's packages;
     not of packages that others have installed. Raises `OSError` where a file cannot be read.
     """
-    root = _root(module)
+    # what the first package around the module lies in, or the module itself
+    root = next(folder for folder in module.parents if not (folder / "__init__.py").exists())
     own = module.relative_to(root).parts[0].removesuffix(".py")
     found, waiting = {module}, [module]
     while waiting:
@@ -53,11 +54,6 @@ def sources(module: Path) -> set[Path]:
                     found.add(imported)
                     waiting.append(imported)
     return found
-
-
-def _root(module: Path) -> Path:
-    """The folder that the first package around a module lies in, or the module itself."""
-    return next(folder for folder in module.parents if not (folder / "__init__.py").exists())
 
 
 @cache
