@@ -16,7 +16,7 @@ from bots.evaluation.risk import features, score, unam_bound
 from bots.search import WIN, Limit
 from bots.search.base import opinion
 from bots.search.kernels import Algorithm
-from bots.search.risk import campaign_play, campaign_search
+from bots.search.risk import campaign_search
 from bots.search.risk.campaign_search import MOST_PLIES, CampaignSearch
 from bots.search.risk.flat_position import FEATURES, scale_values, state_of
 from bots.search.risk.settings import CampaignSettings, Horizon
@@ -419,7 +419,7 @@ def test_a_win_is_seen_and_taken() -> None:
 def test_every_candidate_has_the_odds_in_its_favour() -> None:
     for defenders in range(1, 40):
         for troops in range(defenders + 2, defenders + 12):
-            size = campaign_play.size_of(troops, defenders, 0)
+            size = campaign_search.size_of(troops, defenders, 0)
             assert defenders < size < troops
             assert sum(chance for chance, attackers, _ in battle_odds(size, defenders) if attackers) > 0.5
 
@@ -448,5 +448,5 @@ def test_a_recursive_kernel_has_one_signature() -> None:
     search.warm_up()
     search.perft(search.rules.initial(Dice(bytes(32), 0))[0], 3)
     searches: tuple[Any, ...] = (campaign_search.expect, campaign_search.prune, campaign_search.calm)
-    for function in (*searches, campaign_play.perft):
+    for function in (*searches, campaign_search.perft):
         assert len(function.signatures) <= 1, function.__name__

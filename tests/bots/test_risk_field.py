@@ -11,7 +11,7 @@ import pytest
 
 from bots.search.risk import field as flat
 from bots.search.risk.battle_odds import EDGE, ENOUGH, enough, odds_of, odds_table
-from bots.search.risk.campaign_play import campaign_board
+from bots.search.risk.campaign_board import campaign_board
 from bots.search.risk.flat_position import cell
 from bots.search.risk.policies import RAID, CampaignRaid, play_turn
 from machine.compiled import ints, zeros

@@ -14,8 +14,8 @@ from bots.search import Limit
 from bots.search.base import Found, opinion
 from bots.search.risk import turn_search as kernel
 from bots.search.risk.battle_odds import enough, odds_of, odds_table
+from bots.search.risk.campaign_board import campaign_board
 from bots.search.risk.campaign_kernel import CampaignKernel
-from bots.search.risk.campaign_play import campaign_board
 from bots.search.risk.campaign_search import CampaignSearch
 from bots.search.risk.field import field_of
 from bots.search.risk.field_evaluation import OUTLOOK, judge

@@ -3,6 +3,8 @@ and leaves made calm. At its own draft the seat at the root does not search.
 
 MAX is the seat at the root, every other seat is MIN. A draft is forced, so it is no ply: it is placed on entering the
 position, and not where the table knows that already.
+
+A move is one number: a border to attack across, counted from 0 as board[SOURCES] lists them, or their number: the end.
 """
 
 from __future__ import annotations
@@ -10,42 +12,33 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from math import floor
 from typing import Any, get_args
 
 from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, deepen, opinion
 from bots.search.kernels import Algorithm
-from bots.search.risk import campaign_play as flat
-from bots.search.risk import work_buffers
-from bots.search.risk.battle_odds import DICE, MEANS, SURE, room_for, throw
-from bots.search.risk.campaign_play import (
-    ACTIVE,
-    ALIVE,
+from bots.search.risk import battle_odds, work_buffers
+from bots.search.risk.battle_odds import MEANS, SURE, left_after, room_for, throw, without_dice
+from bots.search.risk.campaign_board import (
+    ATTACKS,
     BORDERS,
-    BY_TURNS,
-    CALM,
-    DRAFTING,
-    EVERY,
-    FIGHT,
-    GONE,
-    HISTORY,
-    KEY,
-    LEFT,
-    LISTS,
+    CLASSIC,
+    CONTINENTS,
+    DICE,
+    HELD,
+    LEFT_KEYS,
     MOVES,
-    ROUND,
+    PLY_KEYS,
+    ROUND_KEYS,
+    ROUNDS,
+    SEAT_KEYS,
     SEATS,
     SOURCES,
-    TURN,
-    attack,
-    back_to,
-    draft,
-    keep,
-    list_moves,
-    pass_turn,
-    size_of,
-    take_back,
-    turn_key,
+    SPAN,
+    campaign_board,
+    key_of,
+    keys_for,
 )
 from bots.search.risk.flat_position import (
     ARMY,
@@ -59,6 +52,7 @@ from bots.search.risk.flat_position import (
     TERRITORIES,
     TROOPS,
     WIDTH,
+    cell,
     estimate,
     peek,
     put,
@@ -76,6 +70,7 @@ from bots.search.risk.work_buffers import (
     LINES,
     LOWER,
     NODES,
+    OWN,
     STOP,
     UPPER,
     keep_line,
@@ -83,8 +78,19 @@ from bots.search.risk.work_buffers import (
 )
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
 from protocol.dice import Dice
-from protocol.games.risk.campaign import LEAST_CLASSIC, Attack, Campaign, Draft, End, Move, Position
+from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Attack, Campaign, Draft, End, Move, Position
 from protocol.games.risk.draft import territories_by_pressure
+
+TURN, LEFT, ROUND, ACTIVE, GONE, KEPT, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
+"""The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
+seats are in the game, the seat that the last attack put out (−1: none), where positions are kept, the search key,
+attacks a turn, and by seat whether it is in the game."""
+EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_PLAYERS, ALIVE + MOST_PLAYERS + 8)
+"""How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
+calm, depth is counted in turns, and the round is part of the key; where the lists of moves begin, and the moves'
+history. [DRAFTING] is whether the turn is at its draft."""
+DRAFTS = DRAFTING + 1
+"""Where a draft is worked out: two slots a territory. The positions that are kept follow."""
 
 INFINITY = float("inf")
 MOST_ATTACKS = 3
@@ -95,7 +101,7 @@ USUAL = CampaignSettings(draft="rule")
 _LOOK_ONCE = CampaignSettings(battles="dice", horizon="plies", draft="rule")
 _GREEDY = CampaignSettings(draft="greedy")
 NOBODY = -1
-_THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": DICE}
+_THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": battle_odds.DICE}
 MOST_PLIES = 40
 """No search looks further ahead."""
 LEAST_NODES = 50
@@ -104,6 +110,199 @@ ENTRIES = 2**17
 """Positions that the table holds; as many everywhere, for the same moves on every machine."""
 ALIKE = 0.1
 """Values no further apart are equal: rounding in `state` comes to some hundredths, of 900,000."""
+
+
+def play_array(board: list[int], position: Position, depth: int) -> Any:
+    """`play` with the position's turn and room for `depth` plies of search."""
+    count, moves, seats = board[TERRITORIES], board[MOVES], board[SEATS]
+    kept = DRAFTS + 2 * count
+    lines = kept + (cell(count) + 1) * (depth + 1)
+    lists = lines + (depth + 2) * (depth + 2)
+    history = lists + (moves + 1) * (depth + 1)
+    play = zeros(history + 2 * (moves + 1))
+    play[TURN], play[LEFT], play[ROUND] = position.seat, position.attacks_left, position.round
+    play[ACTIVE], play[GONE], play[KEPT], play[A_TURN] = seats - len(position.out), -1, kept, board[ATTACKS]
+    for seat in range(seats):
+        play[ALIVE + seat] = seat not in position.out
+    play[LINES], play[LINE], play[LISTS], play[HISTORY] = lines, depth + 2, lists, history
+    return play
+
+
+@compiled
+def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
+    """What the turn and the distance from the root add to the search key, with the round where it may be the last."""
+    begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
+    key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
+    return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[NEAR] else key  # type: ignore[no-any-return]
+
+
+@compiled
+def place(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
+    """`put`, written to the search key."""
+    play[KEY] ^= key_of(board, state, keys, at)
+    put(board, state, at, owner, troops)
+    play[KEY] ^= key_of(board, state, keys, at)
+
+
+@compiled
+def keep(state: Any, play: Any, ply: int) -> None:
+    """Lay the position aside, with its search key: one a ply."""
+    begin = play[KEPT] + ply * (len(state) + 1)
+    end = begin + len(state)
+    play[begin:end] = state
+    play[end] = play[KEY]
+
+
+@compiled
+def take_back(state: Any, play: Any, ply: int) -> None:
+    """Undo what was placed since the position was kept: quicker than to place it all back."""
+    begin = play[KEPT] + ply * (len(state) + 1)
+    end = begin + len(state)
+    state[:] = play[begin:end]
+    play[KEY] = play[end]
+
+
+@compiled
+def back_to(play: Any, seat: int, left: int, number: int, gone: int) -> None:
+    """Give the turn back as it was, and the seat that an attack put out its place in the game."""
+    play[TURN], play[LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
+    if gone >= 0:
+        play[ALIVE + gone] = 1
+        play[ACTIVE] += 1
+
+
+@compiled
+def income(board: Any, state: Any, seat: int) -> int:
+    """The units that a seat has to place in a draft."""
+    owned = state[OWNED + seat]
+    if not board[CLASSIC]:
+        return owned  # type: ignore[no-any-return]
+    units = max(LEAST_CLASSIC, owned // 3)
+    begin = board[CONTINENTS]
+    for _ in range(board[HELD]):
+        end = begin + 2 + board[begin + 1]
+        held = board[begin]
+        for i in range(begin + 2, end):
+            if state[board[i]] != seat:
+                held = 0
+                break
+        units += held
+        begin = end
+    return units  # type: ignore[no-any-return]
+
+
+@compiled
+def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
+    """Place the new units of the seat to move by the draft rule, rounding as protocol.games.risk.draft does.
+
+    `pressure` is room for a float a territory.
+    """
+    seat = play[TURN]
+    play[DRAFTING] = 0
+    units = income(board, state, seat)
+    kept = _under_pressure(board, state, play, pressure, seat)
+    total = 0.0
+    for i in range(kept):
+        total += pressure[i]
+    placed = DRAFTS + board[TERRITORIES]
+    left = units
+    for i in range(kept):
+        share = pressure[i] / total if total > 0.0 else 1.0 / kept
+        count = min(left, max(1, floor(share * units + 0.5)))
+        play[placed + i] = count
+        left -= count
+    for i in range(left):
+        play[placed + i % kept] += 1
+    for i in range(kept):
+        if play[placed + i]:
+            at = play[DRAFTS + i]
+            place(board, state, play, keys, at, seat, state[at + 1] + play[placed + i])
+
+
+@compiled
+def _under_pressure(board: Any, state: Any, play: Any, pressure: Any, seat: int) -> int:
+    """Sort the seat's cells to play[DRAFTS…], most pressure first; returns how many are the upper half."""
+    own = 0
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        if state[at] != seat:
+            continue
+        enemies = 0
+        for i in range(board[at], board[at + 1]):
+            if state[board[i]] != seat:
+                enemies += state[board[i] + 1]
+        here = enemies / state[at + 1]
+        i = own
+        while i > 0 and pressure[i - 1] < here:
+            pressure[i] = pressure[i - 1]
+            play[DRAFTS + i] = play[DRAFTS + i - 1]
+            i -= 1
+        pressure[i] = here
+        play[DRAFTS + i] = at
+        own += 1
+    return (own + 1) // 2
+
+
+@compiled
+def pass_turn(board: Any, play: Any) -> bool:
+    """The turn goes on to the next seat in the game; returns whether the rounds are over."""
+    seat = play[TURN]
+    following = seat
+    while True:
+        following = (following + 1) % board[SEATS]
+        if play[ALIVE + following]:
+            break
+    if following <= seat:
+        play[ROUND] += 1
+    play[TURN], play[LEFT], play[DRAFTING] = following, play[A_TURN], 1
+    return play[ROUND] > board[ROUNDS]  # type: ignore[no-any-return]
+
+
+@compiled
+def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
+    """Write the attacks of the seat to move, by index, and the end to `play` from `begin` on; returns where they end.
+
+    Unless play[EVERY] is 1 an attack needs two units more than the enemy has.
+    """
+    seat, every, borders, end = play[TURN], play[EVERY], board[BORDERS], begin
+    for at in range(ROWS, borders, WIDTH):
+        troops = state[at + 1]
+        if state[at] == seat and troops >= 3 - every:
+            for i in range(board[at], board[at + 1]):
+                to = board[i]
+                if state[to] != seat and (every or troops >= state[to + 1] + 2):
+                    play[end] = i - borders
+                    end += 1
+    play[end] = board[MOVES]
+    return end + 1
+
+
+@entry
+def size_of(troops: int, defenders: int, every: int) -> int:
+    """The units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
+    return troops - 1 if every else (troops + defenders + 1) // 2
+
+
+@compiled
+def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
+    """Fight: `remain` attackers are left and take the territory, or below 0 as many defenders.
+
+    Returns whether the game is over for MAX.
+    """
+    at, to = board[board[SOURCES] + move], board[board[BORDERS] + move]
+    seat, enemy = state[at], state[to]
+    place(board, state, play, keys, at, seat, state[at + 1] - size)
+    play[LEFT] -= 1
+    play[GONE] = -1
+    if remain < 0:
+        place(board, state, play, keys, to, enemy, -remain)
+        return False
+    place(board, state, play, keys, to, seat, remain)
+    if state[OWNED + enemy] or not play[ALIVE + enemy]:
+        return False
+    play[GONE] = enemy
+    play[ALIVE + enemy] = 0
+    play[ACTIVE] -= 1
+    return play[ACTIVE] == 1 or enemy == state[SEAT]  # type: ignore[no-any-return]
 
 
 @compiled
@@ -436,14 +635,47 @@ def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> N
         counts[board[chosen + INDEX]] += 1
 
 
+@entry
+def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
+    """Paths of exactly `depth` plies from an unfinished position: every attack with the most units, every result."""
+    if depth == 0:
+        return 1
+    keep(state, play, depth)
+    seat, left, number = play[TURN], play[LEFT], play[ROUND]
+    if play[DRAFTING]:
+        draft(board, state, play, keys, pressure)
+        paths = perft(board, state, play, keys, pressure, depth - 1)
+        take_back(state, play, depth)
+        return paths
+    paths = 0
+    begin = play[LISTS] + depth * (board[MOVES] + 1)
+    for i in range(begin, list_moves(board, state, play, begin) - 1):
+        move = play[i]
+        size = state[board[board[SOURCES] + move] + 1] - 1
+        defenders = state[board[board[BORDERS] + move] + 1]
+        for result in range(size + defenders if board[DICE] else 1):
+            remain = left_after(result, size) if board[DICE] else without_dice(size, defenders)
+            over = attack(board, state, play, keys, move, size, remain)
+            gone = play[GONE]
+            if not over and play[LEFT] == 0:
+                over = pass_turn(board, play)
+            paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
+            take_back(state, play, depth)
+            back_to(play, seat, left, number, gone)
+    over = pass_turn(board, play)
+    paths += (depth == 1) if over else perft(board, state, play, keys, pressure, depth - 1)
+    back_to(play, seat, left, number, -1)
+    return paths
+
+
 class CampaignSearch:
     """Searches under one config; one at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
-        self._values = flat.campaign_board(rules)
+        self._values = campaign_board(rules)
         self._board = ints(self._values)
-        self._keys = flat.keys_for(len(rules.map))
+        self._keys = keys_for(len(rules.map))
         self._searches = 0
 
     @cached_property
@@ -505,13 +737,13 @@ class CampaignSearch:
                 value = prune(*arrays, *self._memory, count, depth, 0, -INFINITY, INFINITY)
             work_buffers.charge(play, limit)
             result = work_buffers.found(play, value, self._line(root, play), depth)
-            if play[flat.FIGHT] == SURE and abs(value) >= WIN - depth * step:
+            if play[FIGHT] == SURE and abs(value) >= WIN - depth * step:
                 return replace(result, complete=True)
             return result
 
         with work_buffers.stopping(play, limit.deadline):
             hasty = deepen(rules, position, partial(look, "expectiminimax"), limit=limit, deepest=int(by_turns))
-            play[flat.BY_TURNS] = by_turns
+            play[BY_TURNS] = by_turns
             result = deepen(rules, position, partial(look, algorithm), limit=limit, deepest=depth)
         if not result.depth:
             result = replace(hasty, depth=0) if hasty.depth else self._unfinished(result, position, play)
@@ -534,15 +766,15 @@ class CampaignSearch:
     def _play(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
         """Room for a search of this kind."""
         rules = self.rules
-        play = flat.play_array(self._values, position, depth)
-        play[flat.EVERY], play[flat.CALM] = not candidates, settings.horizon == "calm"
-        play[flat.FIGHT] = _THROWN[settings.battles] if rules.battle == "dice" else SURE
-        play[flat.NEAR] = position.round + depth >= rules.max_rounds
+        play = play_array(self._values, position, depth)
+        play[EVERY], play[CALM] = not candidates, settings.horizon == "calm"
+        play[FIGHT] = _THROWN[settings.battles] if rules.battle == "dice" else SURE
+        play[NEAR] = position.round + depth >= rules.max_rounds
         if candidates:
-            play[flat.LEFT] = min(play[flat.LEFT], MOST_ATTACKS)
-            play[flat.A_TURN] = min(play[flat.A_TURN], MOST_ATTACKS)
+            play[LEFT] = min(play[LEFT], MOST_ATTACKS)
+            play[A_TURN] = min(play[A_TURN], MOST_ATTACKS)
         self._searches += 1
-        play[flat.KEY] = self._searches
+        play[KEY] = self._searches
         return play
 
     @cached_property
@@ -590,7 +822,7 @@ class CampaignSearch:
         """The principal variation that is in `play`, with its drafts, up to the first battle with dice."""
         rules, position = self.rules, root
         line: list[Move] = []
-        left = int(play[flat.LEFT])
+        left = int(play[LEFT])
         for number in work_buffers.best_line(play):
             line.append(self._move(position, number, play))
             if isinstance(line[-1], Attack) and rules.battle == "dice":
@@ -603,17 +835,17 @@ class CampaignSearch:
             if rules.to_move(position) is not None and position.phase == "draft":
                 line.append(rules.legal_moves(position)[0])
                 position = rules.outcomes(position, line[-1])[0][1]
-                left = int(play[flat.A_TURN])
+                left = int(play[A_TURN])
         return tuple(line)
 
     def _move(self, position: Position, number: int, play: Any) -> Move:
         """A move of the kernels as the rules have it."""
         values = self._values
-        if number == values[flat.MOVES]:
+        if number == values[MOVES]:
             return End()
-        source = values[values[values[flat.SOURCES] + number] + INDEX]
-        to = values[values[values[flat.BORDERS] + number] + INDEX]
-        size = flat.size_of(position.troops[source], position.troops[to], int(play[flat.EVERY]))
+        source = values[values[values[SOURCES] + number] + INDEX]
+        to = values[values[values[BORDERS] + number] + INDEX]
+        size = size_of(position.troops[source], position.troops[to], int(play[EVERY]))
         return Attack(to, source, int(size))
 
     def perft(self, position: Position, depth: int) -> int:
@@ -622,11 +854,11 @@ class CampaignSearch:
             return 1
         if self.rules.to_move(position) is None:
             return 0
-        play = flat.play_array(self._values, position, depth)
+        play = play_array(self._values, position, depth)
         state = state_of(self._board, position, NOBODY, NONE)
         pressure = zeros(len(self.rules.map), float)
-        play[flat.EVERY], play[flat.DRAFTING] = 1, position.phase == "draft"
-        return int(flat.perft(self._board, state, play, self._keys, pressure, depth))
+        play[EVERY], play[DRAFTING] = 1, position.phase == "draft"
+        return int(perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:
         """Compile, or load from disk, all that a match needs; without numba nothing."""

@@ -14,7 +14,7 @@ from bots.search.base import Found, Limit
 from bots.search.risk import field as flat
 from bots.search.risk import uct_tree
 from bots.search.risk.battle_odds import enough
-from bots.search.risk.campaign_play import BORDERS, SEATS, SOURCES
+from bots.search.risk.campaign_board import BORDERS, SEATS, SOURCES
 from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw, field_of
 from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
 from bots.search.risk.policies import (

@@ -1,13 +1,13 @@
 """A campaign played forward on one flat array, nothing taken back: what playouts run on. Counts are kept up to date.
 
-Territories are cells, as in flat_position.py, `board` is campaign_play's; dice are thrown by a generator in the array.
+Territories are cells, as in flat_position.py, `board` is campaign_board's; dice are thrown by a generator in the array.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from bots.search.risk.campaign_play import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
+from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
 from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
 from machine.compiled import compiled, entry, ints
 from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bots.evaluation.risk import TEMPO, WITHIN
-from bots.search.risk.campaign_play import CLASSIC, SEATS
+from bots.search.risk.campaign_board import CLASSIC, SEATS
 from bots.search.risk.field import BLOCK_WIDTH, BLOCKS, BONUS, CONTINENTS, FOES, HELD, IN, SIZE, TURN, income
 from bots.search.risk.flat_position import FEATURES, NONE, ROWS, TERRITORIES, WIDTH
 from machine.compiled import compiled

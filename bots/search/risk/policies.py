@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from bots.search.risk import field as flat
 from bots.search.risk.battle_odds import enough, odds_of, odds_table
-from bots.search.risk.campaign_play import CLASSIC, campaign_board
+from bots.search.risk.campaign_board import CLASSIC, campaign_board
 from bots.search.risk.field import BLOCK, BONUS, DRAFTING, FOES, HELD, IN, LEFT, NOWHERE, SIZE, TURN, UNITS, field_of
 from bots.search.risk.flat_position import INDEX, ROWS, TERRITORIES, WIDTH
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros

@@ -17,7 +17,7 @@ from bots.search.kernels import Algorithm
 from bots.search.risk import field as flat
 from bots.search.risk import work_buffers
 from bots.search.risk.battle_odds import enough, odds_of, odds_table
-from bots.search.risk.campaign_play import (
+from bots.search.risk.campaign_board import (
     ATTACKS,
     BORDERS,
     LEFT_KEYS,
