@@ -24,7 +24,7 @@ from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
 from arena.network.binding import bound, port_of, url_of
 from arena.network.connection_limits import Bounds
-from arena.network.encryption import CertificateFault, Encryption
+from arena.network.tls import CertificateFault, Encryption
 from arena.operations.administration import operations
 from arena.operator import credentials
 from arena.processes.bot_commands import check_settings

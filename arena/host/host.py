@@ -19,8 +19,8 @@ from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
-from arena.network.encryption import Encryption
 from arena.network.listener import Listener
+from arena.network.tls import Encryption
 from machine.event_loop import Tasks, until_first
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame

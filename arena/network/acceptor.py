@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.network.connection_limits import ConnectionSlot
-from arena.network.encryption import Encryption, TlsMismatch
+from arena.network.tls import Encryption, TlsMismatch
 from machine.event_loop import Tasks
 
 REST = 0.5

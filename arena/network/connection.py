@@ -20,8 +20,8 @@ from websockets.frames import Frame as WebSocketFrame
 from websockets.protocol import State
 
 from arena.network.connection_limits import ConnectionSlot
-from arena.network.encryption import TLS_BEGINS, TlsMismatch
 from arena.network.fair_scheduler import FairScheduler, Share
+from arena.network.tls import TLS_BEGINS, TlsMismatch
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
 

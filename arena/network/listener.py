@@ -23,8 +23,8 @@ from arena.network.admission import OPERATOR, Admission, ConnectionRequest
 from arena.network.binding import bound, port_of
 from arena.network.connection import FAREWELL, Connection
 from arena.network.connection_limits import ConnectionSlot
-from arena.network.encryption import Encryption, TlsMismatch
 from arena.network.fair_scheduler import FairScheduler
+from arena.network.tls import Encryption, TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
 

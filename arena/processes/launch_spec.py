@@ -1,6 +1,6 @@
 """How a bot is launched: its command, environment and limits, and what an arena and the keeper of its process say.
 
-The arena sends an `LaunchSpec` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
+The arena sends a `LaunchSpec` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
 answers `STARTED`, or `FAILED` and the number of the system's error. From a sandbox comes `LISTENING` with a socket.
 """
 

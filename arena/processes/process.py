@@ -31,7 +31,7 @@ LONGEST_WAIT = 60.0
 """Seconds until a program is started again: twice as many each time, until it has run as long as this."""
 _HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
 """Last words of a bot from which the library is hidden, and the file that hides it."""
-_KEEPER = (sys.executable, "-P", "-m", "arena.processes.keeper")
+_LAUNCHER = (sys.executable, "-P", "-m", "arena.processes.launcher")
 
 
 class BotCrashed(ArenaFault):
@@ -113,7 +113,7 @@ class BotProcess:
             self._line = ours
             with theirs:
                 self._process = await asyncio.create_subprocess_exec(
-                    *_KEEPER,
+                    *_LAUNCHER,
                     env=self._order.environment,
                     stdin=theirs.fileno(),
                     stdout=errors,

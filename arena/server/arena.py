@@ -17,7 +17,7 @@ from arena.host.journal import Journal, JournalFault
 from arena.host.runner import TRY_AGAIN, Runner
 from arena.host.session import Session
 from arena.network.admission import Access
-from arena.network.encryption import Encryption
+from arena.network.tls import Encryption
 from arena.operator.channel import Channel
 from arena.operator.requests import Handler
 from arena.server.assigned_matches import AssignedMatches

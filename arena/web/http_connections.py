@@ -14,7 +14,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from arena.network.acceptor import Acceptor
 from arena.network.addresses import Network, Proxies, address_of
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.encryption import Encryption, TlsMismatch
+from arena.network.tls import Encryption, TlsMismatch
 from arena.web.app import application
 from arena.web.site import Site
 

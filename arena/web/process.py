@@ -18,7 +18,7 @@ from typing import BinaryIO
 import msgspec
 
 from arena.network.addresses import networks
-from arena.network.encryption import CertificateFault, Encryption
+from arena.network.tls import CertificateFault, Encryption
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD, WebServerConfig

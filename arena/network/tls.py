@@ -16,7 +16,7 @@ TLS_BEGINS = b"\x16\x03"
 """The first bytes of whoever speaks TLS: a handshake, of some version."""
 SAID_EVERY = 60.0
 
-log = logging.getLogger("arena.network.encryption")
+log = logging.getLogger("arena.network.tls")
 
 
 class TlsMismatch:

@@ -1,4 +1,4 @@
-"""The process between an arena and a bot: `python -m arena.processes.keeper`, which reads an order and obeys it.
+"""The process between an arena and a bot: `python -m arena.processes.launcher`, which reads an order and obeys it.
 
 It ends as the bot ends. Whenever the arena is gone, however it went, the bot and all that it started are killed.
 """

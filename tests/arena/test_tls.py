@@ -16,10 +16,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.network import encryption
+from arena.network import tls
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
-from arena.network.encryption import CertificateFault, Encryption
+from arena.network.tls import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
 from processes import run, serving
@@ -88,7 +88,7 @@ async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_i
 async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(
     serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(encryption, "HANDSHAKE_WITHIN", 0.1)
+    monkeypatch.setattr(tls, "HANDSHAKE_WITHIN", 0.1)
     served = await serve(encryption=Encryption(*pair), access=Access(bounds=Bounds(waiting=1, waiting_per_address=1)))
     for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
@@ -114,7 +114,7 @@ async def test_the_wrong_scheme_is_cut_off_at_once_and_told_the_operator_once(
 
 
 async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encryption, "HANDSHAKE_WITHIN", 2 * WITHIN)
+    monkeypatch.setattr(tls, "HANDSHAKE_WITHIN", 2 * WITHIN)
     served = await serve(encryption=Encryption(*pair))
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     await answered(served, pair.certificate)
