@@ -7,6 +7,7 @@ import logging
 
 from arena.network.connection import Connection
 from arena.operator.requests import MAX_REQUEST, Handler, Handlers, Request, number_of, read, reply, words_of
+from machine.event_loop import Tasks
 from protocol.codec import Frame
 from protocol.errors import BotFault, Fault, UsageFault
 
@@ -21,7 +22,7 @@ class Channel:
 
     def __init__(self, operations: Handlers) -> None:
         self._operations = operations
-        self._unfinished: set[asyncio.Task[None]] = set()
+        self._unfinished = Tasks()
 
     async def serve(self, wire: Connection) -> None:
         """One connection, which was let in as the operator's, to its end."""
@@ -37,8 +38,7 @@ class Channel:
 
     async def close(self) -> None:
         """Wait for what was begun and is to be finished."""
-        if self._unfinished:
-            await asyncio.wait(self._unfinished)
+        await self._unfinished.wait()
 
     def _receive(self, wire: Connection, tasks: dict[asyncio.Task[None], Handler], frame: Frame) -> bool:
         """Begin what a frame asks for, beside the `tasks` of its connection.
@@ -57,11 +57,9 @@ class Channel:
         except UsageFault as fault:
             wire.push(reply(number, fault=str(fault), usage=True))
             return False
-        task = asyncio.create_task(_perform(wire, number, operation, request))
+        task = self._unfinished.begin(_perform(wire, number, operation, request))
         tasks[task] = operation
-        self._unfinished.add(task)
         task.add_done_callback(tasks.pop)
-        task.add_done_callback(self._unfinished.discard)
         return False
 
 
