@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import msgpack
@@ -19,8 +21,11 @@ from protocol.messages import (
     FromClient,
     FromServer,
     Info,
+    Move,
+    Ready,
     ServerMessage,
 )
+from protocol.names import MATCH_PATTERN
 
 MAX_ARRAY = 1024
 MAX_MAP = 128
@@ -33,6 +38,42 @@ _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__sub
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
 
 Frame = bytes | str
+
+SMALL = 2 * MAX_MAP
+"""Bytes of a msgpack frame in which nothing can exceed a limit but by its depth: an entry of a map takes two."""
+
+
+class _PlainMove(Move, frozen=True, kw_only=True, gc=False, tag="move"):
+    """A move as nearly all are: nothing in it, or a level below, has to be looked at further but floats."""
+
+    match: str
+    move: dict[str, int | str | bool | list[int | str] | None]
+    info: dict[str, int | float | str | None] | None = None
+
+
+class _PlainReady(Ready, frozen=True, kw_only=True, gc=False, tag="ready"):
+    """A `ready`; its nonce is checked here, its match apart."""
+
+    match: str
+
+
+_decode_plain = msgspec.msgpack.Decoder(_PlainMove | _PlainReady).decode
+_is_match = lru_cache(4096)(re.compile(MATCH_PATTERN).search)
+
+
+def _plain(frame: bytes) -> Move | Ready | None:
+    """The message in a small frame, where it is a plain one; None where it is another, or something may be wrong."""
+    try:
+        message = _decode_plain(frame)
+    except (msgspec.DecodeError, UnicodeError):
+        return None
+    if not _is_match(message.match):
+        return None
+    if isinstance(message, _PlainMove) and message.info is not None:
+        for value in message.info.values():
+            if type(value) is float and not math.isfinite(value):
+                return None
+    return message
 
 
 def _unpack_msgpack(frame: Frame) -> Any:
@@ -75,6 +116,10 @@ class Codec:
 
     def decode_client(self, frame: Frame) -> ClientMessage:
         """What a client sent, checked against every limit. Raises `MalformedMessage`, naming the field."""
+        if self is MSGPACK and len(frame) <= SMALL and isinstance(frame, bytes):
+            plain = _plain(frame)
+            if plain is not None:
+                return plain
         size = len(frame) if isinstance(frame, bytes) else _utf8_length(frame)
         if size > MAX_CLIENT_FRAME:
             raise MalformedMessage(f"a frame of {size} bytes: at most {MAX_CLIENT_FRAME}")

@@ -119,4 +119,6 @@ def _seconds(milliseconds: int) -> float:
 
 
 def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:
-    return (*values[:at], value, *values[at + 1 :])
+    put = list(values)
+    put[at] = value
+    return tuple(put)

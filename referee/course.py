@@ -104,4 +104,4 @@ class Course(Struct, frozen=True, gc=False):
         game = self.game
         wire = game.encode_state(state)
         digest = self.digest if event is None else next_digest(self.digest, event, wire)
-        return Course(game, self.key, digest, state, game.ply(state), game.to_move(state), wire, self.out)
+        return Course(game, self.key, digest, state, wire["ply"], wire["to_move"], wire, self.out)

@@ -42,7 +42,7 @@ from referee.footer import footer_of, result_of, thinking
 from referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
 from referee.replay import Recalled, course_of, recall
 from referee.result import Ratings, Result
-from referee.state import MatchStanding, Phase, Snapshot
+from referee.state import MatchStanding, Phase, Snapshot, restored
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
@@ -103,8 +103,8 @@ class Match:
         if type(event) is not Voided or not event.undo:
             self._before = self.standing.snapshot()
         elif self._before is not None:
-            self.standing, self._before = self._before.restored(), None
-        return _TRANSITIONS[self.standing.phase, type(event)](self, event, now)
+            self.standing, self._before = restored(self._before), None
+        return _TRANSITIONS[self.standing.phase][type(event)](self, event, now)
 
     def follow(self, seat: int) -> None:
         """Tell a seat the turn of every ply, until it leaves."""
@@ -128,7 +128,7 @@ class Match:
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
-        return messages.turn(self.id, standing, standing.events, standing.clock.milliseconds(now))
+        return messages.turn(self.id, standing, standing.events[:], *self._shown(now))
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
@@ -184,22 +184,23 @@ class Match:
         return self._set_off(now) if len(standing.nonces) == self.game.seats else []
 
     def _played(self, event: Played, now: float) -> list[Effect]:
-        standing, course, seat = self.standing, self.standing.playing, event.seat
+        standing, seat = self.standing, event.seat
+        course, clock, waited = standing.playing, standing.clock, event.waited or 0.0
         if event.ply != course.ply or seat != course.to_move:
             return self._misplaced(event)
-        if event.waited is not None and standing.clock.over(now - event.waited):
+        if event.waited is not None and clock.over(now - waited):
             return self._leave(seat, TIMEOUT, now)
         try:
             standing.course, happened = course.play(self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
         if standing.until is not None:  # after a restart time stands still, yet the increment is due
-            standing.clock = standing.clock.start(seat, now)
-        standing.clock = standing.clock.press(now, event.waited or 0.0, event.round_trip)
+            clock = clock.start(seat, now)
+        standing.clock = clock.press(now, waited, event.round_trip)
         standing.accept(happened, event.move)
-        info, complaint = self._info(event)
+        info, complaint = (None, []) if event.info is None else self._info(event)
         line = self._ply_line(happened, standing.clock.milliseconds(now), info)
-        return [Write(line), *complaint, *self._next(now, line.clock)]
+        return [Write(line), *complaint, *self._next(now, line)]
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
         try:
@@ -253,12 +254,13 @@ class Match:
             effects += self._run_clock(now)
         if seat == course.to_move or seat in standing.follows:
             standing.forget(seat)
-            effects.append(self._tell_turn(seat, standing.clock.milliseconds(now)))
+            effects.append(self._tell_turn(seat, *self._shown(now)))
         return effects
 
     def _run_clock(self, now: float) -> list[Effect]:
         """Let the clock run for whoever is to move, unless it stands still."""
-        standing, to_move = self.standing, self.standing.playing.to_move
+        standing = self.standing
+        to_move = standing.playing.to_move
         if standing.until is not None or to_move is None:
             return []
         standing.clock = standing.clock.start(to_move, now)
@@ -330,30 +332,38 @@ class Match:
         standing.clock = standing.clock.stop(now)
         return [Deadline(None), Finish()]
 
-    def _next(self, now: float, clock_ms: list[int] | None = None) -> list[Effect]:
-        """Ask whoever is to move, or finish."""
-        standing, course = self.standing, self.standing.playing
+    def _next(self, now: float, line: Ply | None = None) -> list[Effect]:
+        """Ask whoever is to move, or finish. A move has made its `line`, which says what clocks show."""
+        standing = self.standing
+        course = standing.playing
         seat = course.to_move
         if course.over or seat is None:
             return self._finish(now)
-        clock_ms = clock_ms or standing.clock.milliseconds(now)
-        effects = [*self._run_clock(now), self._tell_turn(seat, clock_ms)]
-        others = standing.follows - {seat, *course.out} if standing.follows else ()
-        effects += [self._tell_turn(other, clock_ms) for other in others]
+        clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
+        effects = self._run_clock(now)
+        effects.append(self._tell_turn(seat, clock_ms, digest))
+        if standing.follows:
+            effects += [self._tell_turn(other, clock_ms, digest) for other in standing.follows - {seat, *course.out}]
         if self._watched:
-            effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms)))
+            effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
         standing.shown = len(standing.events)
         return effects
 
-    def _tell_turn(self, seat: int, clock_ms: list[int]) -> Tell:
-        turn = messages.turn(self.id, self.standing, self.standing.news(seat), clock_ms, seat)
-        self.standing.tell(seat)
+    def _shown(self, now: float) -> tuple[list[int], str]:
+        """What the clocks show, and the digest, as they travel."""
+        return self.standing.clock.milliseconds(now), self.standing.playing.digest.hex()
+
+    def _tell_turn(self, seat: int, clock_ms: list[int], digest: str) -> Tell:
+        standing = self.standing
+        turn = messages.turn(self.id, standing, standing.news(seat), clock_ms, digest, seat)
+        standing.tell(seat)
         return Tell(seat, turn)
 
     def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
         standing = self.standing
-        given, standing.noted = sum(standing.clock.given) - standing.noted, sum(standing.clock.given)
-        return Ply(event=event, clock=clock_ms, digest=standing.playing.digest.hex(), given=given, info=info)
+        given = sum(standing.clock.given)
+        before, standing.noted = standing.noted, given
+        return Ply(event=event, clock=clock_ms, digest=standing.playing.digest.hex(), given=given - before, info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
         return [Tell(event.seat, messages.too_early(self.id, event.ply))]
@@ -365,35 +375,38 @@ class Match:
         return []
 
 
-_TRANSITIONS: dict[tuple[Phase, type[MatchEvent]], Callable[[Match, Any, float], list[Effect]]] = {
-    (Phase.WAITING, Readied): Match._ready,
-    (Phase.WAITING, Played): Match._too_early,
-    (Phase.WAITING, Resigned): Match._quit_early,
-    (Phase.WAITING, Left): Match._left,
-    (Phase.WAITING, Returned): Match._returned,
-    (Phase.WAITING, Forfeited): Match._nothing,
-    (Phase.WAITING, Absent): Match._quit_early,
-    (Phase.WAITING, Expired): Match._too_long,
-    (Phase.WAITING, Delayed): Match._nothing,
-    (Phase.WAITING, Held): Match._held,
-    (Phase.WAITING, Voided): Match._voided,
-    (Phase.PLAYING, Readied): Match._nothing,
-    (Phase.PLAYING, Played): Match._played,
-    (Phase.PLAYING, Resigned): Match._resigned,
-    (Phase.PLAYING, Left): Match._left,
-    (Phase.PLAYING, Returned): Match._returned,
-    (Phase.PLAYING, Forfeited): Match._forfeited,
-    (Phase.PLAYING, Absent): Match._forfeited,
-    (Phase.PLAYING, Expired): Match._expired,
-    (Phase.PLAYING, Delayed): Match._delayed,
-    (Phase.PLAYING, Held): Match._held,
-    (Phase.PLAYING, Voided): Match._voided,
-    (Phase.OVER, Played): Match._too_late,
-    (Phase.OVER, Left): Match._left,
-    (Phase.OVER, Returned): Match._returned,
-    **{
-        (Phase.OVER, event): Match._nothing
-        for event in (Readied, Resigned, Forfeited, Absent, Expired, Delayed, Held, Voided)
-    },
+_Transition = Callable[[Match, Any, float], list[Effect]]
+_WAITING: dict[type[MatchEvent], _Transition] = {
+    Readied: Match._ready,
+    Played: Match._too_early,
+    Resigned: Match._quit_early,
+    Left: Match._left,
+    Returned: Match._returned,
+    Forfeited: Match._nothing,
+    Absent: Match._quit_early,
+    Expired: Match._too_long,
+    Delayed: Match._nothing,
+    Held: Match._held,
+    Voided: Match._voided,
 }
-"""Which event does what in which phase; a `ready` once more, or anything after the end, is no news."""
+_PLAYING: dict[type[MatchEvent], _Transition] = {
+    Readied: Match._nothing,
+    Played: Match._played,
+    Resigned: Match._resigned,
+    Left: Match._left,
+    Returned: Match._returned,
+    Forfeited: Match._forfeited,
+    Absent: Match._forfeited,
+    Expired: Match._expired,
+    Delayed: Match._delayed,
+    Held: Match._held,
+    Voided: Match._voided,
+}
+_OVER: dict[type[MatchEvent], _Transition] = {
+    **dict.fromkeys(_PLAYING, Match._nothing),
+    Played: Match._too_late,
+    Left: Match._left,
+    Returned: Match._returned,
+}
+_TRANSITIONS = (_WAITING, _PLAYING, _OVER)
+"""By phase, what an event does; a `ready` once more, or anything after the end, is no news."""

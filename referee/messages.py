@@ -62,9 +62,12 @@ def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watche
 
 
 def turn(
-    match: str, standing: MatchStanding, events: Sequence[Event], clock_ms: list[int], seat: int | None = None
+    match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
 ) -> Turn:
-    """The `turn` for a seat, or for a watcher; with moves where the seat is to move, with nonces until it has moved."""
+    """The `turn` for a seat, or for a watcher; with moves where the seat is to move, with nonces until it has moved.
+
+    It keeps the list of `events`, and that of `clock_ms`.
+    """
     course = standing.playing
     assert course.to_move is not None
     legal, options = course.game.legal_moves_for_turn(course.state) if seat == course.to_move else (None, None)
@@ -77,7 +80,7 @@ def turn(
         clock=clock_ms,
         legal=legal,
         options=options,
-        digest=course.digest.hex(),
+        digest=digest,
         nonces=None if seat is None or seat in standing.answered else standing.nonces_in_hex,
     )
 
@@ -151,12 +154,12 @@ def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
 
 
-def latest(events: Sequence[Event]) -> list[Event]:
-    """Of more events than a frame may hold, those at the end."""
+def latest(events: list[Event]) -> list[Event]:
+    """Of more events than a frame may hold, those at the end; else the same list."""
     if len(events) > _SURELY_FIT:
         size = 0
         for at in range(len(events) - 1, -1, -1):
             size += len(msgspec.json.encode(events[at]))
             if size > MOST_TOLD:
-                return list(events[at + 1 :])
-    return list(events)
+                return events[at + 1 :]
+    return events

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import enum
 from collections.abc import Mapping
 from typing import Any
@@ -108,7 +107,9 @@ class MatchStanding(Struct, gc=False):
         """When the time to come ends, or the running clock, or of a seat the time that it may be `away`; 0: any."""
         if self.until is not None:
             return self.until
-        ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing() if away)]
+        if not self.away or not away:
+            return self.clock.deadline
+        ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing())]
         return min((end for end in ends if end is not None), default=None)
 
     def longest_away(self) -> int:
@@ -165,21 +166,19 @@ class MatchStanding(Struct, gc=False):
         return self.phase is Phase.OVER and course is not None and not course.called_off and seat not in course.out
 
     def snapshot(self) -> Snapshot:
-        """The standing as it is now, for `Snapshot.restored`."""
-        return Snapshot(copy.copy(self), len(self.events), len(self.accepted))
+        """The standing as it is now, for `restored`."""
+        copied: MatchStanding = self.__copy__()  # type: ignore[attr-defined]  a third of the time of copy.copy
+        return copied, len(self.events), len(self.accepted)
 
 
-class Snapshot(Struct, frozen=True, gc=False):
-    """What a standing was."""
+Snapshot = tuple[MatchStanding, int, int]
+"""What a standing was: a copy of it, and how many events and moves there were."""
 
-    standing: MatchStanding
-    events: int
-    accepted: int
 
-    def restored(self) -> MatchStanding:
-        """The standing as it was, in place of the one that the snapshot was taken of; once."""
-        standing = self.standing
-        del standing.events[self.events :]
-        for ply in list(standing.accepted)[self.accepted :]:
-            del standing.accepted[ply]
-        return standing
+def restored(snapshot: Snapshot) -> MatchStanding:
+    """The standing as it was, in place of the one that the snapshot was taken of; once."""
+    standing, events, accepted = snapshot
+    del standing.events[events:]
+    for ply in list(standing.accepted)[accepted:]:
+        del standing.accepted[ply]
+    return standing

@@ -8,6 +8,7 @@ from typing import Any
 
 from arena.host.broadcast import EncodedMessages
 from arena.host.journal import Journal
+from arena.host.recorder import Recorder
 from arena.host.runner import Runner
 from arena.replay.verify import verify
 from protocol.messages import End, FromServer
@@ -62,7 +63,8 @@ class Room:
 
     def made(self, journal: Any) -> Runner:
         self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
-        return Runner(self.match, journal, self.finish, held=self.hold)
+        recorder = Recorder(lambda: recorder.commit())
+        return Runner(self.match, journal, recorder, self.finish, held=self.hold)
 
     def hold(self, match: str, reason: str | None) -> None:
         self.held.append(reason)

@@ -20,7 +20,10 @@ RESIGNING = 0.0013
 
 def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
     """Do what a client's message asks for; seeks are the handler's. Raises `BotFault` for what the client may not."""
-    action = _ACTIONS.get(type(message))
+    if isinstance(message, Move):
+        _move(clients, session, message)
+        return
+    action = _ACTIONS.get(type(message)) or (_ready if isinstance(message, Ready) else None)
     if action is None:
         clients.handler.request(session, message)
     else:
@@ -48,9 +51,9 @@ def _ready(clients: ClientRegistry, session: Session, message: Ready) -> None:
 
 
 def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
-    require_bot(session)
     place = clients.seat(session, message.match)
     if place is None:
+        require_bot(session)
         text = f"you are in no match {message.match!r}: it is over, or was never yours"
         session.send(Rejected(match=message.match, ply=message.ply, code=error_codes.NO_SUCH_MATCH, message=text))
         return

@@ -15,6 +15,7 @@ from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
 from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
+from arena.host.recorder import Recorder
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.network.admission import Access, Admission
@@ -90,6 +91,8 @@ class MatchHost:
             operate,
         )
         self._broadcaster = Broadcaster()
+        self._recorder = Recorder(self.listener.flusher.end_soon)
+        self.listener.flusher.before = self._recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._answers = asyncio.Event()
         """Whether a `hello` is answered."""
@@ -195,7 +198,7 @@ class MatchHost:
         return len(matches)
 
     def _add(self, match: Match, journal: MatchJournal) -> Runner:
-        runner = Runner(match, journal, self._finish, self.clients.release, self.health.tell, self._broadcaster)
+        runner = Runner(match, journal, self._recorder, self._finish, self.clients.release, self.health.tell, self._broadcaster)
         self.clients.add_match(runner)
         self._handler.match_added(runner)
         return runner

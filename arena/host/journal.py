@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
-from referee.record import AnyLine, Header, public, write_line
+from referee.record import AnyLine, Header, public
 from referee.record_reader import read_lines, rows
 
 USUAL_BYTES = 16 * 1024
@@ -132,25 +132,32 @@ class MatchJournal:
             if sync:
                 _sync_folder(path.parent)
 
-    def write(self, *lines: AnyLine) -> None:
-        """Append lines, all of them or none. Raises `JournalFault`."""
-        data = write_line(lines[0]) if len(lines) == 1 else b"".join(map(write_line, lines))
-        try:
-            written = os.write(self._file, data)
-        except OSError as exc:
-            raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
-        if written != len(data):
-            with contextlib.suppress(OSError):  # what is beyond `_size` is never read
-                os.ftruncate(self._file, self._size)
-            raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+    def write(self, data: bytes) -> None:
+        """Append lines, all of them or none, and have them on disk where that is asked for. Raises `JournalFault`."""
+        self.append(data)
         if self._sync:
             try:
                 os.fdatasync(self._file)
             except OSError as exc:
-                with contextlib.suppress(OSError):
-                    os.ftruncate(self._file, self._size)
+                self.take_back(len(data))
                 raise JournalFault(f"the journal {self._path} can't be synced: {exc.strerror}") from exc
+
+    def append(self, data: bytes) -> None:
+        """Append lines, all of them or none. Raises `JournalFault`."""
+        try:
+            written = os.write(self._file, data)
+        except OSError as exc:
+            raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
         self._size += written
+        if written != len(data):
+            self.take_back(written)
+            raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+
+    def take_back(self, size: int) -> None:
+        """Cut off the last bytes that were written: nobody was told of them."""
+        self._size -= size
+        with contextlib.suppress(OSError):  # what is beyond `_size` is never read
+            os.ftruncate(self._file, self._size)
 
     def record_lines(self) -> list[bytes]:
         """The lines that go into the record: all but what only a journal has. Raises `JournalFault`.

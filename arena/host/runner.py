@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Report
 from arena.host.journal import JournalFault, MatchJournal
+from arena.host.recorder import Recorder
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch
 from referee.effects import (
@@ -33,6 +34,7 @@ from referee.effects import (
 )
 from referee.footer import Closed
 from referee.match import Match
+from referee.record import write_line
 from referee.replay import Recalled
 from referee.result import Ratings, Result
 
@@ -51,16 +53,12 @@ MOST_KEPT = 8
 log = logging.getLogger("arena.host.runner")
 
 
-class SuspendedMatch:
-    """`effects` wait to be recorded `since` then, in seconds of the event loop. Time that passes is nobody's."""
+class Backlog:
+    """What came in while a match waited to be recorded."""
 
-    def __init__(self, effects: list[Effect], since: float) -> None:
-        self.effects = effects
-        self.since = since
-        self.told = False
-        """Whether the seats have been told of it."""
+    def __init__(self) -> None:
         self.events: list[MatchEvent] = []
-        """What came in, in order."""
+        """In order."""
         self.lost: set[int] = set()
         """The seats whose connection is gone."""
         self.back: dict[int, tuple[Peer, bool]] = {}
@@ -70,9 +68,7 @@ class SuspendedMatch:
         self._sent: Counter[int] = Counter()
 
     def keep(self, event: MatchEvent) -> None:
-        """Keep an event for later; what tells of time is dropped, as all of it is given back."""
-        if isinstance(event, (Expired, Delayed)):
-            return
+        """Keep an event for later."""
         if isinstance(event, (Readied, Played, Resigned)):
             self._sent[event.seat] += 1
             if self._sent[event.seat] > MOST_KEPT:
@@ -92,15 +88,17 @@ class SuspendedMatch:
 class Runner:
     """A match with its journal, its seats and its watchers.
 
-    `finish` is called once, when the match is over; `release` for each seat that is free before that. While an event
-    can't be recorded the match is held: nobody is told of it, time stands still, and what comes in is kept for later;
-    `held(id, reason)` is told why, and None when it goes on.
+    `finish` is called once, when the match is over; `release` for each seat that is free before that. An event that has
+    to be recorded is so at the end of the turn of the loop, by the `recorder`; until then nobody is told of it, and what
+    comes in is kept for later. While it can't be recorded the match is held, and time stands still: `held(id, reason)`
+    is told why, and None when it goes on.
     """
 
     def __init__(
         self,
         match: Match,
         journal: MatchJournal,
+        recorder: Recorder,
         finish: Callable[[Runner], None],
         release: Callable[[Runner, int], None] = lambda runner, seat: None,
         held: Callable[[str, str | None], None] = lambda match, reason: None,
@@ -111,6 +109,7 @@ class Runner:
         """Who plays, in seat order."""
         self._match = match
         self._journal = journal
+        self._recorder = recorder
         self._seats: list[Peer | None] = [None] * len(self.bots)
         self._excused: set[int] = set()
         self.audience = Audience(rounds or Broadcaster(), self.id)
@@ -123,7 +122,15 @@ class Runner:
         self._finish = finish
         self._release = release
         self._held = held
-        self._hold: SuspendedMatch | None = None
+        self._unrecorded: list[Effect] | None = None
+        """What waits to be recorded."""
+        self._data = b""
+        """The lines of that."""
+        self._backlog: Backlog | None = None
+        """What came in since, if anything did."""
+        self._waits_since = 0.0
+        self._fails = self._told_so = False
+        """Whether it could not be recorded so far, and whether the seats have been told that."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None
@@ -137,7 +144,7 @@ class Runner:
     def open(self) -> None:
         """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
         effects = self._match.open(self._loop.time())
-        self._record(effects)
+        self._journal.write(_lines(effects))
         self._carry_out(effects)
 
     def resume(self, recalled: Recalled) -> None:
@@ -153,15 +160,25 @@ class Runner:
             self._excused.add(event.seat)
         if self._stopped and not self._ended:
             return
-        if self._hold is not None:
-            self._hold.keep(event)
+        if self._unrecorded is not None:
+            self._wait().keep(event)
             return
         try:
             self._perform(self._match.receive(event, self._loop.time()))
         except Exception:
-            log.exception("match %s is void: the arena failed at %s", self.id, type(event).__name__)
-            if not self._ended:  # nobody is told before that is recorded too: it may not go on some day
-                self._perform(self._match.receive(Voided(undo=True), self._loop.time()))
+            self._void(type(event).__name__, undo=True)
+
+    def _void(self, failed: str, *, undo: bool) -> None:
+        """Call the match off, as the arena `failed`; nobody is told before that is recorded: it may not go on."""
+        log.exception("match %s is void: the arena failed at %s", self.id, failed)
+        if not self._ended:
+            self._perform(self._match.receive(Voided(undo=undo), self._loop.time()))
+
+    def _wait(self) -> Backlog:
+        """Where to keep what comes in while the match waits to be recorded."""
+        if self._backlog is None:
+            self._backlog = Backlog()
+        return self._backlog
 
     def sit(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """Give a seat its connection, before `open`."""
@@ -171,8 +188,8 @@ class Runner:
 
     def come_back(self, seat: int, peer: Peer, *, follow: bool) -> None:
         """A seat's connection is back: it is told where the match stands."""
-        if self._hold is not None:
-            self._hold.back[seat] = peer, follow
+        if self._unrecorded is not None:
+            self._wait().back[seat] = peer, follow
             return
         self.sit(seat, peer, follow=follow)
         self.receive(Returned(seat))
@@ -184,8 +201,8 @@ class Runner:
 
     def lose(self, seat: int, peer: Peer) -> None:
         """A connection is gone; nothing happens if the seat has a newer one."""
-        if self._hold is not None:
-            if self._hold.lose(seat, peer, self._seats[seat]):
+        if self._unrecorded is not None:
+            if self._wait().lose(seat, peer, self._seats[seat]):
                 self._seats[seat] = None
         elif self._seats[seat] is peer:
             self._seats[seat] = None
@@ -193,8 +210,8 @@ class Runner:
 
     def watch(self, peer: Peer) -> None:
         """Tell a watcher how the match stands and, from now on, every turn."""
-        if self._hold is not None:
-            self._hold.watchers[peer] = None
+        if self._unrecorded is not None:
+            self._wait().watchers[peer] = None
             return
         now = self._loop.time()
         if now - self._viewers.get(peer, -ANEW) < ANEW:
@@ -225,8 +242,8 @@ class Runner:
         self.audience.unwatch(peer)
         self._viewers.pop(peer, None)
         self._taught.discard(peer)
-        if self._hold is not None:
-            self._hold.watchers.pop(peer, None)
+        if self._backlog is not None:
+            self._backlog.watchers.pop(peer, None)
         self._match.watch(wanted=self.audience.wants_turns)
 
     def listed(self) -> ListedMatch:
@@ -277,48 +294,66 @@ class Runner:
         self._journal.close()
 
     def _perform(self, effects: list[Effect]) -> None:
-        """Do what the referee wants. What it wants recorded comes first, whole; until it is, the match is held."""
-        try:
-            self._record(effects)
-        except JournalFault as fault:
-            self._hold = SuspendedMatch(effects, self._loop.time())
-            self._held(self.id, str(fault))
-            self._loop.call_later(TRY_AGAIN, self._try_again)
+        """Do what the referee wants. What it wants recorded comes first, whole, with all else of this turn."""
+        data = _lines(effects)
+        if data:
+            self._data = data
+            self._unrecorded = effects
+            self._waits_since = self._loop.time()
+            self._recorder.soon(self)
         else:
             self._carry_out(effects)
 
-    def _record(self, effects: list[Effect]) -> None:
-        """Write what is to be written, all or nothing. Raises `JournalFault`."""
-        lines = [effect.line for effect in effects if type(effect) is Write]
-        if lines:
-            self._journal.write(*lines)
-
-    def _try_again(self) -> None:
-        """Go on if what the match was held for can be recorded now."""
-        hold = self._hold
-        if hold is None or self._stopped:
-            return
+    def record(self) -> MatchJournal | None:
+        """Write what waits to be recorded, all or nothing: where it was written. None: it can't be now, or need not."""
+        if self._unrecorded is None or self._stopped:
+            return None
         try:
-            self._record(hold.effects)
+            self._journal.append(self._data)
         except JournalFault as fault:
-            self._held(self.id, str(fault))
-            if not hold.told:
-                hold.told = True
-                text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
-                self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
-            self._loop.call_later(TRY_AGAIN, self._try_again)
+            self.hold(fault)
+            return None
+        return self._journal
+
+    def hold(self, fault: JournalFault) -> None:
+        """What waits can't be recorded: try again later."""
+        self._held(self.id, str(fault))
+        if self._fails and not self._told_so:
+            self._told_so = True
+            text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
+            self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
+        self._fails = True
+        self._loop.call_later(TRY_AGAIN, self._recorder.soon, self)
+
+    def recorded(self, held: float = 0.0) -> None:
+        """Do what waited: it is recorded now, for which the match was held so many seconds. Then comes what was kept."""
+        effects, self._unrecorded = self._unrecorded, None
+        if effects is None:
             return
-        self._hold = None
-        self._held(self.id, None)
-        self._carry_out(hold.effects)
-        self.receive(Held(self._loop.time() - hold.since))
-        for event in hold.events:
-            self.receive(event)
-        for seat in hold.lost:
+        backlog, self._backlog = self._backlog, None
+        failed, self._fails, self._told_so = self._fails, False, False
+        if failed:
+            self._held(self.id, None)
+            held = self._loop.time() - self._waits_since
+        try:
+            self._carry_out(effects)
+        except Exception:
+            self._void("what was recorded", undo=False)
+        if held:
+            self.receive(Held(held))
+        if backlog is not None:
+            self._catch_up(backlog, timely=not failed)
+
+    def _catch_up(self, backlog: Backlog, *, timely: bool) -> None:
+        """Do what was kept; what tells of time only where it was `timely`, as all of it is given back."""
+        for event in backlog.events:
+            if timely or not isinstance(event, (Expired, Delayed)):
+                self.receive(event)
+        for seat in backlog.lost:
             self.receive(Left(seat))
-        for seat, (peer, follow) in hold.back.items():
+        for seat, (peer, follow) in backlog.back.items():
             self.come_back(seat, peer, follow=follow)
-        for peer in hold.watchers:
+        for peer in backlog.watchers:
             self.watch(peer)
 
     def announce(self, message: Error) -> None:
@@ -330,18 +365,20 @@ class Runner:
     def _carry_out(self, effects: list[Effect]) -> None:
         self._view = None
         for effect in effects:
-            if isinstance(effect, Tell):
+            if type(effect) is Write:
+                continue
+            if type(effect) is Tell:
                 peer = self._seats[effect.seat]
                 if peer is not None:
                     self._send(peer, effect.message)
-            elif isinstance(effect, Release):
+            elif type(effect) is Deadline:
+                self._arm(effect.at)
+            elif type(effect) is Release:
                 self._seats[effect.seat] = None
                 self._release(self, effect.seat)
-            elif isinstance(effect, Deadline):
-                self._arm(effect.at)
-            elif isinstance(effect, Show):
+            elif type(effect) is Show:
                 self.audience.show(effect.message)
-            elif isinstance(effect, Finish):
+            elif type(effect) is Finish:
                 self._ended = True
                 self._finish(self)
 
@@ -355,10 +392,12 @@ class Runner:
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""
         self._deadline = at
-        if self._timer is not None and (at is None or at < self._due):
+        if self._timer is not None:
+            if at is not None and at >= self._due:
+                return
             self._timer.cancel()
             self._timer = None
-        if at is not None and self._timer is None:
+        if at is not None:
             self._ring_at(at)
 
     def _ring_at(self, due: float) -> None:
@@ -381,3 +420,8 @@ class Runner:
             self._loop.call_soon(self._look_again, times - 1)
         elif self._deadline is not None and self._deadline <= self._loop.time():
             self.receive(Expired())
+
+
+def _lines(effects: list[Effect]) -> bytes:
+    """What is to be written of these, as it is written."""
+    return b"".join([write_line(effect.line) for effect in effects if type(effect) is Write])

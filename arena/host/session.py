@@ -6,7 +6,8 @@ from collections import deque
 from collections.abc import Callable
 
 from arena.host.broadcast import EncodedMessages
-from arena.network.connection import Connection, framed
+from arena.network.connection import Connection
+from arena.network.frames import framed
 from machine.timestamps import utc
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from protocol.codec import Codec, Frame
@@ -56,24 +57,24 @@ class Session:
         """What was wrong with its last bad message."""
         self._closed = False
         self._ended: deque[str] = deque(maxlen=2 * MAX_SLOTS)
-        self.awaited: set[tuple[type[ClientMessage], str]] = set()
-        """What the client was asked for: a `ready` or a `move` of a match."""
+        self.awaited: set[str | tuple[str]] = set()
+        """What the client was asked for: a `move` of a match, which is that match alone, or a `ready`, in a tuple."""
 
     def send(self, message: FromServer) -> None:
         """Send a message; a rejection that the peer should have avoided counts as a bad message."""
-        self.wire.push(self._codec.encode(message))
+        self.wire.push_framed(framed(self._codec.encode(message)))
         if type(message) is Turn:
             if message.legal is not None:
-                self.awaited.add((Move, message.match))
+                self.awaited.add(message.match)
         elif type(message) is Start:
             if message.seat is not None:
-                self.awaited.add((Ready, message.match))
+                self.awaited.add((message.match,))
         elif type(message) is End:
             self._ended.append(message.match)
-            self.awaited -= {(Ready, message.match), (Move, message.match)}
+            self.awaited -= {message.match, (message.match,)}
         elif type(message) is Rejected:
             if message.strikes_left:
-                self.awaited.add((Move, message.match))
+                self.awaited.add(message.match)
             elif message.code in _BAD_REJECTIONS and not self.told_end_of(message.match):
                 self.fault = message.message
                 self._count()  # no other rejection of a move is innocent
@@ -91,17 +92,18 @@ class Session:
         """
         if self._closed:
             return False
-        ref = None
+        message: ClientMessage | None = None
         asked = False
         try:
             message = self._codec.decode_client(frame)
-            if isinstance(message, Move | Ready):
-                place = (type(message), message.match)
-                asked = place in self.awaited
-                self.awaited.discard(place)
-            ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
+            if isinstance(message, (Move, Ready)):
+                place = message.match if isinstance(message, Move) else (message.match,)
+                if place in self.awaited:
+                    self.awaited.remove(place)
+                    asked = True
             self._act(self, message)
         except BotFault as fault:
+            ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
             if isinstance(fault, MalformedMessage):
                 ref = ref or fault.ref
             self.send(Error(code=fault.code, message=str(fault), ref=ref))

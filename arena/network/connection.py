@@ -21,6 +21,8 @@ from websockets.protocol import State
 
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.fair_scheduler import FairScheduler, Share
+from arena.network.flusher import Flusher
+from arena.network.frames import FastProtocol, framed
 from arena.network.tls import TLS_BEGINS, TlsMismatch
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
@@ -54,12 +56,6 @@ _LAST_DATA_RECEIVED = struct.Struct("=52xI")
 _LEAST_ROUND_TRIP = struct.Struct("=148xI")
 
 log = logging.getLogger("arena.network.connection")
-
-
-def framed(frame: Frame) -> bytes:
-    """A frame as it goes over any wire: what the arena sends is neither masked nor compressed."""
-    opcode, data = (BINARY, frame) if isinstance(frame, bytes) else (TEXT, frame.encode())
-    return WebSocketFrame(opcode, data).serialize(mask=False)
 
 
 def lain_unread(transport: asyncio.BaseTransport) -> float | None:
@@ -103,17 +99,27 @@ class Connection(ServerConnection):
     the buffer is bounded here, and a pause in writing has a time limit.
     """
 
+    protocol: FastProtocol
+
     def __init__(
-        self, *args: Any, budget: FairScheduler, place: ConnectionSlot, foreign: TlsMismatch, **kwargs: Any
+        self,
+        protocol: FastProtocol,
+        *args: Any,
+        budget: FairScheduler,
+        flusher: Flusher,
+        place: ConnectionSlot,
+        foreign: TlsMismatch,
+        **kwargs: Any,
     ) -> None:
-        super().__init__(*args, **kwargs)
+        super().__init__(protocol, *args, **kwargs)
+        self._flusher = flusher
         self.place = place
         """What it counts for among the connections."""
         self._stalled: asyncio.TimerHandle | None = None
         self._gave_up = False
         self._unread_by_peer = 0
         self._flushing = False
-        self._flushed = self._queued = 0.0
+        self._flushed = 0.0
         self.late: Callable[[float, float], None] | None = None
         """Told when the loop was held up between a push and its writing: of the writing before, and of this one."""
         self._foreign = foreign
@@ -184,20 +190,42 @@ class Connection(ServerConnection):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
+        if self._awaited and not self._unread and len(data) <= PIECE:
+            now = self._clock()
+            if self._account.rests_until <= now and self._ahead.rests_until <= now:
+                message = self.protocol.message(data)
+                if message is None:
+                    self._act(data, now, ahead=True)
+                else:
+                    self._answer(message, now)
+                return
         if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no request ever does
             self._foreign.speaks_tls(self.place.address)
             self.transport.abort()
             return
-        if self._unread or len(data) > PIECE:
-            self._unread += data
-            self._go_on()
-            return
-        now = self._clock()
-        if self._is_awaited(now):
-            self._act(data, now, ahead=True)
-        else:
-            self._unread += data
-            self._go_on()
+        self._unread += data
+        self._go_on()
+
+    def _answer(self, message: bytes, began: float) -> None:
+        """Act on a message that is waited for, it seems, and charge it if it was not."""
+        self._pushed = 0
+        assert self._receive is not None
+        try:
+            asked = self._receive(message)
+        except Exception:
+            self._failed()
+            asked = False
+        if not asked:
+            self._charge(began, self._clock(), ahead=True)
+
+    def _failed(self) -> None:
+        log.exception("a message could not be acted on")
+        self.drop(CloseCode.INTERNAL_ERROR, "the arena failed")
+
+    def _charge(self, began: float, now: float, *, ahead: bool) -> None:
+        self._account.charge(now - began, now, self._pushed * SENDING)
+        if ahead:
+            self._ahead.charge(now - began, now)
 
     def process_event(self, event: Any) -> None:
         if not isinstance(event, WebSocketFrame):
@@ -219,7 +247,7 @@ class Connection(ServerConnection):
 
     def _is_awaited(self, now: float) -> bool:
         """Whether the arena waits for a message of this client, which has not sent too much else."""
-        return bool(self._awaited) and not self._account.resting(now) and not self._ahead.resting(now)
+        return bool(self._awaited) and self._account.rests_until <= now and self._ahead.rests_until <= now
 
     @property
     def _is_held(self) -> bool:
@@ -260,13 +288,10 @@ class Connection(ServerConnection):
         try:
             super().data_received(piece)
         except Exception:
-            log.exception("a message could not be acted on")
-            self.drop(CloseCode.INTERNAL_ERROR, "the arena failed")
+            self._failed()
         now = self._clock()
         if self._unasked or not self._answers:
-            self._account.charge(now - began, now, self._pushed * SENDING)
-            if ahead:
-                self._ahead.charge(now - began, now)
+            self._charge(began, now, ahead=ahead)
         return now
 
     def _take_part(self, part: WebSocketFrame) -> None:
@@ -313,39 +338,36 @@ class Connection(ServerConnection):
 
     def push(self, frame: Frame) -> None:
         """Send a frame. On a connection that is no longer open nothing happens: its end is told elsewhere."""
-        if self.protocol.state is not OPEN:
-            return
-        self._pushed += len(frame)
-        if isinstance(frame, bytes):
-            self.protocol.send_binary(frame)
-        else:
-            self.protocol.send_text(frame.encode())
-        self._flush_soon()
+        self.push_framed(framed(frame))
 
     def push_framed(self, data: bytes) -> None:
         """Send what `framed` has made."""
-        if self.protocol.state is OPEN:
+        protocol = self.protocol
+        if protocol._state is OPEN:
             self._pushed += len(data)
-            self.protocol.writes.append(data)
-            self._flush_soon()
+            protocol.writes.append(data)
+            if not self._flushing:
+                self._flushing = True
+                self._flusher.soon(self)
 
-    def _flush_soon(self) -> None:
-        if not self._flushing:
-            self._flushing = True
-            self._queued = self.loop.time()
-            self.loop.call_soon(self._flush)
-
-    def _flush(self) -> None:
+    def flush(self, queued: float, now: float) -> None:
         """Write what this turn of the event loop sent. Answers go out together, so a sleeping peer is woken once."""
         self._flushing = False
         if self.transport.is_closing():  # since this was queued: uvloop refuses to write where a handle is closed
             return
         self.send_data()
-        before, self._flushed = self._flushed, self.loop.time()
-        if self._flushed - self._queued > LATE and self.late is not None:
-            self.late(before, self._flushed)
+        if now - queued > LATE and self.late is not None:
+            self.late(self._flushed, now)
+        self._flushed = now
         if self.paused:
             self._count_unread(self.transport.get_write_buffer_size())
+
+    def send_data(self) -> None:
+        writes = self.protocol.writes
+        if len(writes) == 1 and writes[0]:
+            self.transport.write(writes.pop())
+        else:
+            super().send_data()
 
     def _count_unread(self, size: int) -> None:
         """Take down how much the peer has left unread, and drop it where that is too much."""
@@ -361,8 +383,12 @@ class Connection(ServerConnection):
 
     @property
     def waited(self) -> float | None:
-        """Seconds that what came in last had lain unread; None where nobody knows. An answer at once has not waited."""
-        if self.loop.time() - self._flushed < LATE:
+        """Seconds that what came in last had lain unread; None where nobody knows.
+
+        An answer at once has not waited, nor what came while the loop was not held up: the kernel is not asked.
+        """
+        now = self.loop.time()
+        if now - self._flushed < LATE or (self._reads and now - self._flusher.polled < LATE):
             return 0.0
         return lain_unread(self.transport)
 

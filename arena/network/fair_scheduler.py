@@ -38,6 +38,8 @@ class Share:
         self._clock = clock
         self._rested = 0.0
         """When all that was charged will have been rested off, on the clock."""
+        self.rests_until = 0.0
+        """When no more rest is outstanding than is passed over."""
         self._waiting: deque[Callable[[], None]] = deque()
         self._asking = False
 
@@ -48,15 +50,12 @@ class Share:
             seconds = worked if account.above is None else worked + fined
             rested = max(account._rested, now - worked) + worked + account._rest * seconds
             account._rested = min(rested, now + MOST_REST)
+            account.rests_until = account._rested - account._lenience
             account = account.above
 
     def to_rest(self, now: float) -> float:
         """Seconds of rest outstanding."""
         return max(self._rested - now, 0.0)
-
-    def resting(self, now: float) -> bool:
-        """Whether more rest is outstanding than is passed over."""
-        return self._rested - now > self._lenience
 
     def ask(self, turn: Callable[[], None]) -> None:
         """Have `turn` called when it is its turn, which may be now. It should charge what it does, and be short."""
@@ -67,8 +66,8 @@ class Share:
 
     def _proceed(self) -> None:
         now = self._clock()
-        if self.resting(now):
-            self._loop.call_later(max(self._rested - self._lenience - now, _SOONEST), self._proceed)
+        if self.rests_until > now:
+            self._loop.call_later(max(self.rests_until - now, _SOONEST), self._proceed)
         elif self.above is None:
             self._serve()
         else:

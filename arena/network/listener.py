@@ -15,7 +15,6 @@ from websockets.asyncio.server import Server
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.protocol import State
-from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from arena.network.acceptor import Acceptor
@@ -24,6 +23,8 @@ from arena.network.binding import bound, port_of
 from arena.network.connection import FAREWELL, Connection
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.fair_scheduler import FairScheduler
+from arena.network.flusher import Flusher
+from arena.network.frames import FastProtocol
 from arena.network.tls import Encryption, TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
@@ -59,6 +60,7 @@ class Listener:
         self._servers: list[Server] = []
         self._foreign = TlsMismatch()
         self._budget = FairScheduler(asyncio.get_running_loop())
+        self.flusher = Flusher(asyncio.get_running_loop())
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -99,7 +101,7 @@ class Listener:
             await server.wait_closed()
 
     def _wire(self, server: Server, place: ConnectionSlot) -> Connection:
-        protocol = ServerProtocol(
+        protocol = FastProtocol(
             subprotocols=[Subprotocol(name) for name in (*CODECS, OPERATOR)],
             select_subprotocol=_select,
             max_size=MAX_CLIENT_FRAME,
@@ -111,6 +113,7 @@ class Listener:
             ping_timeout=PONG_WITHIN,
             close_timeout=FAREWELL,
             budget=self._budget,
+            flusher=self.flusher,
             place=place,
             foreign=self._foreign,
         )
@@ -166,6 +169,6 @@ class Listener:
         return response
 
 
-def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+def _select(protocol: FastProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The client's first subprotocol that we speak."""
     return next((name for name in offered if name in CODECS or name == OPERATOR), None)

@@ -54,7 +54,10 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
     """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
     if type(wire) is dict and len(wire) == len(names):
         values: list[Any] = [wire.get(name) for name in names]
-        if list(map(type, values)) == [int] * len(names):
+        for value in values:
+            if type(value) is not int:
+                break
+        else:
             return tuple(values)
     raise MalformedMove(_misshapen(wire, form, names))
 
