@@ -1,8 +1,14 @@
 """Plies per second through the whole server (journal, digest, records, store) beside a raw echo of equal frames.
 
 Both run in this one program, over the same library, the same clients and the same number of connections, server and
-clients in a process each. A ply is one frame in and one frame out, as an echo is. The last line is `ratio N`.
-Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--profile FILE]
+clients in a process each. A ply is one frame in and one frame out, as an echo is. Servers of other versions, each as a
+commit has it, are measured in turn with them, by the same clients. What is said beside the echo is the median of each
+round's ratio. The last line is `ratio N`, the plies of this version by the echo's round trips.
+
+With `--rate` bots move at random moments, so many plies a second in all, and what is printed is the time from a move to
+the opponent's turn, as bots see it, and the server's resident memory, at the end of a run and at most.
+Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
+       [--profile FILE]
 """
 
 from __future__ import annotations
@@ -12,12 +18,18 @@ import asyncio
 import contextlib
 import cProfile
 import os
+import random
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
+import time
+import tomllib
+from collections import deque
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from typing import NamedTuple, NoReturn
 
 import msgpack
 import uvloop
@@ -27,6 +39,9 @@ from websockets.exceptions import ConnectionClosed
 
 from machine import event_loop
 
+HERE = Path(__file__).parents[1]
+PROGRAMS = ("server.py", "referee.py")
+"""What this program has been called, the newest first."""
 GAME = "nim"
 CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
 """1,000 plies a match, up to six legal moves a turn."""
@@ -48,6 +63,96 @@ _TURN = msgpack.packb(
 """The frames of such a match: the echo answers the one with the other."""
 
 
+class _Run(NamedTuple):
+    """What one server did in a run, or the medians of several, or such figures beside another's."""
+
+    rate: float
+    cost: float
+    """Processor time of the server for each ply, in µs."""
+    p50: float
+    """µs from a move to the opponent's turn; this and the next two only where a rate is asked."""
+    p99: float
+    longest: float
+    memory: float
+    """MiB."""
+    peak: float
+
+
+@dataclass
+class _Contender:
+    """A server that is measured: its name, how it is started, what it did."""
+
+    name: str
+    command: list[str]
+    root: Path = HERE
+    """Where its packages are."""
+    runs: list[_Run] = field(default_factory=list)
+
+    def beside(self, other: _Contender) -> _Run:
+        """Its figures as ratios to another's of the same round."""
+        return _medians([_Run(*map(_ratio, run, of)) for run, of in zip(self.runs, other.runs, strict=True)])
+
+
+def _medians(runs: list[_Run]) -> _Run:
+    return _Run(*map(median, zip(*runs, strict=True)))
+
+
+def _ratio(one: float, other: float) -> float:
+    """Not a number where the other is not known."""
+    return one / other if other else float("nan")
+
+
+class _Load:
+    """What the clients share: they count, and wait until they may move where a rate is asked."""
+
+    def __init__(self, connections: int, rate: float) -> None:
+        self.rate = rate
+        self.count = 0
+        self.latencies: list[float] = []
+        self.counting = False
+        self.complete = asyncio.Event()
+        """Set once all are connected."""
+        self._missing = connections
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._moved: dict[object, float] = {}
+        """When the move was sent that is still unanswered, by match."""
+
+    async def connected(self) -> None:
+        """Wait for the others: who plays already leaves too little time to those who come in."""
+        self._missing -= 1
+        if not self._missing:
+            self.complete.set()
+        await self.complete.wait()
+
+    async def turn(self, match: object) -> None:
+        """Take the time that an opponent's move took, and return when this one may be sent."""
+        moved = self._moved.pop(match, None)
+        if moved is not None and self.counting:
+            self.latencies.append((time.perf_counter() - moved) * 1e6)
+        allowed = asyncio.get_running_loop().create_future()
+        self._waiting.append(allowed)
+        await allowed
+        self._moved[match] = time.perf_counter()
+
+    def quantile(self, share: float) -> float:
+        """The time that this share of the plies did not exceed; not a number without plies."""
+        times = sorted(self.latencies)
+        return times[min(int(share * len(times)), len(times) - 1)] if times else float("nan")
+
+    async def allow(self) -> None:
+        """Let those that wait move, in the order in which they came, at the rate; timers alone are too coarse."""
+        moments = random.Random(1)
+        due = time.perf_counter()
+        while True:
+            now = time.perf_counter()
+            while self._waiting and due <= now:
+                self._waiting.popleft().set_result(None)
+                due += moments.expovariate(self.rate)
+            if not self._waiting:
+                due = max(due, now)  # what was missed is not caught up with
+            await asyncio.sleep(max(0, due - now - 0.002))
+
+
 def main() -> None:
     options = _options()
     if options.serve:
@@ -60,17 +165,12 @@ def main() -> None:
             profile.disable()
             profile.dump_stats(options.profile)
         return
-    runs: dict[str, list[tuple[float, float]]] = {"echo": [], "arena": []}
-    for _ in range(options.rounds):
-        for kind, measured in runs.items():
-            measured.append(_measure(kind, options))
-    print(f"{options.connections} connections, medians of {options.rounds} runs of {options.seconds:g} s, in turn")
-    rates = []
-    for kind, what in (("echo", "round trips"), ("arena", "plies")):
-        rate, cost = (median(column) for column in zip(*runs[kind], strict=True))
-        rates.append(rate)
-        print(f"{kind:<6}{rate:8.0f} {what}/s, {cost:6.1f} µs of the server's processor time each")
-    print(f"ratio {rates[1] / rates[0]:.2f}")
+    with tempfile.TemporaryDirectory() as folder:
+        contenders = _contenders(options, Path(folder))
+        for _ in range(options.rounds):
+            for contender in contenders:
+                contender.runs.append(_measure(contender, options))
+    (_print_latencies if options.rate else _print_rates)(contenders, options)
 
 
 def _options() -> argparse.Namespace:
@@ -78,49 +178,124 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--connections", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=5)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=float, default=0, help="plies a second in all (as many as there can be)")
+    parser.add_argument(
+        "--against", metavar="COMMIT", action="append", default=[], help="another version; may be given more than once"
+    )
     parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
     parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _measure(kind: str, options: argparse.Namespace) -> tuple[float, float]:
-    """Round trips a second of one server, in a process of its own, and its processor time for each, in µs."""
-    command = [sys.executable, __file__, "--serve", kind, "--connections", str(options.connections)]
-    if options.profile and kind == "arena":
-        command += ["--profile", str(options.profile)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as server:
+def _contenders(options: argparse.Namespace, folder: Path) -> list[_Contender]:
+    """The echo, this version and the others, in the order in which they are measured."""
+    this = [sys.executable, __file__, "--serve"]
+    profile = ["--profile", str(options.profile)] if options.profile else []
+    commits = [_commit(name) for name in options.against]
+    others = [_other(commit, folder / str(number)) for number, commit in enumerate(commits)]
+    return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *others]
+
+
+def _commit(name: str) -> str:
+    """The short form of a commit's name."""
+    command = ["git", "-C", str(HERE), "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
+    found = subprocess.run(command, capture_output=True, text=True, check=False)
+    if found.returncode:
+        _refuse(f"there is no commit {name} in this repository")
+    return found.stdout.strip()
+
+
+def _other(commit: str, root: Path) -> _Contender:
+    """The server of a commit, which is put into a folder and served by its own benchmark."""
+    root.mkdir()
+    tree = subprocess.run(["git", "-C", str(HERE), "archive", commit], stdout=subprocess.PIPE, check=True).stdout
+    subprocess.run(["tar", "-x", "-C", str(root)], input=tree, check=True)
+    program = next((path for name in PROGRAMS if (path := root / "benchmarks" / name).exists()), None)
+    if program is None:
+        _refuse(f"{commit} has no benchmark of the server")
+    return _Contender(commit, [_python(root), str(program), "--serve", "arena"], root)
+
+
+def _python(root: Path) -> str:
+    """This Python, or one with packages of its own where a version needs what this one has not."""
+    needed = tomllib.loads((root / "pyproject.toml").read_text())["project"]["dependencies"]
+    install = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    offline = [sys.executable, *install, "--dry-run", "--no-index", *needed]
+    if subprocess.run(offline, capture_output=True, check=False).returncode == 0:
+        return sys.executable
+    environment = root / ".venv"
+    subprocess.run([sys.executable, "-m", "venv", str(environment)], check=True)
+    python = str(environment / "bin" / "python")
+    subprocess.run([python, *install, str(root)], check=True)
+    return python
+
+
+def _refuse(message: str) -> NoReturn:
+    print(message, file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> None:
+    print(f"{options.connections} connections, medians of {options.rounds} runs of {options.seconds:g} s, in turn")
+    echo, this = contenders[:2]
+    for one in contenders:
+        typical, beside = _medians(one.runs), one.beside(echo)
+        what, more = "plies/s", f"  {beside.cost:.2f} of the echo's, {beside.rate:.2f} of its rate"
+        if one is echo:
+            what, more = "round trips/s", "of processor time each"
+        print(f"{one.name:<8}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
+    print(f"ratio {this.beside(echo).rate:.2f}")
+
+
+def _print_latencies(contenders: list[_Contender], options: argparse.Namespace) -> None:
+    print(f"{options.connections} connections, {options.rate:,.0f} plies/s asked,", end=" ")
+    print(f"medians of {options.rounds} runs of {options.seconds:g} s, in turn")
+    print("         plies/s   µs each  of echo's    p50 ms    p99 ms   longest     MiB    most")
+    for one in contenders:
+        typical, most = _medians(one.runs), _Run(*map(max, zip(*one.runs, strict=True)))
+        print(f"{one.name:<8}{typical.rate:8,.0f}{typical.cost:10.1f}{one.beside(contenders[0]).cost:11.2f}", end="")
+        print(f"{typical.p50 / 1000:10.2f}{typical.p99 / 1000:10.2f}{most.longest / 1000:10.1f}", end="")
+        print(f"{typical.memory:8.0f}{most.peak:8.0f}")
+
+
+def _measure(contender: _Contender, options: argparse.Namespace) -> _Run:
+    """A run of one server, in a process of its own."""
+    command = [*contender.command, "--connections", str(options.connections)]
+    environment = os.environ | {"PYTHONPATH": str(contender.root)}
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:
         assert server.stdout is not None
-        port = int(server.stdout.readline())
         try:
-            return uvloop.run(_load(kind, port, server.pid, options))
+            port = server.stdout.readline()
+            if not port:
+                raise SystemExit(f"the server of {contender.name} did not start")
+            client = _echo_client if contender.name == "echo" else _playing_client
+            return uvloop.run(_load(client, int(port), server.pid, options))
         finally:
             server.communicate("\n")
 
 
-async def _load(kind: str, port: int, pid: int, options: argparse.Namespace) -> tuple[float, float]:
-    count = 0
-    counting = False
-
-    def tick() -> None:
-        nonlocal count
-        count += counting
-
-    client = _echo_client if kind == "echo" else _playing_client
-    tasks = [asyncio.create_task(client(port, number, tick)) for number in range(options.connections)]
+async def _load(
+    client: Callable[[int, int, _Load], Coroutine[None, None, None]], port: int, pid: int, options: argparse.Namespace
+) -> _Run:
+    load = _Load(options.connections, options.rate)
     clock = asyncio.get_running_loop().time
-    await asyncio.sleep(2)
-    used, began, counting = _processor_time(pid), clock(), True
-    await asyncio.sleep(options.seconds)
-    counting = False
-    rate = count / (clock() - began)
-    cost = (_processor_time(pid) - used) / count * 1e6
-    failed = next((task.exception() for task in tasks if task.done() and not task.cancelled()), None)
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks)
-    if failed is not None:
-        raise failed
-    return rate, cost
+    if load.rate:
+        event_loop.collect_rarely()  # a pause of the clients' would be taken for the server's
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(client(port, number, load)) for number in range(options.connections)]
+        if load.rate:
+            tasks.append(group.create_task(load.allow()))
+        await load.complete.wait()
+        await asyncio.sleep(2)
+        used, began, load.counting = _processor_time(pid), clock(), True
+        await asyncio.sleep(options.seconds)
+        load.counting = False
+        rate = load.count / (clock() - began)
+        cost = _ratio(_processor_time(pid) - used, load.count) * 1e6
+        memory, peak = _memory(pid, "VmRSS"), _memory(pid, "VmHWM")
+        for task in tasks:
+            task.cancel()
+    return _Run(rate, cost, load.quantile(0.5), load.quantile(0.99), load.quantile(1), memory, peak)
 
 
 def _processor_time(pid: int) -> float:
@@ -132,33 +307,55 @@ def _processor_time(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-async def _echo_client(port: int, number: int, tick: Callable[[], None]) -> None:
+def _memory(pid: int, what: str) -> float:
+    """A process's memory in MiB, by the name that Linux has for it; 0 elsewhere."""
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    return int(status.partition(f"{what}:")[2].split()[0]) / 1024
+
+
+async def _echo_client(port: int, number: int, load: _Load) -> None:
     """The work of a bot, without a referee: it reads a turn and sends a move."""
-    async with _connect(port) as wire:
+    async with _connect(port, number) as wire:
+        await load.connected()
         await wire.send(_MOVE)
         while True:
             message = msgpack.unpackb(await wire.recv())
             match, ply, move = message["match"], message["ply"], message["legal"][0]
+            if load.rate:
+                await load.turn(number)
             await wire.send(msgpack.packb({"type": "move", "match": match, "ply": ply, "move": move}))
-            tick()
+            load.count += load.counting
 
 
-async def _playing_client(port: int, number: int, tick: Callable[[], None]) -> None:
+async def _playing_client(port: int, number: int, load: _Load) -> None:
     """A bot of a dozen lines: ready, then the first legal move."""
-    async with _connect(port) as wire:
+    async with _connect(port, number) as wire:
         await wire.send(msgpack.packb({"type": "hello", "bot": f"bot{number}", "token": f"{number:016}"}))
+        await load.connected()
         while True:
             message = msgpack.unpackb(await wire.recv())
             if message["type"] == "turn":
                 match, ply, move = message["match"], message["ply"], message["legal"][0]
+                if load.rate:
+                    await load.turn(match)
                 await wire.send(msgpack.packb({"type": "move", "match": match, "ply": ply, "move": move}))
-                tick()
+                load.count += load.counting
             elif message["type"] == "start":
                 await wire.send(msgpack.packb({"type": "ready", "match": message["match"]}))
 
 
-def _connect(port: int) -> connect:
-    return connect(f"ws://127.0.0.1:{port}", compression=None, ping_interval=None, create_connection=ClientConnection)
+def _connect(port: int, number: int) -> connect:
+    """A connection from a loopback address that a hundred share: so many may wait to say hello."""
+    return connect(
+        f"ws://127.0.0.1:{port}",
+        compression=None,
+        ping_interval=None,
+        create_connection=ClientConnection,
+        local_addr=(f"127.0.0.{1 + number // 100}", 0),
+    )
 
 
 async def _serve_echo() -> None:

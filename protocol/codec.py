@@ -10,6 +10,7 @@ from typing import Any
 
 import msgpack
 import msgspec
+from msgspec import Struct
 
 from protocol.display import shown
 from protocol.errors import MalformedMessage
@@ -22,6 +23,8 @@ from protocol.messages import (
     FromServer,
     Info,
     Move,
+    Nonce,
+    Ply,
     Ready,
     ServerMessage,
 )
@@ -43,18 +46,20 @@ SMALL = 2 * MAX_MAP
 """Bytes of a msgpack frame in which nothing can exceed a limit but by its depth: an entry of a map takes two."""
 
 
-class _PlainMove(Move, frozen=True, kw_only=True, gc=False, tag="move"):
+class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="move"):
     """A move as nearly all are: nothing in it, or a level below, has to be looked at further but floats."""
 
     match: str
+    ply: Ply
     move: dict[str, int | str | bool | list[int | str] | None]
     info: dict[str, int | float | str | None] | None = None
 
 
-class _PlainReady(Ready, frozen=True, kw_only=True, gc=False, tag="ready"):
-    """A `ready`; its nonce is checked here, its match apart."""
+class _PlainReady(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="ready"):
+    """A `ready`; its match is checked apart."""
 
     match: str
+    nonce: Nonce | None = None
 
 
 _decode_plain = msgspec.msgpack.Decoder(_PlainMove | _PlainReady).decode
@@ -64,16 +69,19 @@ _is_match = lru_cache(4096)(re.compile(MATCH_PATTERN).search)
 def _plain(frame: bytes) -> Move | Ready | None:
     """The message in a small frame, where it is a plain one; None where it is another, or something may be wrong."""
     try:
-        message = _decode_plain(frame)
-    except (msgspec.DecodeError, UnicodeError):
+        plain: _PlainMove | _PlainReady = _decode_plain(frame)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
         return None
-    if not _is_match(message.match):
+    if not _is_match(plain.match):
         return None
-    if isinstance(message, _PlainMove) and message.info is not None:
-        for value in message.info.values():
+    if type(plain) is _PlainReady:
+        return Ready(match=plain.match, nonce=plain.nonce)
+    assert type(plain) is _PlainMove
+    if plain.info is not None:
+        for value in plain.info.values():
             if type(value) is float and not math.isfinite(value):
                 return None
-    return message
+    return Move(match=plain.match, ply=plain.ply, move=plain.move, info=plain.info)
 
 
 def _unpack_msgpack(frame: Frame) -> Any:

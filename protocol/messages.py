@@ -58,7 +58,7 @@ CHANCE = -1
 """The seat of an event that no bot had a hand in: a deal."""
 
 
-class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that happened at `ply`: a move, a deal (seat −1), or a seat that left (`out` says why)."""
 
     ply: int
@@ -159,13 +159,21 @@ class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     watchers: int = 0
 
 
+# Messages and events are trees: the garbage collector, which breaks cycles, need not look at them.
 class FromClient(
-    Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True, tag_field="type", tag=str.lower
+    Struct,
+    frozen=True,
+    kw_only=True,
+    omit_defaults=True,
+    forbid_unknown_fields=True,
+    tag_field="type",
+    tag=str.lower,
+    gc=False,
 ):
     """A message that a client sends."""
 
 
-class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=str.lower):
+class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=str.lower, gc=False):
     """A message that the server sends."""
 
 

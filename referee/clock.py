@@ -56,7 +56,9 @@ class TimeBanks(Struct, frozen=True, gc=False):
         seat = self.running
         if seat is None:
             return self
-        used = max(0.0, now - self.since)
+        used = now - self.since
+        if used < 0.0:
+            used = 0.0
         given = self.given
         if round_trip >= SHORTEST_ROUND_TRIP or waited >= SHORTEST_WAIT:
             had = given[seat]
@@ -66,7 +68,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
             by += max(0, min(trip, self.most_given // 2 - had - by))
             used -= by / 1000
             given = _put(given, seat, had + by)
-        banks = _put(self.banks, seat, max(0.0, self.banks[seat] - used) + self.increment)
+        left = self.banks[seat] - used
+        banks = _put(self.banks, seat, (left if left > 0.0 else 0.0) + self.increment)
         return TimeBanks(banks, self.increment, self.most_given, given)
 
     def stop(self, now: float) -> TimeBanks:
@@ -106,7 +109,11 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def milliseconds(self, now: float) -> list[int]:
         """What each seat has left, in whole milliseconds."""
-        shown = [int(bank * 1000) for bank in self.banks]
+        banks = self.banks
+        if len(banks) == 2:
+            shown = [int(banks[0] * 1000), int(banks[1] * 1000)]
+        else:
+            shown = [int(bank * 1000) for bank in banks]
         if self.running is not None:
             shown[self.running] = int(self.left(self.running, now) * 1000)
         return shown

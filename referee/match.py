@@ -197,8 +197,11 @@ class Match:
         if standing.until is not None:  # after a restart time stands still, yet the increment is due
             clock = clock.start(seat, now)
         standing.clock = clock.press(now, waited, event.round_trip)
-        standing.accept(happened, event.move)
-        info, complaint = (None, []) if event.info is None else self._info(event)
+        standing.accept(happened)
+        if event.info is None:
+            line = self._ply_line(happened, standing.clock.milliseconds(now))
+            return [Write(line), *self._next(now, line)]
+        info, complaint = self._info(event)
         line = self._ply_line(happened, standing.clock.milliseconds(now), info)
         return [Write(line), *complaint, *self._next(now, line)]
 
@@ -210,9 +213,17 @@ class Match:
 
     def _misplaced(self, event: Played) -> list[Effect]:
         """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
-        if self.standing.accepted.get(event.ply) == (event.seat, event.move):
+        accepted = self.standing.accepted(event.seat, event.ply)
+        if accepted is not None and accepted.move == self._as_told(event.move):
             return []
         return [Tell(event.seat, messages.misplaced(self.id, event.ply, self.standing.playing))]
+
+    def _as_told(self, move: Any) -> dict[str, Any] | None:
+        """A move as its event has it; None where it is none."""
+        try:
+            return self.game.encode_move(self.game.decode_move(move))
+        except MalformedMove:
+            return None
 
     def _strike(self, event: Played, fault: MalformedMove | IllegalMove, now: float) -> list[Effect]:
         seat, standing = event.seat, self.standing
@@ -263,8 +274,8 @@ class Match:
         to_move = standing.playing.to_move
         if standing.until is not None or to_move is None:
             return []
-        standing.clock = standing.clock.start(to_move, now)
-        return [self._deadline()]
+        standing.clock = clock = standing.clock.start(to_move, now)
+        return [self._deadline() if standing.away else Deadline(clock.deadline)]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
         """The time to be ready is over."""

@@ -35,7 +35,7 @@ class RecordedSeat(Struct, frozen=True, kw_only=True):
     version: str = ""
 
 
-class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=str.lower):
+class Line(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=str.lower, gc=False):
     """A line of a record or a journal."""
 
 

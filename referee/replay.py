@@ -138,7 +138,7 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
             standing.clock = standing.clock.give(was_to_move, line.given)
             standing.noted += line.given
         if event.out is None and event.seat != CHANCE:
-            standing.accept(event, event.move)
+            standing.accept(event)
             standing.forget(event.seat)
         else:
             standing.events.append(event)

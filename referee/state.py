@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
-from typing import Any
+from bisect import bisect_left
+from collections.abc import Callable, Mapping
+from itertools import islice
 
 from msgspec import Struct
 
@@ -27,8 +28,7 @@ class Phase(enum.IntEnum):
 class MatchStanding(Struct, gc=False):
     """A match between two events. What is by seat has no entry where there is nothing to say.
 
-    No value is changed in place, but for `events` and `accepted`, which only grow: a shallow copy and two lengths hold
-    all of it.
+    No value is changed in place, but for `events`, which only grow: a shallow copy and a length hold all of it.
     """
 
     clock: TimeBanks
@@ -56,8 +56,6 @@ class MatchStanding(Struct, gc=False):
     """How many bytes of `info` are in the lines."""
     noted: int = 0
     """How many of the milliseconds that the clock has given back are in the lines."""
-    accepted: dict[int, tuple[int, Any]] = {}
-    """By ply, the seat and its move as it was sent."""
 
     @property
     def playing(self) -> Course:
@@ -121,11 +119,19 @@ class MatchStanding(Struct, gc=False):
         course = self.playing
         return [(since, at != course.to_move, at) for at, since in self.away.items() if at not in course.out]
 
-    def accept(self, event: Event, move: Any) -> None:
-        """Note a seat's move, as the rules and as the seat tell it."""
+    def accept(self, event: Event) -> None:
+        """Note a seat's move."""
         self.answered = {**self.answered, event.seat: len(self.events)}
-        self.accepted[event.ply] = event.seat, move
         self.events.append(event)
+
+    def accepted(self, seat: int, ply: int) -> Event | None:
+        """The move of a seat at a ply that has passed."""
+        for event in islice(self.events, bisect_left(self.events, ply, key=lambda event: event.ply), None):
+            if event.ply != ply:
+                break
+            if event.seat == seat and event.out is None:
+                return event
+        return None
 
     def strike(self, seat: int) -> int:
         """One more strike of a seat; how many it has."""
@@ -167,18 +173,18 @@ class MatchStanding(Struct, gc=False):
 
     def snapshot(self) -> Snapshot:
         """The standing as it is now, for `restored`."""
-        copied: MatchStanding = self.__copy__()  # type: ignore[attr-defined]  a third of the time of copy.copy
-        return copied, len(self.events), len(self.accepted)
+        return _copy(self), len(self.events)
 
 
-Snapshot = tuple[MatchStanding, int, int]
-"""What a standing was: a copy of it, and how many events and moves there were."""
+_copy: Callable[[MatchStanding], MatchStanding] = MatchStanding.__copy__  # type: ignore[attr-defined]
+"""In a third of the time of `copy.copy`, which looks for the same."""
+
+Snapshot = tuple[MatchStanding, int]
+"""What a standing was: a copy of it, and how many events there were."""
 
 
 def restored(snapshot: Snapshot) -> MatchStanding:
     """The standing as it was, in place of the one that the snapshot was taken of; once."""
-    standing, events, accepted = snapshot
+    standing, events = snapshot
     del standing.events[events:]
-    for ply in list(standing.accepted)[accepted:]:
-        del standing.accepted[ply]
     return standing

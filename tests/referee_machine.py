@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from arena.replay.verify import verify
-from protocol.messages import MAX_STRIKES
+from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import LEAVING
 from referee.effects import (
     Absent,
@@ -26,12 +26,17 @@ from referee.effects import (
 )
 from referee.record import Ply, Strike, write_line
 from referee.record_reader import read_lines
-from referee.state import Phase
+from referee.state import MatchStanding, Phase
 from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED
 from referee_table import Table
 
 SECONDS = st.floats(0, 0.1) | st.floats(0, 4)
 BANK, INCREMENT = 8.0, 0.25
+
+
+def moves_in(standing: MatchStanding) -> list[Event]:
+    """What seats have moved so far."""
+    return [event for event in standing.events if event.out is None and event.seat != CHANCE]
 
 
 class RefereeMachine(RuleBasedStateMachine):
@@ -81,9 +86,9 @@ class RefereeMachine(RuleBasedStateMachine):
     @rule(seat=SEATS)
     def repeat(self, seat: int) -> None:
         """What was accepted before is nothing new; nor is it once more."""
-        for ply, (mover, move) in list(self.table.match.standing.accepted.items()):
-            if mover == self._seat(seat):
-                assert self._send(Played(mover, ply, move)) == []
+        for event in moves_in(self.table.match.standing):
+            if event.seat == self._seat(seat):
+                assert self._send(Played(event.seat, event.ply, event.move)) == []
 
     @rule(kind=st.sampled_from([Resigned, Left, Returned, Forfeited, Absent]), seat=SEATS)
     def come_and_go(self, kind: Any, seat: int) -> None:
@@ -148,9 +153,6 @@ class RefereeMachine(RuleBasedStateMachine):
             was.playing.out,
         )
         assert (again.events, again.strikes) == (was.events, was.strikes)
-        assert {ply: seat for ply, (seat, _) in again.accepted.items()} == {
-            ply: seat for ply, (seat, _) in was.accepted.items()
-        }
         assert again.mixed_in == was.mixed_in
         assert sum(again.clock.given) == was.noted
         lines = [line for line in self.table.lines if isinstance(line, Ply)]
@@ -161,7 +163,7 @@ class RefereeMachine(RuleBasedStateMachine):
     def no_clock_gains(self) -> None:
         """But by the increment of each accepted move: what is given back was taken off before."""
         standing = self.table.match.standing
-        movers = [seat for seat, _ in standing.accepted.values()]
+        movers = [event.seat for event in moves_in(standing)]
         for seat, bank in enumerate(standing.clock.banks):
             assert bank <= BANK + INCREMENT * movers.count(seat) + 0.001 * len(movers) + 1e-9
         assert max(standing.clock.given) <= standing.clock.most_given

@@ -20,10 +20,7 @@ RESIGNING = 0.0013
 
 def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:
     """Do what a client's message asks for; seeks are the handler's. Raises `BotFault` for what the client may not."""
-    if isinstance(message, Move):
-        _move(clients, session, message)
-        return
-    action = _ACTIONS.get(type(message)) or (_ready if isinstance(message, Ready) else None)
+    action = _ACTIONS.get(type(message))
     if action is None:
         clients.handler.request(session, message)
     else:

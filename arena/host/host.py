@@ -91,7 +91,7 @@ class MatchHost:
             operate,
         )
         self._broadcaster = Broadcaster()
-        self._recorder = Recorder(self.listener.flusher.end_soon)
+        self._recorder = Recorder(self.listener.flusher.end_soon, journal.log)
         self.listener.flusher.before = self._recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._answers = asyncio.Event()
@@ -129,12 +129,14 @@ class MatchHost:
         if self._recovery is not None:
             self._recovery.cancel()
         self.clients.close()
+        self._recorder.close()
         await self.listener.close(code)
 
     async def drain(self) -> None:
         """Return when all that is over is kept."""
         await self._finalizing.wait()
         await self.events.close()
+        self._journal.close()
 
     async def _serve(self, connection: Connection, codec: Codec) -> None:
         """One connection, from its `hello` to its end."""
@@ -198,7 +200,9 @@ class MatchHost:
         return len(matches)
 
     def _add(self, match: Match, journal: MatchJournal) -> Runner:
-        runner = Runner(match, journal, self._recorder, self._finish, self.clients.release, self.health.tell, self._broadcaster)
+        runner = Runner(
+            match, journal, self._recorder, self._finish, self.clients.release, self.health.tell, self._broadcaster
+        )
         self.clients.add_match(runner)
         self._handler.match_added(runner)
         return runner

@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+from arena.host.commit_log import CommitLog, Entry, journal_path, mend, sync_folder
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
 from referee.record import AnyLine, Header, public
 from referee.record_reader import read_lines, rows
@@ -27,18 +28,21 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, made if need be. With `sync` every line is on disk before it counts as written.
+    """The folder of journals, made if need be. With `sync` there is a log, in which every line is on disk before it
+    counts as written.
 
     No more than `most` are begun at once. Raises `JournalFault`.
     """
 
     def __init__(self, folder: Path, *, sync: bool = False, most: int | None = None) -> None:
         self.folder = folder
-        self._sync = sync
         self._most = most
         self._open = 0
         with os_errors_as(JournalFault, f"the journal's folder {folder} can't be made"):
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os_errors_as(JournalFault, f"the journals in {folder} can't be mended"):
+            mend(folder)
+            self.log = CommitLog(folder) if sync else None
 
     def begin(self, match: str) -> MatchJournal:
         """A new journal. One of that name is written over: its match is played again from the start.
@@ -51,6 +55,11 @@ class Journal:
     def proceed(self, match: str) -> MatchJournal:
         """The journal of a match that goes on after a restart, however many there are."""
         return self._opened(match, 0)
+
+    def close(self) -> None:
+        """Let go of the log."""
+        if self.log is not None:
+            self.log.close()
 
     def unfinished(self) -> list[str]:
         """The matches that were under way."""
@@ -94,7 +103,7 @@ class Journal:
             raise JournalFault(f"{self._open} matches are under way: limit of open files reached")
 
     def _opened(self, match: str, flags: int) -> MatchJournal:
-        opened = MatchJournal(self._path(match), flags, sync=self._sync, closed=self._closed)
+        opened = MatchJournal(self._path(match), flags, log=self.log, closed=self._closed)
         self._open += 1
         return opened
 
@@ -102,16 +111,7 @@ class Journal:
         self._open -= 1
 
     def _path(self, match: str) -> Path:
-        return self.folder / f"{match}.jsonl"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Have the names of the files in it on disk."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
+        return journal_path(self.folder, match)
 
 
 def _begin(data: bytes) -> str:
@@ -122,40 +122,45 @@ def _begin(data: bytes) -> str:
 class MatchJournal:
     """The open journal of one match."""
 
-    def __init__(self, path: Path, flags: int, *, sync: bool, closed: Callable[[], None]) -> None:
+    def __init__(self, path: Path, flags: int, *, log: CommitLog | None, closed: Callable[[], None]) -> None:
         self._path = path
         self._closed = closed
-        self._sync = sync
+        self._log = log
         with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self._size = os.fstat(self._file).st_size
-            if sync:
-                _sync_folder(path.parent)
+            if log is not None:
+                sync_folder(path.parent)
 
     def write(self, data: bytes) -> None:
-        """Append lines, all of them or none, and have them on disk where that is asked for. Raises `JournalFault`."""
-        self.append(data)
-        if self._sync:
+        """Append lines, all of them or none, and have them on disk where there is a log. Raises `JournalFault`."""
+        at = self.append(data)
+        if self._log is not None:
             try:
-                os.fdatasync(self._file)
+                self._log.commit([Entry(self._path.stem, at, data)])
             except OSError as exc:
-                self.take_back(len(data))
-                raise JournalFault(f"the journal {self._path} can't be synced: {exc.strerror}") from exc
+                raise self.take_back(at, exc) from exc
 
-    def append(self, data: bytes) -> None:
-        """Append lines, all of them or none. Raises `JournalFault`."""
+    def append(self, data: bytes) -> int:
+        """Append lines, all of them or none: where they begin. Raises `JournalFault`."""
         try:
             written = os.write(self._file, data)
         except OSError as exc:
             raise JournalFault(f"the journal {self._path} can't be written: {exc.strerror}") from exc
-        self._size += written
         if written != len(data):
-            self.take_back(written)
+            self._cut()
             raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
+        at = self._size
+        self._size += written
+        return at
 
-    def take_back(self, size: int) -> None:
-        """Cut off the last bytes that were written: nobody was told of them."""
-        self._size -= size
+    def take_back(self, at: int, exc: BaseException) -> JournalFault:
+        """Cut off what was appended last, as it could not be synced: the fault that says so."""
+        self._size = at
+        self._cut()
+        return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
+
+    def _cut(self) -> None:
         with contextlib.suppress(OSError):  # what is beyond `_size` is never read
             os.ftruncate(self._file, self._size)
 

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable
-from typing import Protocol
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import NamedTuple, Protocol
 
-from arena.host.journal import MatchJournal
+from arena.host.commit_log import CommitLog, Entry
+
+SLOW = 0.01
+"""Seconds of syncing that a match need not be given back."""
 
 log = logging.getLogger("arena.host.recorder")
 
@@ -14,19 +20,43 @@ log = logging.getLogger("arena.host.recorder")
 class Recorded(Protocol):
     """A match that waits to be recorded."""
 
-    def record(self) -> MatchJournal | None:
-        """Write what waits: where it was written. None: it can't be now, or need not."""
+    @property
+    def id(self) -> str:
+        """That of the match."""
 
-    def recorded(self) -> None:
-        """It is recorded now."""
+    @property
+    def lines(self) -> bytes:
+        """What is to be written."""
+
+    def record(self) -> int | None:
+        """Write the lines: where they begin. None: they can't be written now, or need not."""
+
+    def recorded(self, held: float = 0.0) -> None:
+        """It is recorded now, for which the match was held so many seconds."""
+
+    def unrecorded(self, at: int, exc: BaseException) -> None:
+        """What begins there was not committed, for this reason."""
+
+
+class _Written(NamedTuple):
+    match: Recorded
+    entry: Entry
 
 
 class Recorder:
-    """Records matches at the end of a turn of the loop: `end_soon` has `commit` called then."""
+    """Records matches at the end of a turn of the loop: `end_soon` has `commit` called then.
 
-    def __init__(self, end_soon: Callable[[], None]) -> None:
+    Where there is a log, all that was written in a turn, and while the disk was busy, is committed together.
+    """
+
+    def __init__(self, end_soon: Callable[[], None], commit_log: CommitLog | None = None) -> None:
         self._end_soon = end_soon
+        self._log = commit_log
+        self._loop = asyncio.get_running_loop()
+        self._thread = ThreadPoolExecutor(1, "commit") if commit_log is not None else None
         self._waiting: list[Recorded] = []
+        self._written: list[_Written] = []
+        self._is_syncing = False
 
     def soon(self, match: Recorded) -> None:
         """Have a match recorded, and told that it was."""
@@ -38,7 +68,42 @@ class Recorder:
         waiting, self._waiting = self._waiting, []
         for match in waiting:
             try:
-                if match.record() is not None:
+                at = match.record()
+                if at is None:
+                    continue
+                if self._log is None:
                     match.recorded()
+                else:
+                    self._written.append(_Written(match, Entry(match.id, at, match.lines)))
             except Exception:
                 log.exception("a match could not be recorded")
+        if self._written and not self._is_syncing:
+            self._sync()
+
+    def close(self) -> None:
+        """Let what is under way be done, and nothing more."""
+        if self._thread is not None:
+            self._thread.shutdown(cancel_futures=True)
+
+    def _sync(self) -> None:
+        assert self._thread is not None and self._log is not None
+        self._is_syncing = True
+        written, self._written = self._written, []
+        job = self._loop.run_in_executor(self._thread, self._log.commit, [one.entry for one in written])
+        job.add_done_callback(partial(self._synced, written, self._loop.time()))
+
+    def _synced(self, written: list[_Written], began: float, job: asyncio.Future[None]) -> None:
+        self._is_syncing = False
+        if job.cancelled():
+            return
+        exc, held = job.exception(), self._loop.time() - began
+        for match, entry in written:
+            try:
+                if exc is not None:
+                    match.unrecorded(entry.at, exc)
+                else:
+                    match.recorded(held if held > SLOW else 0.0)
+            except Exception:
+                log.exception("a match could not go on")
+        if self._written and not self._is_syncing:
+            self._sync()

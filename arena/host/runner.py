@@ -88,8 +88,8 @@ class Backlog:
 class Runner:
     """A match with its journal, its seats and its watchers.
 
-    `finish` is called once, when the match is over; `release` for each seat that is free before that. An event that has
-    to be recorded is so at the end of the turn of the loop, by the `recorder`; until then nobody is told of it, and what
+    `finish` is called once, when the match is over; `release` for each seat that is free before that. What an event has
+    recorded is written by the `recorder` at the end of the turn of the loop; until then nobody is told of it, and what
     comes in is kept for later. While it can't be recorded the match is held, and time stands still: `held(id, reason)`
     is told why, and None when it goes on.
     """
@@ -124,8 +124,8 @@ class Runner:
         self._held = held
         self._unrecorded: list[Effect] | None = None
         """What waits to be recorded."""
-        self._data = b""
-        """The lines of that."""
+        self.lines = b""
+        """Of the journal, that say so."""
         self._backlog: Backlog | None = None
         """What came in since, if anything did."""
         self._waits_since = 0.0
@@ -295,27 +295,31 @@ class Runner:
 
     def _perform(self, effects: list[Effect]) -> None:
         """Do what the referee wants. What it wants recorded comes first, whole, with all else of this turn."""
-        data = _lines(effects)
-        if data:
-            self._data = data
+        lines = _lines(effects)
+        if lines:
+            self.lines = lines
             self._unrecorded = effects
             self._waits_since = self._loop.time()
             self._recorder.soon(self)
         else:
             self._carry_out(effects)
 
-    def record(self) -> MatchJournal | None:
-        """Write what waits to be recorded, all or nothing: where it was written. None: it can't be now, or need not."""
+    def record(self) -> int | None:
+        """Write what waits to be recorded, all or nothing: where it begins. None: it can't be now, or need not."""
         if self._unrecorded is None or self._stopped:
             return None
         try:
-            self._journal.append(self._data)
+            return self._journal.append(self.lines)
         except JournalFault as fault:
-            self.hold(fault)
+            self._hold(fault)
             return None
-        return self._journal
 
-    def hold(self, fault: JournalFault) -> None:
+    def unrecorded(self, at: int, exc: BaseException) -> None:
+        """What was written could not be committed."""
+        if not self._stopped:
+            self._hold(self._journal.take_back(at, exc))
+
+    def _hold(self, fault: JournalFault) -> None:
         """What waits can't be recorded: try again later."""
         self._held(self.id, str(fault))
         if self._fails and not self._told_so:
@@ -327,9 +331,9 @@ class Runner:
 
     def recorded(self, held: float = 0.0) -> None:
         """Do what waited: it is recorded now, for which the match was held so many seconds. Then comes what was kept."""
-        effects, self._unrecorded = self._unrecorded, None
-        if effects is None:
+        if self._unrecorded is None or self._stopped:
             return
+        effects, self._unrecorded = self._unrecorded, None
         backlog, self._backlog = self._backlog, None
         failed, self._fails, self._told_so = self._fails, False, False
         if failed:
@@ -424,4 +428,8 @@ class Runner:
 
 def _lines(effects: list[Effect]) -> bytes:
     """What is to be written of these, as it is written."""
-    return b"".join([write_line(effect.line) for effect in effects if type(effect) is Write])
+    data = b""
+    for effect in effects:
+        if type(effect) is Write:
+            data += write_line(effect.line)
+    return data

@@ -96,8 +96,8 @@ class Session:
         asked = False
         try:
             message = self._codec.decode_client(frame)
-            if isinstance(message, (Move, Ready)):
-                place = message.match if isinstance(message, Move) else (message.match,)
+            if type(message) is Move or type(message) is Ready:
+                place = message.match if type(message) is Move else (message.match,)
                 if place in self.awaited:
                     self.awaited.remove(place)
                     asked = True

@@ -196,8 +196,16 @@ class Connection(ServerConnection):
                 message = self.protocol.message(data)
                 if message is None:
                     self._act(data, now, ahead=True)
-                else:
-                    self._answer(message, now)
+                    return
+                self._pushed = 0
+                assert self._receive is not None
+                try:
+                    asked = self._receive(message)
+                except Exception:
+                    self._failed()
+                    asked = False
+                if not asked:
+                    self._charge(now, self._clock(), ahead=True)
                 return
         if self.protocol.state is CONNECTING and data.startswith(TLS_BEGINS):  # no request ever does
             self._foreign.speaks_tls(self.place.address)
@@ -205,18 +213,6 @@ class Connection(ServerConnection):
             return
         self._unread += data
         self._go_on()
-
-    def _answer(self, message: bytes, began: float) -> None:
-        """Act on a message that is waited for, it seems, and charge it if it was not."""
-        self._pushed = 0
-        assert self._receive is not None
-        try:
-            asked = self._receive(message)
-        except Exception:
-            self._failed()
-            asked = False
-        if not asked:
-            self._charge(began, self._clock(), ahead=True)
 
     def _failed(self) -> None:
         log.exception("a message could not be acted on")

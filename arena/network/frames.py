@@ -8,11 +8,15 @@ from __future__ import annotations
 import struct
 
 from websockets.frames import Frame as WebSocketFrame
-from websockets.frames import apply_mask
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
 from protocol.codec import Frame
+
+try:
+    from websockets.speedups import apply_mask
+except ImportError:  # a wheel without compiled parts
+    from websockets.utils import apply_mask
 
 _OPEN = State.OPEN
 _FINAL_TEXT, _FINAL_BINARY = 0x81, 0x82
@@ -42,7 +46,7 @@ class FastProtocol(ServerProtocol):
 
     def message(self, data: bytes) -> bytes | None:
         """The message in `data`, where it is exactly one final small binary frame, and nothing is begun that comes
-        before; None where it has to be given to `receive_data`."""
+        before; None where it has to be given to `receive_data`. `data` is no longer than a message may be."""
         size = len(data)
         if not self._between or size < 6 or data[0] != _FINAL_BINARY or self._state is not _OPEN:
             return None

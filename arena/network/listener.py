@@ -15,6 +15,7 @@ from websockets.asyncio.server import Server
 from websockets.exceptions import ConnectionClosed
 from websockets.http11 import Request, Response
 from websockets.protocol import State
+from websockets.server import ServerProtocol
 from websockets.typing import Subprotocol
 
 from arena.network.acceptor import Acceptor
@@ -169,6 +170,6 @@ class Listener:
         return response
 
 
-def _select(protocol: FastProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
+def _select(protocol: ServerProtocol, offered: Sequence[Subprotocol]) -> Subprotocol | None:
     """The client's first subprotocol that we speak."""
     return next((name for name in offered if name in CODECS or name == OPERATOR), None)

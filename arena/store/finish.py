@@ -6,8 +6,8 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, func, select
-from sqlalchemy.dialects.sqlite import insert
+from sqlalchemy import Connection, Table, bindparam, func, select
+from sqlalchemy.dialects.sqlite import Insert, insert
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
@@ -51,6 +51,19 @@ SELECT seats.bot, seats.pool, max(match), mu_after AS mu, sigma_after AS sigma, 
     sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
 FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY seats.bot, seats.pool
 """
+# Statements are made once: SQLAlchemy takes longer to make one than SQLite to carry it out.
+_LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
+_BOTS = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", expanding=True)))
+_TALLIES = select(ratings)
+_TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
+_STORE: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
+
+
+_SAVE_TALLY = insert(ratings)
+_SAVE_TALLY = _SAVE_TALLY.on_conflict_do_update(
+    index_elements=["bot", "pool"],
+    set_={column.name: column for column in _SAVE_TALLY.excluded if not column.primary_key},
+)
 Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
@@ -65,8 +78,8 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
     rows = _rows_of(connection, [seat.bot for result in new for seat in result.seats])
     tallies = load_tallies(connection, list(rows.values()))
     before = dict(tallies)
-    number = connection.execute(select(func.coalesce(func.max(matches.c.number), 0))).scalar_one()
-    stored: dict[Table, list[dict[str, Any]]] = {matches: [], seats: [], records: [], failures: []}
+    number = connection.execute(_LAST_NUMBER).scalar_one()
+    stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _STORE}
     for at, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
             continue
@@ -89,7 +102,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:
-            connection.execute(insert(table), new_rows)
+            connection.execute(_STORE[table], new_rows)
     if stored[matches]:
         handed_in = [row["id"] for row in stored[matches] if row["tournament"] is not None]
         if handed_in:
@@ -125,15 +138,14 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
         {"bot": bot, "pool": pool, **standing._asdict(), "wins": wins, "draws": draws, "losses": losses}
         for (bot, pool), (standing, wins, draws, losses) in tallies.items()
     ]
-    statement = insert(ratings)
-    changed = {name: statement.excluded[name] for name in rows[0] if name not in ("bot", "pool")}
-    connection.execute(statement.on_conflict_do_update(index_elements=["bot", "pool"], set_=changed), rows)
+    connection.execute(_SAVE_TALLY, rows)
 
 
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
     """The stored standings of these bots in every pool, or of all."""
-    query = select(ratings) if ids is None else select(ratings).where(ratings.c.bot.in_(ids))
-    return _tallies(connection.execute(query))
+    if ids is None:
+        return _tallies(connection.execute(_TALLIES))
+    return _tallies(connection.execute(_TALLIES_OF, {"bots": ids}))
 
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
@@ -153,8 +165,8 @@ def _tallies(rows: Iterable[Any]) -> Tallies:
 def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     """The rows of bots by folded name; bots seen for the first time get one, without a token."""
     wanted = {folded(name): name for name in names}
-    query = select(bots.c.key, bots.c.id).where(bots.c.key.in_(wanted))
-    found = {row.key: row.id for row in connection.execute(query)}
+    asked = {"keys": list(wanted)}
+    found = {row.key: row.id for row in connection.execute(_BOTS, asked)}
     missing = [
         {"name": name, "key": key, "revoked": False, "created": utc()}
         for key, name in wanted.items()
@@ -162,7 +174,7 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     ]
     if missing:
         connection.execute(insert(bots), missing)
-        found = {row.key: row.id for row in connection.execute(query)}
+        found = {row.key: row.id for row in connection.execute(_BOTS, asked)}
     return found
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
@@ -173,11 +173,17 @@ def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, i
     return [(pool, key, count) for pool, key, count in connection.execute(query)]
 
 
+_NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
+
+
 def ratings_of(connection: Connection, ids: Sequence[str]) -> dict[str, Ratings | None]:
     """The ratings of those of the matches that are stored; None for an unrated one."""
     found: dict[str, Ratings | None] = {}
     for at in range(0, len(ids), MOST_ASKED_AT_ONCE):
-        some = select(matches.c.number).where(matches.c.id.in_(ids[at : at + MOST_ASKED_AT_ONCE]))
+        numbers = connection.execute(_NUMBERS, {"ids": ids[at : at + MOST_ASKED_AT_ONCE]}).scalars().all()
+        if not numbers:
+            continue
+        some = select(matches.c.number).where(matches.c.number.in_(numbers))
         for _, result, rows in iter_results_with_seats(connection, some):
             found[result.match] = (
                 None if result.pool is None else rating_system.with_constants(result.pool, seat_ratings(rows))

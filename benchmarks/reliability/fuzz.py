@@ -1,10 +1,12 @@
 """Frames that nobody meant: does anything but a complaint come of one, and does an honest pair feel them?
 
-First the codec and what reads its messages, alone; then a server, with an honest pair and with bots that play in both
-encodings, of whose messages most are broken on their way.
-Usage: python benchmarks/reliability/fuzz.py [--frames 200000] [--live 20000] [--seed 1] [--small]
-Exit status 1 if something else than a fault of the bot came of a frame, or on the server: if it ended, wrote a
-traceback or left data that is not sound; or if the honest pair lost its connection or was told of an error.
+First the codec and what reads its messages, alone, and what its short decoder makes of them beside the long way; then
+WebSocket frames in pieces of any kind, by the arena's way and the library's; then a server, with an honest pair and
+with bots that play in both encodings, of whose messages most are broken on their way.
+Usage: python benchmarks/reliability/fuzz.py [--frames 200000] [--both 300000] [--live 20000] [--seed 1] [--small]
+Exit status 1 if something else than a fault of the bot came of a frame, or two ways did not come to the same; or on the
+server: if it ended, wrote a traceback or left data that is not sound; or if the honest pair lost its connection or was
+told of an error.
 """
 
 from __future__ import annotations
@@ -18,12 +20,31 @@ import sys
 import time
 import traceback
 from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import msgpack
 import msgspec
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
 from rig import JSON, MSGPACK, TEXT, Closed, HonestPair, Raw, Server, frame, small_or_asked
 
+from frame_pieces import (
+    KINDS,
+    MOVE,
+    Difference,
+    TwoWays,
+    both_ways,
+    cut_everywhere,
+    decoded_both_ways,
+    framed_otherwise,
+    is_plain,
+    kind_of,
+    oddly_packed,
+)
 from protocol import codec
 from protocol.dice import Dice
 from protocol.errors import BotFault
@@ -147,20 +168,94 @@ def fuzzed(message: dict[str, Any], encoding: str, chance: random.Random) -> byt
     return broken(data, chance) if chance.random() < 0.5 else data
 
 
-def alone(frames: int, chance: random.Random) -> tuple[Counter[str], int]:
-    """What came of so many frames, and how often it was something that must not be."""
+@dataclass
+class Alone:
+    """What came of frames in the codec and what reads its messages."""
+
+    came: Counter[str] = field(default_factory=Counter)
+    """The kinds of messages and faults."""
+    escaped: int = 0
+    """How often it was something that must not be."""
+    packed: int = 0
+    plain: int = 0
+    """Frames in msgpack, and those of them that the short decoder took."""
+    unlike: int = 0
+    """How often the long way came to something else."""
+
+
+def alone(frames: int, chance: random.Random) -> Alone:
+    """What came of so many frames."""
     positions = [(game, game.initial(Dice(bytes(32), 0))[0]) for game in map(load, GAMES)]
-    came: Counter[str] = Counter()
-    escaped = 0
+    so_far = Alone()
     for number in range(frames):
         encoding = (MSGPACK, JSON)[number % 2]
-        data = chance.randbytes(chance.randrange(200)) if number % 16 < 2 else fuzzed(meant(chance), encoding, chance)
+        if number % 16 < 2:
+            data = chance.randbytes(chance.randrange(200))
+        elif number % 4 == 2:
+            data = oddly_packed(chance)
+        else:
+            data = fuzzed(meant(chance), encoding, chance)
         try:
-            came[_read(data, encoding, positions)] += 1
+            so_far.came[_read(data, encoding, positions)] += 1
+            if encoding == MSGPACK:
+                _compare(data, so_far)
         except Exception:
-            escaped += 1
+            so_far.escaped += 1
             print(f"{encoding}: {data[:300]!r}\n{traceback.format_exc()}")
-    return came, escaped
+    return so_far
+
+
+def _compare(data: bytes, so_far: Alone) -> None:
+    """Decode a frame with the short decoder and without."""
+    so_far.packed += 1
+    so_far.plain += is_plain(data)
+    short, long = decoded_both_ways(data)
+    if short != long:
+        so_far.unlike += 1
+        print(f"{data[:300]!r}\ncomes to {short:.500}\nnot to {long:.500}")
+
+
+@dataclass
+class BothWays:
+    """What came of WebSocket frames by the arena's way and by the library's."""
+
+    frames: int = 0
+    """How many were read, whole and before the end."""
+    streams: int = 0
+    short: int = 0
+    """Those that took the short way."""
+    closed: Counter[int | None] = field(default_factory=Counter)
+    """The codes that streams were closed with."""
+    differences: int = 0
+
+
+def pieces(frames: int, seed: int) -> BothWays:
+    """What came of so many frames; after a few differences of no more."""
+    so_far = BothWays()
+    for sent in framed_otherwise():
+        so_far.differences += 1
+        print(f"the arena frames {type(sent).__name__} of {len(sent)} otherwise than the library")
+    number = 0
+    while so_far.frames < frames and so_far.differences < 10:
+        try:
+            for ways in _streams(number, random.Random(f"{seed}/{number}")):
+                so_far.streams += 1
+                so_far.frames += ways.frames
+                so_far.short += ways.short
+                so_far.closed[ways.closed_with] += 1
+        except Difference as difference:
+            so_far.differences += 1
+            print(f"stream {number}: {difference}")
+        number += 1
+    return so_far
+
+
+def _streams(number: int, chance: random.Random) -> Iterator[TwoWays]:
+    """A long stream in pieces of any kind, or a short one cut once, at every place."""
+    if number % 200:
+        yield both_ways(chance, chance.randrange(1, 60))
+    else:
+        yield from cut_everywhere([MOVE, *chance.choices(list(KINDS.values()), k=3), MOVE])
 
 
 def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
@@ -184,7 +279,7 @@ def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
                 _play(game, position, message.move)
     except BotFault as fault:
         return fault.code
-    return type(message).__name__.lower()
+    return kind_of(message).__name__.lower()
 
 
 def _play(game: Any, position: Any, move: Any) -> None:
@@ -270,13 +365,24 @@ async def live(server: Server, frames: int, seed: int) -> tuple[Any, int]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--frames", type=int, default=200_000)
+    parser.add_argument("--both", type=int, default=300_000, help="how many WebSocket frames go both ways")
     parser.add_argument("--live", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
-    options = small_or_asked(parser, frames=10_000, live=1_000)
+    options = small_or_asked(parser, frames=10_000, both=10_000, live=1_000)
     began = time.monotonic()
-    came, escaped = alone(options.frames, random.Random(options.seed))
-    print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(came)}")
-    print(f"{escaped} came to something that is neither a message nor a fault of the bot")
+    read = alone(options.frames, random.Random(options.seed))
+    print(f"{options.frames} frames in {time.monotonic() - began:.0f} s: {dict(read.came)}")
+    print(f"{read.escaped} came to something that is neither a message nor a fault of the bot")
+    print(
+        f"{read.packed} in msgpack, {read.plain} by the short decoder: {read.unlike} came to another message or fault"
+    )
+    began = time.monotonic()
+    both = pieces(options.both, options.seed)
+    print(
+        f"{both.frames} WebSocket frames in {both.streams} streams both ways in {time.monotonic() - began:.0f} s, ",
+        end="",
+    )
+    print(f"{both.short} the short way: {both.differences} differences; closed with {dict(both.closed.most_common())}")
     began = time.monotonic()
     with Server() as server:
         felt, ends = asyncio.run(live(server, options.live, options.seed))
@@ -291,7 +397,8 @@ def main() -> None:
     for line in tracebacks[:5]:
         print(f"  {line}")
     print("its data is not sound" if unsound else "its data is sound")
-    raise SystemExit(bool(escaped or ended or stopped or tracebacks or unsound or felt.drops or not felt.plies))
+    failed = read.escaped or read.unlike or both.differences or ended or stopped or tracebacks or unsound
+    raise SystemExit(bool(failed or felt.drops or not felt.plies))
 
 
 if __name__ == "__main__":

@@ -53,12 +53,11 @@ def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
     """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
     if type(wire) is dict and len(wire) == len(names):
-        values: list[Any] = [wire.get(name) for name in names]
-        for value in values:
-            if type(value) is not int:
+        for name in names:
+            if type(wire.get(name)) is not int:
                 break
         else:
-            return tuple(values)
+            return tuple(map(wire.__getitem__, names))
     raise MalformedMove(_misshapen(wire, form, names))
 
 

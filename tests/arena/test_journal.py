@@ -11,7 +11,7 @@ import pytest
 
 from arena.host.journal import Journal, JournalFault
 from protocol.errors import BadRecord
-from referee.record import Begun, Header, Secret, write_line
+from referee.record import AnyLine, Begun, Header, Secret, write_line
 from referee_table import Table
 
 
@@ -20,9 +20,14 @@ def table() -> Table:
     return Table().begin().finish_at_random()
 
 
+def written(*lines: AnyLine) -> bytes:
+    """Lines as they are written."""
+    return b"".join(map(write_line, lines))
+
+
 def filled(folder: Path, table: Table) -> Journal:
     journal = Journal(folder)
-    journal.begin("m-1").write(*table.lines)
+    journal.begin("m-1").write(written(*table.lines))
     return journal
 
 
@@ -34,23 +39,23 @@ def test_what_was_written_is_read_back(tmp_path: Path, table: Table) -> None:
 
 def test_a_journal_that_goes_on_is_appended_to(tmp_path: Path, table: Table) -> None:
     journal = Journal(tmp_path)
-    journal.begin("m-1").write(*table.lines[:3])
+    journal.begin("m-1").write(written(*table.lines[:3]))
     again = journal.proceed("m-1")
     for line in table.lines[3:]:
-        again.write(line)
+        again.write(written(line))
     assert journal.read("m-1") == table.lines
     assert b"".join(again.record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
 
 
 def test_a_journal_that_begins_again_is_written_over(tmp_path: Path, table: Table) -> None:
     journal = filled(tmp_path, table)
-    journal.begin("m-1").write(table.lines[0])
+    journal.begin("m-1").write(written(table.lines[0]))
     assert journal.read("m-1") == table.lines[:1]
 
 
 def test_the_seed_and_the_nonces_stay_out_of_the_record_lines(tmp_path: Path, table: Table) -> None:
     match = Journal(tmp_path).begin("m-1")
-    match.write(*table.lines)
+    match.write(written(*table.lines))
     assert any(isinstance(line, (Secret, Begun)) for line in table.lines)
     assert table.match._seed.hex().encode() not in b"".join(match.record_lines())
 
@@ -130,15 +135,15 @@ def test_a_folder_that_is_gone_is_a_fault_of_the_journal(tmp_path: Path) -> None
 
 def test_a_journal_that_was_removed_still_gives_its_record(tmp_path: Path, table: Table) -> None:
     match = Journal(tmp_path).begin("m-1")
-    match.write(*table.lines[:3])
+    match.write(written(*table.lines[:3]))
     (tmp_path / "m-1.jsonl").unlink()
-    match.write(*table.lines[3:])
+    match.write(written(*table.lines[3:]))
     assert b"".join(match.record_lines()) == b"".join(map(write_line, [table.lines[1], *table.lines[3:]]))
 
 
 def test_a_journal_that_was_cut_short_gives_no_record(tmp_path: Path, table: Table) -> None:
     match = Journal(tmp_path).begin("m-1")
-    match.write(*table.lines)
+    match.write(written(*table.lines))
     os.truncate(tmp_path / "m-1.jsonl", 100)
     with pytest.raises(JournalFault, match=r"was cut short to 100 of \d+ bytes"):
         match.record_lines()
@@ -154,7 +159,7 @@ def test_a_closed_journal_can_not_be_written(tmp_path: Path, table: Table) -> No
     match.close()
     match.close()
     with pytest.raises(JournalFault, match="can't be written: Bad file descriptor"):
-        match.write(table.lines[0])
+        match.write(written(table.lines[0]))
 
 
 def test_lines_that_fit_only_in_part_are_not_written_at_all(
@@ -162,15 +167,15 @@ def test_lines_that_fit_only_in_part_are_not_written_at_all(
 ) -> None:
     journal = Journal(tmp_path)
     match = journal.begin("m-1")
-    match.write(*table.lines[:4])
+    match.write(written(*table.lines[:4]))
     write = os.write
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[: len(data) // 2 + 40]))
     with pytest.raises(JournalFault, match=r"took \d+ of \d+ bytes: is the disk full\?"):
-        match.write(*table.lines[4:])
+        match.write(written(*table.lines[4:]))
     monkeypatch.undo()
     assert journal.read("m-1") == table.lines[:4]
     assert match.record_lines() == [write_line(line) for line in (table.lines[1], table.lines[3])]
-    match.write(*table.lines[4:])
+    match.write(written(*table.lines[4:]))
     assert journal.read("m-1") == table.lines
 
 
@@ -178,7 +183,7 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
     tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     match = Journal(tmp_path).begin("m-1")
-    match.write(*table.lines[:3])
+    match.write(written(*table.lines[:3]))
     write = os.write
 
     def fail(file: int, size: int) -> None:
@@ -187,7 +192,7 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
     monkeypatch.setattr(os, "write", lambda file, data: write(file, data[:-1]))
     monkeypatch.setattr(os, "ftruncate", fail)
     with pytest.raises(JournalFault):
-        match.write(*table.lines[3:])
+        match.write(written(*table.lines[3:]))
     assert match.record_lines() == [write_line(table.lines[1])]
 
 
@@ -204,7 +209,7 @@ match = Journal(Path(sys.argv[1])).begin("m-1")
 written = 0
 for _ in range(5):
     try:
-        match.write(line)
+        match.write(write_line(line))
         written += 1
     except JournalFault as fault:
         print(fault)
@@ -223,21 +228,20 @@ def test_a_real_limit_on_the_file_is_a_fault_and_leaves_whole_lines(tmp_path: Pa
 def test_with_sync_every_line_is_on_disk_before_it_counts_as_written(
     tmp_path: Path, table: Table, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    synced: list[int] = []
+    synced: list[str] = []
     sync = os.fdatasync
 
     def noted(file: int) -> None:
         sync(file)
-        synced.append(os.fstat(file).st_size)
+        synced.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
 
     monkeypatch.setattr(os, "fdatasync", noted)
-    Journal(tmp_path).begin("m-0").write(*table.lines)
+    Journal(tmp_path / "unsynced").begin("m-0").write(written(*table.lines))
     assert synced == []
-    match = Journal(tmp_path, sync=True).begin("m-1")
-    sizes = [len(write_line(line)) for line in table.lines]
-    match.write(*table.lines[:2])
-    match.write(table.lines[2])
-    assert synced == [sum(sizes[:2]), sum(sizes[:3])]
+    match = Journal(tmp_path / "synced", sync=True).begin("m-1")
+    match.write(written(*table.lines[:2]))
+    match.write(written(table.lines[2]))
+    assert synced == ["commits-0", "commits-0"]
 
 
 def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
@@ -245,7 +249,7 @@ def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
 ) -> None:
     journal = Journal(tmp_path, sync=True)
     match = journal.begin("m-1")
-    match.write(*table.lines[:3])
+    match.write(written(*table.lines[:3]))
 
     def fail(file: int) -> None:
         raise OSError(5, "Input/output error")
@@ -253,7 +257,7 @@ def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
     with monkeypatch.context() as patch:
         patch.setattr(os, "fdatasync", fail)
         with pytest.raises(JournalFault, match="can't be synced: Input/output error"):
-            match.write(*table.lines[3:])
+            match.write(written(*table.lines[3:]))
     assert journal.read("m-1") == table.lines[:3]
-    match.write(*table.lines[3:])
+    match.write(written(*table.lines[3:]))
     assert journal.read("m-1") == table.lines

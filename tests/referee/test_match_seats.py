@@ -94,7 +94,7 @@ def test_a_move_accepted_before_a_restart_is_no_news_after_it() -> None:
 def test_a_deal_is_no_move_of_a_seat_after_a_restart() -> None:
     again = resumed(Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin())
     assert len(again.match.standing.events) == 1
-    assert again.match.standing.accepted == {}
+    assert again.match.standing.accepted(0, 0) is None
     again.send(Returned(0))
     assert again.last(0).nonces is not None, "it has not moved yet"
 

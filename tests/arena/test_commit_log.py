@@ -1,0 +1,153 @@
+"""The commit log: one sync for many matches, and journals that are mended from it as a crash of the machine left them."""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from arena.host import commit_log
+from arena.host.commit_log import CommitLog, Entry
+from arena.host.journal import Journal
+from referee.record import write_line
+from referee_table import Table
+
+
+@pytest.fixture
+def lines() -> list[bytes]:
+    return [write_line(line) for line in Table().begin().finish_at_random().lines]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Iterator[Path]:
+    """A folder of journals; what a test leaves open in it is of no account."""
+    made = tmp_path / "journal"
+    made.mkdir()
+    yield made
+
+
+def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, bytes]:
+    """Matches whose lines were committed in turn, a group for each line; what is in their journals."""
+    log = CommitLog(folder)
+    sizes = dict.fromkeys([f"m-{number}" for number in range(matches)], 0)
+    for match in sizes:
+        commit_log.journal_path(folder, match).touch()
+    for line in lines:
+        log.commit([Entry(match, sizes[match], line) for match in sizes])
+        for match in sizes:
+            with commit_log.journal_path(folder, match).open("ab") as journal:
+                journal.write(line)
+            sizes[match] += len(line)
+    log.close()
+    return dict.fromkeys(sizes, b"".join(lines))
+
+
+def kept(folder: Path) -> dict[str, bytes]:
+    return {path.stem: path.read_bytes() for path in folder.glob("*.jsonl")}
+
+
+def test_journals_of_which_any_part_is_lost_are_whole_after_the_next_start(folder: Path, lines: list[bytes]) -> None:
+    whole = played(folder, lines)
+    chance = random.Random(1)
+    logs = {path: path.read_bytes() for path in folder.glob("commits-*")}
+    for _ in range(50):
+        for path, data in logs.items():
+            path.write_bytes(data)
+        for match, data in whole.items():
+            size = chance.randrange(len(data) + 400)
+            torn = bytearray((data + chance.randbytes(400))[:size])
+            for at in range(0, size, 512):
+                if chance.random() < 0.3:
+                    torn[at : at + 512] = bytes(len(torn[at : at + 512]))
+            commit_log.journal_path(folder, match).write_bytes(torn)
+        commit_log.mend(folder)
+        assert kept(folder) == whole
+        assert not list(folder.glob("commits-*"))
+
+
+def test_a_group_that_is_torn_was_told_to_nobody_and_those_before_it_are_whole(
+    folder: Path, lines: list[bytes]
+) -> None:
+    played(folder, lines, matches=1)
+    log = folder / "commits-0"
+    log.write_bytes(log.read_bytes()[:-1])
+    commit_log.mend(folder)
+    assert kept(folder) == {"m-0": b"".join(lines[:-1])}
+
+
+def test_a_journal_that_was_forgotten_does_not_come_back(folder: Path, lines: list[bytes]) -> None:
+    whole = played(folder, lines)
+    commit_log.journal_path(folder, "m-1").unlink()
+    commit_log.mend(folder)
+    assert kept(folder) == {match: data for match, data in whole.items() if match != "m-1"}
+
+
+def test_a_match_that_began_again_is_mended_as_it_is_played_now(folder: Path, lines: list[bytes]) -> None:
+    journal = Journal(folder, sync=True)
+    journal.begin("m-1").write(b"".join(lines))
+    journal.begin("m-1").write(lines[0])
+    journal.close()
+    Journal(folder)
+    assert kept(folder) == {"m-1": lines[0]}
+
+
+def test_when_a_log_is_full_its_journals_are_synced_and_the_other_is_taken(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_log, "FULL", 2000)
+    synced: list[str] = []
+    sync = os.fdatasync
+
+    def noted(file: int) -> None:
+        sync(file)
+        synced.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+
+    monkeypatch.setattr(os, "fdatasync", noted)
+    whole = played(folder, lines * 20)
+    assert {"m-0.jsonl", "m-1.jsonl", "m-2.jsonl", "commits-0", "commits-1"} == set(synced)
+    assert sum(path.stat().st_size for path in folder.glob("commits-*")) < sum(map(len, whole.values())) / 2
+    commit_log.mend(folder)
+    assert kept(folder) == whole
+
+
+def test_a_log_that_can_not_be_emptied_is_not_taken_again(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(commit_log, "FULL", 2000)
+    sync = os.fdatasync
+
+    def fail(file: int) -> None:
+        if os.readlink(f"/proc/self/fd/{file}").endswith(".jsonl"):
+            raise OSError(5, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(os, "fdatasync", fail)
+    whole = played(folder, lines * 20)
+    monkeypatch.setattr(os, "fdatasync", sync)
+    assert "can't be synced: Input/output error" in caplog.text
+    for match in whole:
+        commit_log.journal_path(folder, match).write_bytes(b"")
+    commit_log.mend(folder)
+    assert kept(folder) == whole
+
+
+def test_a_group_that_could_not_be_synced_is_written_over(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = CommitLog(folder)
+    commit_log.journal_path(folder, "m-1").touch()
+    with monkeypatch.context() as patch:
+
+        def fail(file: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, "fdatasync", fail)
+        with pytest.raises(OSError, match="No space left"):
+            log.commit([Entry("m-1", 0, lines[0] + lines[1])])
+    log.commit([Entry("m-1", 0, lines[0])])
+    log.close()
+    commit_log.mend(folder)
+    assert kept(folder) == {"m-1": lines[0]}
