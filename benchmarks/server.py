@@ -25,7 +25,7 @@ import tempfile
 import time
 import tomllib
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -382,6 +382,7 @@ async def _serve_arena(connections: int) -> None:
     from protocol.messages import Clock, Hello
 
     names = [f"bot{number}" for number in range(connections)]
+    pairs = {name: pair for pair in zip(names[::2], names[1::2], strict=True) for name in pair}
     game = load(GAME, CONFIG)
     count = 0
 
@@ -393,19 +394,18 @@ async def _serve_arena(connections: int) -> None:
 
         def connected(self, session: Session) -> None:
             super().connected(session)
-            asyncio.get_running_loop().call_soon(self.pair)
+            asyncio.get_running_loop().call_soon(self.pair, pairs[session.key])
 
         async def finalize(self, match: FinishedMatch) -> None:
             await super().finalize(match)
-            self.pair()
+            self.pair([seat.bot for seat in match.result.seats])
 
-        def pair(self) -> None:
+        def pair(self, pair: Sequence[str]) -> None:
             nonlocal count
-            for pair in zip(names[::2], names[1::2], strict=True):
-                if all(self.ladder.free_slots(name) > 0 for name in pair):
-                    count += 1
-                    seed = count.to_bytes(32, "big")
-                    self.host.begin(self.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
+            if all(self.ladder.free_slots(name) > 0 for name in pair):
+                count += 1
+                seed = count.to_bytes(32, "big")
+                self.host.begin(self.header(f"m-{count}", game, pair, seed, pool=POOL), seed)
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from protocol.games.base import Game
-from protocol.messages import CHANCE, Event, Player
+from protocol.messages import Event, Player
 from protocol.reasons import VOID
 from referee.course import Course
 from referee.record import Footer, Header, pack
@@ -42,9 +41,10 @@ def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
 
 def thinking(header: Header, events: Iterable[Event], left_ms: Sequence[int]) -> list[tuple[int, int]]:
     """Each seat's moves, and the milliseconds that it thought: what was taken off its clock, which shows `left_ms`."""
-    moves = Counter(event.seat for event in events if event.out is None and event.seat != CHANCE)
+    movers = [event.seat for event in events if event.out is None]
+    moves = [movers.count(seat) for seat in range(len(left_ms))]
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
-    return [(moves[seat], max(0, bank + increment * moves[seat] - left)) for seat, left in enumerate(left_ms)]
+    return [(made, max(0, bank + increment * made - left)) for made, left in zip(moves, left_ms, strict=True)]
 
 
 def result_of(

@@ -184,8 +184,8 @@ class Match:
         return self._set_off(now) if len(standing.nonces) == self.game.seats else []
 
     def _played(self, event: Played, now: float) -> list[Effect]:
-        standing, seat = self.standing, event.seat
-        course, clock, waited = standing.playing, standing.clock, event.waited or 0.0
+        standing, seat, waited = self.standing, event.seat, event.waited or 0.0
+        course, clock = standing.playing, standing.clock
         if event.ply != course.ply or seat != course.to_move:
             return self._misplaced(event)
         if event.waited is not None and clock.over(now - waited):
@@ -348,7 +348,7 @@ class Match:
         standing = self.standing
         course = standing.playing
         seat = course.to_move
-        if course.over or seat is None:
+        if seat is None or (course.out and course.over):
             return self._finish(now)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)

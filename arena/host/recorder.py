@@ -86,7 +86,8 @@ class Recorder:
             self._thread.shutdown(cancel_futures=True)
 
     def _sync(self) -> None:
-        assert self._thread is not None and self._log is not None
+        assert self._thread is not None
+        assert self._log is not None
         self._is_syncing = True
         written, self._written = self._written, []
         job = self._loop.run_in_executor(self._thread, self._log.commit, [one.entry for one in written])

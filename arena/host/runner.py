@@ -330,7 +330,7 @@ class Runner:
         self._loop.call_later(TRY_AGAIN, self._recorder.soon, self)
 
     def recorded(self, held: float = 0.0) -> None:
-        """Do what waited: it is recorded now, for which the match was held so many seconds. Then comes what was kept."""
+        """Do what waited, as it is recorded now: that held the match for so many seconds. Then comes what was kept."""
         if self._unrecorded is None or self._stopped:
             return
         effects, self._unrecorded = self._unrecorded, None

@@ -1,10 +1,9 @@
-"""The commit log: one sync for many matches, and journals that are mended from it as a crash of the machine left them."""
+"""The commit log: one sync for many matches, and journals that are mended from it after a crash of the machine."""
 
 from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -22,11 +21,11 @@ def lines() -> list[bytes]:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder of journals; what a test leaves open in it is of no account."""
+def folder(tmp_path: Path) -> Path:
+    """A folder of journals."""
     made = tmp_path / "journal"
     made.mkdir()
-    yield made
+    return made
 
 
 def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, bytes]:
