@@ -156,7 +156,7 @@ class _Load:
 def main() -> None:
     options = _options()
     if options.serve:
-        job = _serve_echo() if options.serve == "echo" else _serve_arena(options.connections)
+        job = _serve_echo() if options.serve == "echo" else _serve_arena(options.connections, synced=options.synced)
         profile = cProfile.Profile() if options.profile else None
         if profile:
             profile.enable()
@@ -182,6 +182,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument(
         "--against", metavar="COMMIT", action="append", default=[], help="another version; may be given more than once"
     )
+    parser.add_argument("--synced", action="store_true", help="also this version as with --durability machine")
     parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
     parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -193,7 +194,8 @@ def _contenders(options: argparse.Namespace, folder: Path) -> list[_Contender]:
     profile = ["--profile", str(options.profile)] if options.profile else []
     commits = [_commit(name) for name in options.against]
     others = [_other(commit, folder / str(number)) for number, commit in enumerate(commits)]
-    return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *others]
+    synced = [_Contender("synced", [*this, "arena", "--synced"])] if options.synced else []
+    return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *synced, *others]
 
 
 def _commit(name: str) -> str:
@@ -368,7 +370,7 @@ async def _serve_echo() -> None:
         await _until_told(next(iter(server.sockets)).getsockname()[1])
 
 
-async def _serve_arena(connections: int) -> None:
+async def _serve_arena(connections: int, *, synced: bool) -> None:
     from arena.host.handler import FinishedMatch, Identity
     from arena.host.journal import Journal
     from arena.host.session import Session
@@ -412,7 +414,7 @@ async def _serve_arena(connections: int) -> None:
         archive = AsyncStore(store)
         arena = Paired(
             archive,
-            Journal(Path(folder) / "journal"),
+            Journal(Path(folder) / "journal", sync=synced),
             Authenticator(archive, Registration()),
             Clock(bank_ms=60_000, increment_ms=500),
             access=Access(bounds=Bounds(per_address=1000)),

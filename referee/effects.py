@@ -97,6 +97,13 @@ class Tell(Struct, frozen=True, gc=False):
     message: Start | Turn | Rejected | Error | End
 
 
+class TellMany(Struct, frozen=True, gc=False):
+    """Send seats that are not to move, and have been told the same so far, the same turn."""
+
+    seats: tuple[int, ...]
+    message: Turn
+
+
 class Show(Struct, frozen=True, gc=False):
     """Send watchers what every watcher may see."""
 
@@ -120,4 +127,4 @@ class Finish(Struct, frozen=True, gc=False):
 
 
 MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Absent | Expired | Delayed | Held | Voided
-Effect = Write | Tell | Show | Release | Deadline | Finish
+Effect = Write | Tell | TellMany | Show | Release | Deadline | Finish

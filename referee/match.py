@@ -35,6 +35,7 @@ from referee.effects import (
     Returned,
     Show,
     Tell,
+    TellMany,
     Voided,
     Write,
 )
@@ -354,7 +355,7 @@ class Match:
         effects = self._run_clock(now)
         effects.append(self._tell_turn(seat, clock_ms, digest))
         if standing.follows:
-            effects += [self._tell_turn(other, clock_ms, digest) for other in standing.follows - {seat, *course.out}]
+            effects += self._tell_followers(standing.follows - {seat, *course.out}, clock_ms, digest)
         if self._watched:
             effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
         standing.shown = len(standing.events)
@@ -369,6 +370,20 @@ class Match:
         turn = messages.turn(self.id, standing, standing.news(seat), clock_ms, digest, seat)
         standing.tell(seat)
         return Tell(seat, turn)
+
+    def _tell_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[TellMany]:
+        """The turn for seats that are not to move."""
+        standing = self.standing
+        alike: dict[tuple[int, bool], list[int]] = {}
+        for seat in seats:
+            alike.setdefault((standing.told.get(seat, 0), seat in standing.answered), []).append(seat)
+        tell = []
+        for group in alike.values():
+            turn = messages.turn(self.id, standing, standing.news(group[0]), clock_ms, digest, group[0])
+            tell.append(TellMany(tuple(group), turn))
+        for seat in seats:
+            standing.tell(seat)
+        return tell
 
     def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
         standing = self.standing

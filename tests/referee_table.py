@@ -15,7 +15,7 @@ from protocol.games.parsing import integers, one_of, raise_illegal, read_config,
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 from referee import record as records
 from referee import record_reader
-from referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, Write
+from referee.effects import Deadline, Effect, Expired, Finish, Played, Readied, Release, Show, Tell, TellMany, Write
 from referee.match import Match
 from referee.record import AnyLine, Header, Ply, RecordedSeat, Strike, header_of, public, write_line
 from referee.state import Phase
@@ -218,6 +218,10 @@ class Table:
             elif isinstance(effect, Tell):
                 self._check(effect.message)
                 self.told[effect.seat].append(effect.message)
+            elif isinstance(effect, TellMany):
+                self._check(effect.message)
+                for seat in effect.seats:
+                    self.told[seat].append(effect.message)
             elif isinstance(effect, Show):
                 self._check(effect.message)
                 self.shown.append(effect.message)

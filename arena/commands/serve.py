@@ -140,6 +140,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
+        event_loop.collect_rarely()  # all of that stays: no collection stops the play to go through it
         restoring = arena.host.restore()
         await arena.host.listener.open_on(ports.arena)
         port = port_of(ports.arena)

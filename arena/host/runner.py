@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Report
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
 from protocol.error_codes import UNAVAILABLE
-from protocol.messages import Error, FromServer, ListedMatch
+from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
     Absent,
     Deadline,
@@ -29,6 +29,7 @@ from referee.effects import (
     Returned,
     Show,
     Tell,
+    TellMany,
     Voided,
     Write,
 )
@@ -380,18 +381,33 @@ class Runner:
             elif type(effect) is Release:
                 self._seats[effect.seat] = None
                 self._release(self, effect.seat)
+            elif type(effect) is TellMany:
+                self._show(effect.seats, effect.message)
             elif type(effect) is Show:
                 self.audience.show(effect.message)
             elif type(effect) is Finish:
                 self._ended = True
                 self._finish(self)
 
+    def _show(self, seats: Sequence[int], message: Turn) -> None:
+        """Send seats the same message, which is encoded once."""
+        shown = EncodedMessages([message])
+        for peer in [self._seats[seat] for seat in seats]:
+            if peer is not None:
+                try:
+                    peer.show(shown)
+                except Exception:
+                    self._could_not_send(message)
+
     def _send(self, peer: Peer, message: FromServer) -> None:
-        """One peer's trouble is nobody else's."""
         try:
             peer.send(message)
         except Exception:
-            log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
+            self._could_not_send(message)
+
+    def _could_not_send(self, message: FromServer) -> None:
+        """One peer's trouble is nobody else's."""
+        log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

@@ -54,6 +54,7 @@ from referee.effects import (
     Release,
     Resigned,
     Tell,
+    TellMany,
     Voided,
     Write,
 )
@@ -255,6 +256,9 @@ class LocalMatch:
                     self._lines.append(line)
             elif isinstance(effect, Tell):
                 self._tell(effect.seat, effect.message)
+            elif isinstance(effect, TellMany):
+                for seat in effect.seats:
+                    self._tell(seat, effect.message)
             elif isinstance(effect, Release):
                 self._guests.pop(effect.seat, None)
             elif isinstance(effect, Finish):

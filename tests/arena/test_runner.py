@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import uvloop
 
+from arena.host.broadcast import EncodedMessages
 from match_room import Friend, Room
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
@@ -51,6 +52,32 @@ async def test_what_is_told_is_in_the_journal_before(tmp_path: Path) -> None:
     for _ in range(4):
         room.play()
     assert seen == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    room.runner.stop()
+
+
+async def test_seats_that_follow_are_shown_one_turn_which_is_encoded_once(tmp_path: Path) -> None:
+    room = Room(tmp_path, "dibs")
+    shown: list[tuple[int, EncodedMessages]] = []
+
+    class Follower(Friend):
+        def __init__(self, seat: int) -> None:
+            super().__init__()
+            self.seat = seat
+
+        def show(self, told: EncodedMessages) -> None:
+            shown.append((self.seat, told))
+            super().show(told)
+
+    for seat in range(3):
+        room.runner.sit(seat, Follower(seat), follow=True)
+    room.begin()
+    shown.clear()
+    for _ in range(2):
+        room.play({"take": 1})
+    seats = [seat for seat, _ in shown]
+    assert [sorted(seats[:2]), sorted(seats[2:])] == [[0, 2], [0, 1]]
+    assert shown[2][1] is shown[3][1], "each of the two has moved, and was told the same so far"
+    assert all(message.legal is None for _, told in shown for message in told.messages if isinstance(message, Turn))
     room.runner.stop()
 
 

@@ -35,7 +35,7 @@ from commands import children
 from protocol.errors import ArenaFault
 from protocol.games import load
 from protocol.messages import Clock
-from referee.record import Secret
+from referee.record import Secret, write_line
 from referee_table import SEED, header
 
 
@@ -59,7 +59,7 @@ async def serve_in(data: Path) -> None:
 def unfinished(data: Path) -> None:
     """A match in the journal, for which the server asks its store when it starts."""
     journal = Journal(data / "journal").begin("m-1")
-    journal.write(Secret(seed=SEED.hex()), header("nim", None))
+    journal.write(write_line(Secret(seed=SEED.hex())) + write_line(header("nim", None)))
     journal.close()
 
 
