@@ -110,6 +110,8 @@ class _Load:
         self.count = 0
         self.latencies: list[float] = []
         self.counting = False
+        self.entrance = asyncio.Semaphore(50)
+        """So many may be about to connect, as there is a time limit on that."""
         self.complete = asyncio.Event()
         """Set once all are connected."""
         self._missing = connections
@@ -320,7 +322,9 @@ def _memory(pid: int, what: str) -> float:
 
 async def _echo_client(port: int, number: int, load: _Load) -> None:
     """The work of a bot, without a referee: it reads a turn and sends a move."""
-    async with _connect(port, number) as wire:
+    async with load.entrance:
+        wire = await _connect(port, number)
+    async with wire:
         await load.connected()
         await wire.send(_MOVE)
         while True:
@@ -334,8 +338,11 @@ async def _echo_client(port: int, number: int, load: _Load) -> None:
 
 async def _playing_client(port: int, number: int, load: _Load) -> None:
     """A bot of a dozen lines: ready, then the first legal move."""
-    async with _connect(port, number) as wire:
+    async with load.entrance:
+        wire = await _connect(port, number)
         await wire.send(msgpack.packb({"type": "hello", "bot": f"bot{number}", "token": f"{number:016}"}))
+        await wire.recv()
+    async with wire:
         await load.connected()
         while True:
             message = msgpack.unpackb(await wire.recv())

@@ -1,12 +1,12 @@
 """An arena that counts what a ply costs it, for tests/arena/test_ply_cost.py: `python counting_server.py uvloop`.
 
-It announces its port, serves until a line comes, and prints what it counted, as a line of JSON. A ply begins where its
-move has been read. There it asks for its parent's id, for strace: nothing else asks for that.
+It announces its port, serves until a line comes, and prints what it counted, as a line of JSON.
 """
 
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import sys
@@ -28,20 +28,26 @@ from machine import event_loop
 from protocol.messages import Clock
 
 MARK = "getppid"
-"""The system call with which a ply begins."""
-SHOWN = 460
-"""The ply whose calls are told by name."""
+"""The system call with which a ply begins here, for strace: nothing else asks for that."""
+COUNTED = range(260, 460)
+"""The plies to look at; the calls of the one after them are told by name."""
+COLLECTED = COUNTED[::40]
+"""Those at whose beginning Python lets go of all that is not in use, also of what it keeps to use it again."""
 _MOST_PLIES = 1000
-_LOOP = ("asyncio", "selectors")
-"""Packages whose calls are not counted: so it is the same under every loop."""
+_LOOPS = ("asyncio", "selectors")
+"""Packages that are event loops. What they call is not counted: it is the same under every loop then."""
 
 
 class Counts:
-    """What was done since `begin` in the thread that called it."""
+    """What is called in the thread that calls `begin`, and the blocks of memory that are in use.
+
+    A ply begins where its move has been read. What is counted is kept where it takes no block of memory.
+    """
 
     def __init__(self) -> None:
         self._calls = self._c_calls = self._plies = 0
-        self._rows = array("q", bytes(8 * 3 * _MOST_PLIES))
+        self._totals = {what: array("q", bytes(8 * _MOST_PLIES)) for what in ("calls", "c_calls", "blocks")}
+        self._tells_names = False
         self._called: list[str] = []
         self._c_called: list[str] = []
 
@@ -51,34 +57,35 @@ class Counts:
     def _count(self, frame: FrameType, event: str, called: Any) -> None:
         if event == "call":
             if frame.f_code is Connection.data_received.__code__:
-                self._note()
-            if _counts(frame):
+                self._begin_ply()
+            if not _is_of_loop(frame):
                 self._calls += 1
-                if self._plies == SHOWN:
+                if self._tells_names:
                     self._called.append(frame.f_code.co_qualname)
-        elif event == "c_call" and _counts(frame):
+        elif event == "c_call" and not _is_of_loop(frame):
             self._c_calls += 1
-            if self._plies == SHOWN:
+            if self._tells_names:
                 self._c_called.append(called.__qualname__)
 
-    def _note(self) -> None:
-        """A ply begins."""
+    def _begin_ply(self) -> None:
         os.getppid()
+        if self._plies in COLLECTED:
+            gc.collect()
+        self._tells_names = self._plies == COUNTED.stop
         if self._plies < _MOST_PLIES:
-            at = 3 * self._plies
-            self._rows[at], self._rows[at + 1] = self._calls, self._c_calls
-            self._rows[at + 2] = sys.getallocatedblocks()
+            self._totals["calls"][self._plies] = self._calls
+            self._totals["c_calls"][self._plies] = self._c_calls
+            self._totals["blocks"][self._plies] = sys.getallocatedblocks()
             self._plies += 1
 
     def told(self) -> dict[str, Any]:
-        """Totals where each ply began, and how often what was called in one of them."""
-        rows = self._rows[: 3 * self._plies].tolist()
-        totals = {"calls": rows[::3], "c_calls": rows[1::3], "blocks": rows[2::3]}
+        """All that there was until each ply began, and what was called in one of them, and how often."""
+        totals = {what: counted[: self._plies].tolist() for what, counted in self._totals.items()}
         return {**totals, "called": {"calls": Counter(self._called), "c_calls": Counter(self._c_called)}}
 
 
-def _counts(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] not in _LOOP
+def _is_of_loop(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _LOOPS
 
 
 class CountingArena(Arena):
@@ -108,10 +115,8 @@ async def serve(counts: Counts) -> None:
 
 def main() -> None:
     counts = Counts()
-    if sys.argv[1] == "asyncio":
-        asyncio.run(serve(counts))
-    else:
-        event_loop.run(serve(counts))
+    run = event_loop.run if sys.argv[1] == "uvloop" else asyncio.run
+    run(serve(counts))
     print(json.dumps(counts.told()))
 
 

@@ -48,23 +48,33 @@ class Friend:
 class Room:
     """A runner with two seats taken, and what became of it."""
 
-    def __init__(self, folder: Path, game: str = "nim", config: Any = None, **more: Any) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        game: str = "nim",
+        config: Any = None,
+        *,
+        journal: Journal | None = None,
+        recorder: Recorder | None = None,
+        **more: Any,
+    ) -> None:
         bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
         self.header = header(game, config, bots=bots, **more)
-        self.journal = Journal(folder)
+        self.journal = journal or Journal(folder)
+        self._recorder = recorder
         self.finished = asyncio.Event()
         self.finishes = 0
         self.held: list[str | None] = []
         self.tried = asyncio.Event()
-        self.runner = self.made(self.journal.begin("m-1"))
+        self.runner = self.made(self.journal.begin(self.header.match))
         self.friends = [Friend() for _ in bots]
         for seat, friend in enumerate(self.friends):
             self.runner.sit(seat, friend, follow=False)
 
     def made(self, journal: Any) -> Runner:
         self.match = Match(self.header, Table(header=self.header).match._seed, Table(header=self.header).match.players)
-        recorder = Recorder(lambda: recorder.commit())
-        return Runner(self.match, journal, recorder, self.finish, held=self.hold)
+        at_once = Recorder(lambda: at_once.commit())
+        return Runner(self.match, journal, self._recorder or at_once, self.finish, held=self.hold)
 
     def hold(self, match: str, reason: str | None) -> None:
         self.held.append(reason)

@@ -7,6 +7,9 @@ import logging
 from collections.abc import Callable
 from typing import Protocol
 
+MOST = 64
+"""So much is put off at once: a turn that is long lets nobody wait for all of it."""
+
 log = logging.getLogger("arena.network.flusher")
 
 
@@ -18,7 +21,8 @@ class Flushable(Protocol):
 
 
 class Flusher:
-    """Flushes whoever asks for it `soon`, once, when the turn of the loop has ended: an answer leaves with all others.
+    """Flushes whoever asks for it `soon`, once, when the turn of the loop has ended: an answer leaves with all others;
+    with `MOST` others where there are more.
 
     `before` is called first: what it sends leaves as well, and what it needs to be told may wait for that.
     """
@@ -28,6 +32,9 @@ class Flusher:
         self._loop = loop
         self._waiting: list[Flushable] = []
         self._queued: float | None = None
+        """When the first of what is put off was, in seconds of the loop."""
+        self._put_off = 0
+        self._is_ending = self._is_due = False
         self._ends = (loop.time(),) * 3
 
     @property
@@ -43,20 +50,30 @@ class Flusher:
 
     def end_soon(self) -> None:
         """Have `before` called, and everyone flushed."""
+        self._put_off += 1
         if self._queued is None:
             self._queued = self._loop.time()
-            self._loop.call_soon(self._end)
+            if not self._is_due:
+                self._is_due = True
+                self._loop.call_soon(self._turn_ends)
+        elif self._put_off >= MOST and not self._is_ending:
+            self._end()
+
+    def _turn_ends(self) -> None:
+        self._is_due = False
+        if self._queued is not None:
+            self._end()
+        self._ends = (*self._ends[1:], self._loop.time())
 
     def _end(self) -> None:
-        queued = self._queued
+        queued, self._is_ending = self._queued, True
         assert queued is not None
         try:
             self.before()
         finally:
-            self._queued = None
             waiting, self._waiting = self._waiting, []
+            self._queued, self._put_off, self._is_ending = None, 0, False
             now = self._loop.time()
-            self._ends = (*self._ends[1:], now)
             for one in waiting:
                 try:
                     one.flush(queued, now)

@@ -1,0 +1,214 @@
+"""What a ply costs the server's process, where that can be counted: a settled match of Nim, one move at a time.
+
+What disturbs a ply only adds to it: of many stretches of plies the one that cost least counts. What comes more seldom
+than once in a stretch is not seen. The same program counted, at earlier commits:
+
+| commit  | Python calls | C calls | blocks kept | system calls                         |
+|---------|--------------|---------|-------------|--------------------------------------|
+| 00548f5 | 120          | 94      | 7.4         | a read, two writes, waits: as at all |
+| cbf4f30 | 73           | 56      | 7           |                                      |
+| c434e4e | 66           | 49      | 4           |                                      |
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from websockets.sync.client import ClientConnection, connect
+
+from counting_server import COLLECTED, COUNTED, MARK
+from timeouts import WITHIN
+
+REPOSITORY = Path(__file__).parents[2]
+PROGRAM = REPOSITORY / "tests" / "counting_server.py"
+CONFIG = {"heaps": [500, 500], "take": [1, 2, 3]}
+"""1,000 plies, six legal moves at each of those that are counted."""
+PLIES = COUNTED.stop + 20
+STRETCH = 10
+
+CALLS, C_CALLS, BLOCKS = 66, 49, 4
+"""At most, a ply: calls of Python functions, of functions in C, and blocks of memory that stay. Those are an event, the
+number of its ply, and its move, which takes two. From Python 3.12 on a call is saved. Who saves more lowers these."""
+KERNEL = {"read of a socket": 1, "write to the journal": 1, "write to a socket": 1}
+WAITS = {"uvloop": 1, "asyncio": 2}
+"""At most, a ply: system calls. Whatever else is asked of the kernel is one too many."""
+
+ADVICE = (
+    "Look at what was added between Connection.data_received and transport.write; if it is worth its price, raise the "
+    "number in tests/arena/test_ply_cost.py and say so in CHANGELOG.md."
+)
+
+# strace's: number of the thread, name of the call, and of its first argument, where that is an open file, what it is.
+_CALL = re.compile(r"\d+ +(\w+)\((?:\d+<([^:>]*))?")
+_KINDS = (
+    (re.compile(r"(read|readv|recvfrom|recvmsg) (socket|TCP)"), "read of a socket"),
+    (re.compile(r"(write|writev|sendto|sendmsg) (socket|TCP)"), "write to a socket"),
+    (re.compile(r"(write|writev|pwrite64) .*\.jsonl"), "write to the journal"),
+    (re.compile(r"epoll_p?wait2? "), "wait for events"),
+)
+
+
+@dataclass
+class Counted:
+    """What a server counted, or strace of it, for each ply that was played."""
+
+    loop: str
+    calls: list[int]
+    """From the beginning until each ply began, as all of these."""
+    c_calls: list[int]
+    blocks: list[int]
+    called: dict[str, dict[str, int]]
+    """What was called in one ply, by what is counted, and how often."""
+    untold: str
+    """Why it is not known what was asked of the kernel; empty where it is."""
+    asked: list[Counter[str]]
+    """Of the kernel, in each ply."""
+
+
+@pytest.fixture(scope="module", params=["uvloop", "asyncio"])
+def counted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Counted:
+    loop = request.param
+    if loop == "uvloop":
+        pytest.importorskip("uvloop")
+    untold = no_strace()
+    log = None if untold else tmp_path_factory.mktemp("strace") / "log"
+    with serving(loop, log) as (server, port):
+        play(port)
+        out, _ = server.communicate("\n", timeout=WITHIN)
+    return Counted(loop, **json.loads(out), untold=untold, asked=[] if log is None else asked_in(log))
+
+
+def no_strace() -> str:
+    """Why no system calls can be told; empty where they can."""
+    if shutil.which("strace") is None:
+        return "strace is not installed; on Debian: apt-get install strace"
+    tried = subprocess.run(["strace", "-f", "-y", "-o", os.devnull, "true"], capture_output=True, text=True)
+    return f"strace can't trace here: {tried.stderr.strip()}" if tried.returncode else ""
+
+
+@contextmanager
+def serving(loop: str, log: Path | None) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """The server and its port, under strace where there is to be a log."""
+    trace = [] if log is None else ["strace", "-f", "-y", "-s", "0", "-o", str(log)]
+    command = [*trace, sys.executable, str(PROGRAM), loop]
+    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, process_group=0) as server:
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            yield server, int(server.stdout.readline())
+        finally:
+            server.stdin.close()  # it ends by itself then, however the test went
+            try:
+                server.wait(WITHIN)
+            finally:
+                if server.returncode is None:
+                    os.killpg(server.pid, signal.SIGKILL)
+
+
+def play(port: int) -> None:
+    """Play so many plies of a match: the next move is sent when the turn after the one before has been read."""
+    with ExitStack() as stack:
+        bots = [enter(stack, port, name) for name in ("ann", "bob")]
+        starts = [expect(bot, "start") for bot in bots]
+        for bot, start in zip(bots, starts, strict=True):
+            send(bot, type="ready", match=start["match"])
+        seats = {start["seat"]: bot for bot, start in zip(bots, starts, strict=True)}
+        for ply in range(PLIES):
+            turn = expect(seats[ply % 2], "turn")
+            assert turn["ply"] == ply
+            send(seats[ply % 2], type="move", match=turn["match"], ply=ply, move=turn["legal"][0])
+        expect(seats[PLIES % 2], "turn")
+
+
+def enter(stack: ExitStack, port: int, name: str) -> ClientConnection:
+    """A bot that seeks the match."""
+    wire = stack.enter_context(connect(f"ws://127.0.0.1:{port}", compression=None, ping_interval=None))
+    send(wire, type="hello", bot=name, token=f"{name:*>16}")
+    send(wire, type="seek", id="s1", game="nim", config=CONFIG)
+    return wire
+
+
+def send(wire: ClientConnection, **message: Any) -> None:
+    wire.send(msgpack.packb(message))
+
+
+def expect(wire: ClientConnection, kind: str) -> dict[str, Any]:
+    """The next message of a kind."""
+    while True:
+        message: dict[str, Any] = msgpack.unpackb(wire.recv(timeout=WITHIN))
+        if message["type"] == kind:
+            return message
+
+
+def asked_in(log: Path) -> list[Counter[str]]:
+    """What was asked of the kernel in each ply, by strace's log."""
+    plies: list[Counter[str]] = []
+    for line in log.read_text().splitlines():
+        call = _CALL.match(line)
+        if call is None:
+            continue
+        if call[1] == MARK:
+            plies.append(Counter())
+        elif plies:
+            named = f"{call[1]} {call[2] or ''}"
+            plies[-1][next((kind for pattern, kind in _KINDS if pattern.match(named)), named.strip())] += 1
+    return plies
+
+
+def least(totals: list[int], plies: range) -> float:
+    """What a ply cost between two of these, where it cost least."""
+    assert PLIES <= len(totals) < PLIES + STRETCH, "a move is read otherwise than by one call of data_received"
+    return min(totals[after] - totals[ply] for ply, after in pairwise(plies)) / plies.step
+
+
+def grown(what: str, limit: float, now: float, loop: str) -> str:
+    return f"{what} a ply grew from {limit} to {now:g}, under {loop}. {ADVICE}"
+
+
+def shown(called: Mapping[str, int]) -> str:
+    """What was called in one ply."""
+    return "\nCalled in one ply:\n" + "\n".join(f"{times:4} {name}" for name, times in called.items())
+
+
+def test_a_ply_calls_no_more_python_functions_than_it_did(counted: Counted) -> None:
+    now = least(counted.calls, COUNTED[::STRETCH])
+    assert now <= CALLS, grown("calls", CALLS, now, counted.loop) + shown(counted.called["calls"])
+
+
+def test_a_ply_calls_no_more_functions_in_c_than_it_did(counted: Counted) -> None:
+    now = least(counted.c_calls, COUNTED[::STRETCH])
+    assert now <= C_CALLS, grown("calls in C", C_CALLS, now, counted.loop) + shown(counted.called["c_calls"])
+
+
+def test_a_ply_leaves_no_more_in_memory_than_it_did(counted: Counted) -> None:
+    now = least(counted.blocks, COLLECTED)
+    assert now <= BLOCKS, grown("blocks that stay", BLOCKS, now, counted.loop)
+
+
+def test_a_ply_asks_no_more_of_the_kernel_than_a_read_two_writes_and_to_wait(counted: Counted) -> None:
+    if counted.untold:
+        pytest.skip(counted.untold)
+    assert len(counted.asked) == len(counted.calls)
+    stretches = [sum(counted.asked[ply : ply + STRETCH], Counter[str]()) for ply in COUNTED[::STRETCH]]
+    limits = {**KERNEL, "wait for events": WAITS[counted.loop]}
+    for what in sorted({*limits, *stretches[0]}):
+        now = min(stretch[what] for stretch in stretches) / STRETCH
+        limit = limits.get(what, 0)
+        assert now <= limit, grown(what, limit, now, counted.loop)
