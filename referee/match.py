@@ -192,12 +192,12 @@ class Match:
         if event.waited is not None and clock.over(now - waited):
             return self._leave(seat, TIMEOUT, now)
         try:
-            standing.course, happened = course.play(self.game.decode_move(event.move))
+            course, happened = course.play(self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
         if standing.until is not None:  # after a restart time stands still, yet the increment is due
             clock = clock.start(seat, now)
-        standing.clock = clock.press(now, waited, event.round_trip)
+        standing.course, standing.clock = course, clock.press(now, waited, event.round_trip)
         standing.accept(happened)
         if event.info is None:
             line = self._ply_line(happened, standing.clock.milliseconds(now))
@@ -367,8 +367,9 @@ class Match:
 
     def _tell_turn(self, seat: int, clock_ms: list[int], digest: str) -> Tell:
         standing = self.standing
-        turn = messages.turn(self.id, standing, standing.news(seat), clock_ms, digest, seat)
-        standing.tell(seat)
+        told, events = standing.told, standing.events
+        turn = messages.turn(self.id, standing, events[told.get(seat, 0) :], clock_ms, digest, seat)
+        standing.told = {**told, seat: len(events)}
         return Tell(seat, turn)
 
     def _tell_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[TellMany]:

@@ -69,20 +69,17 @@ class Recorder:
             waiting, self._waiting = self._waiting, []
             for match in waiting:
                 try:
-                    self._record(match)
+                    at = match.record()
+                    if at is None:
+                        continue
+                    if self._log is None:
+                        match.recorded()
+                    else:
+                        self._written.append(_Written(match, Entry(match.id, at, match.lines)))
                 except Exception:
                     log.exception("a match could not be recorded")
         if self._written and not self._is_syncing:
             self._sync()
-
-    def _record(self, match: Recorded) -> None:
-        at = match.record()
-        if at is None:
-            return
-        if self._log is None:
-            match.recorded()
-        else:
-            self._written.append(_Written(match, Entry(match.id, at, match.lines)))
 
     def close(self) -> None:
         """Let what is under way be done, and nothing more."""

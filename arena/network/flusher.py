@@ -61,13 +61,14 @@ class Flusher:
 
     def _turn_ends(self) -> None:
         self._is_due = False
-        if self._queued is not None:
-            self._end()
         self._ends = (*self._ends[1:], self._loop.time())
+        self._end()
 
     def _end(self) -> None:
-        queued, self._is_ending = self._queued, True
-        assert queued is not None
+        queued = self._queued
+        if queued is None:  # all of it was written before the turn ended
+            return
+        self._is_ending = True
         try:
             self.before()
         finally:
