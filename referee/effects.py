@@ -72,7 +72,7 @@ class Delayed(Struct, frozen=True, gc=False):
 
 
 class Held(Struct, frozen=True, gc=False):
-    """The match was held for so many seconds, as it could not be recorded: its clocks stood."""
+    """The match was held for so many seconds until it was recorded: its clocks stood."""
 
     by: float
 

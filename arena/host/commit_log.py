@@ -7,6 +7,7 @@ of them is mended from the log at the next start.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
 import struct
@@ -40,7 +41,7 @@ _decode = msgspec.msgpack.Decoder(list[Entry]).decode
 
 
 class CommitLog:
-    """The two logs in a folder of journals, taken in turn. A log that is there already was to be mended from before."""
+    """The two logs in a folder of journals, taken in turn. Such as are there already were to be mended from before."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -50,7 +51,10 @@ class CommitLog:
         """Those in the present log."""
         self._files = [os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o600) for name in _NAMES]
         self._at = 0
-        self._other_is_empty = True
+        self._others: set[str] = set()
+        """Those in the other log, until that is empty."""
+        self._look_at = FULL
+        """The size at which the other log is to be empty; if it is not, that is tried again."""
         self._emptying: threading.Thread | None = None
         self._lock = threading.Lock()
         sync_folder(folder)
@@ -59,44 +63,70 @@ class CommitLog:
         """Have these on disk, all or none. Raises `OSError`; then none is. It waits for the disk, in any thread."""
         with self._lock:
             self._commit(entries)
-            if self._size >= FULL and self._other_is_empty:
-                self._other_is_empty = False
-                self._emptying = threading.Thread(target=self._empty, args=(self._at, self._matches))
-                self._emptying.start()
-                self._at, self._size, self._matches = 1 - self._at, 0, set()
+            if self._size >= self._look_at and (self._emptying is None or not self._emptying.is_alive()):
+                self._empty_one()
 
     def _commit(self, entries: Sequence[Entry]) -> None:
         payload = _encode(entries)
         group = _HEAD.pack(self._number, len(payload), zlib.crc32(payload)) + payload
+        file = self._files[self._at]
         try:
-            written = os.pwrite(self._files[self._at], group, self._size)
-            if written != len(group):
-                raise OSError(0, f"{written} of {len(group)} bytes were taken: is the disk full?")
-            os.fdatasync(self._files[self._at])
+            _write_at(file, group, self._size)
+            os.fdatasync(file)
         except OSError:
             with contextlib.suppress(OSError):  # the next group is written over it
-                os.ftruncate(self._files[self._at], self._size)
+                os.ftruncate(file, self._size)
             raise
         self._number += 1
-        self._size += written
+        self._size += len(group)
         self._matches.update(entry.match for entry in entries)
 
-    def close(self) -> None:
-        """Let go of the files. The logs stay: what is in them was not synced elsewhere."""
-        if self._emptying is not None:
-            self._emptying.join()
-        for file in self._files:
-            os.close(file)
-
-    def _empty(self, which: int, matches: Iterable[str]) -> None:
-        """Have the journals of these matches on disk themselves: a log is no longer needed."""
+    def _empty_one(self) -> None:
+        """Have the other log emptied if that failed before, or else this one, and take the other."""
+        again = bool(self._others)
+        which = 1 - self._at if again else self._at
+        thread = threading.Thread(target=self._empty, args=(which, self._others or self._matches, again))
         try:
+            thread.start()
+        except RuntimeError:  # no thread can be had now
+            self._look_at += FULL
+            return
+        self._emptying = thread
+        if again:
+            self._look_at += FULL
+        else:
+            self._others, self._matches = self._matches, set()
+            self._at, self._size, self._look_at = 1 - self._at, 0, FULL
+
+    def _empty(self, which: int, matches: Iterable[str], again: bool) -> None:
+        """Have the journals of these matches on disk themselves: a log is no longer needed.
+
+        A disk that failed to take what was written forgets it: it is written `again`.
+        """
+        try:
+            if again:
+                _write_entries(self._folder, _entries([self._folder / _NAMES[which]]))
             for match in matches:
                 _sync(journal_path(self._folder, match))
             os.ftruncate(self._files[which], 0)
-            self._other_is_empty = True
+            os.fdatasync(self._files[which])  # it must not come back when the other one is gone
         except OSError as exc:  # its groups stay, and the present log grows
             log.warning("the journals in %s can't be synced: %s", self._folder / _NAMES[which], exc.strerror)
+        else:
+            self._others = set()
+
+    def close(self) -> None:
+        """Have all journals on disk, and remove the logs: who plays on may do so without them."""
+        if self._emptying is not None:
+            self._emptying.join()
+        try:
+            for match in self._matches | self._others:
+                _sync(journal_path(self._folder, match))
+            _remove(self._folder, [self._folder / _NAMES[1 - self._at], self._folder / _NAMES[self._at]])
+        except OSError as exc:
+            log.warning("the journals in %s can't be synced: %s; its logs stay", self._folder, exc.strerror)
+        for file in self._files:
+            os.close(file)
 
 
 def mend(folder: Path) -> None:
@@ -105,20 +135,32 @@ def mend(folder: Path) -> None:
     What a journal has beyond that was never synced: nobody was told of it, and it is cut off. Journals that are gone
     were of matches that are over.
     """
-    paths = [path for path in (folder / name for name in _NAMES) if path.exists()]
+    numbers = {path: _number(path) for path in (folder / name for name in _NAMES) if path.exists()}
+    _write_entries(folder, _entries(numbers), cut=True)
+    _remove(folder, sorted(numbers, key=lambda path: numbers[path]))
+
+
+def _remove(folder: Path, paths: Iterable[Path]) -> None:
+    """Remove logs, the older one first: alone, it would say that the journals are as it left them."""
+    for path in paths:
+        path.unlink(missing_ok=True)
+        sync_folder(folder)
+
+
+def _number(path: Path) -> int:
+    """That of the first group in a log; of an empty one -1."""
+    return next((number for number, _ in _groups(path)), -1)
+
+
+def _entries(paths: Iterable[Path]) -> dict[str, list[Entry]]:
+    """What these logs have of each journal since it began."""
     found: dict[str, list[Entry]] = {}
     for _, entries in sorted((group for path in paths for group in _groups(path)), key=lambda group: group[0]):
         for entry in entries:
             if entry.at == 0:  # a journal that began again
                 found[entry.match] = []
             found.setdefault(entry.match, []).append(entry)
-    for match, entries in found.items():
-        with contextlib.suppress(FileNotFoundError):
-            _mend(journal_path(folder, match), entries)
-    for path in paths:
-        path.unlink()
-    if paths:
-        sync_folder(folder)
+    return found
 
 
 def _groups(path: Path) -> Iterator[tuple[int, list[Entry]]]:
@@ -127,21 +169,37 @@ def _groups(path: Path) -> Iterator[tuple[int, list[Entry]]]:
     while at + _HEAD.size <= len(data):
         number, size, check = _HEAD.unpack_from(data, at)
         payload = data[at + _HEAD.size : at + _HEAD.size + size]
-        if len(payload) < size or zlib.crc32(payload) != check:
+        if not size or len(payload) < size or zlib.crc32(payload) != check:
             return
         yield number, _decode(payload)
         at += _HEAD.size + size
 
 
-def _mend(path: Path, entries: Sequence[Entry]) -> None:
-    file = os.open(path, os.O_RDWR)
-    try:
-        for entry in entries:
-            os.pwrite(file, entry.data, entry.at)
-        os.ftruncate(file, entries[-1].at + len(entries[-1].data))
-        os.fdatasync(file)
-    finally:
-        os.close(file)
+def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, cut: bool = False) -> None:
+    """Write to journals what logs have of them, and have it on disk; `cut` off what is behind. Raises `OSError`."""
+    for match, of_it in entries.items():
+        path = journal_path(folder, match)
+        try:
+            file = os.open(path, os.O_RDWR)
+        except FileNotFoundError:
+            continue
+        except (PermissionError, IsADirectoryError) as exc:
+            log.warning("%s can't be mended, and is left as it is: %s", path, exc.strerror)
+            continue
+        try:
+            for entry in of_it:
+                _write_at(file, entry.data, entry.at)
+            if cut:
+                os.ftruncate(file, of_it[-1].at + len(of_it[-1].data))
+            os.fdatasync(file)
+        finally:
+            os.close(file)
+
+
+def _write_at(file: int, data: bytes, at: int) -> None:
+    """Write all of it. Raises `OSError`."""
+    if os.pwrite(file, data, at) != len(data):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def _sync(path: Path) -> None:

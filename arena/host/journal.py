@@ -130,7 +130,13 @@ class MatchJournal:
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
             self._size = os.fstat(self._file).st_size
             if log is not None:
-                sync_folder(path.parent)
+                try:
+                    if self._size:  # lines that no log has
+                        os.fdatasync(self._file)
+                    sync_folder(path.parent)
+                except OSError:
+                    os.close(self._file)
+                    raise
 
     def write(self, data: bytes) -> None:
         """Append lines, all of them or none, and have them on disk where there is a log. Raises `JournalFault`."""

@@ -11,9 +11,6 @@ from typing import NamedTuple, Protocol
 
 from arena.host.commit_log import CommitLog, Entry
 
-SLOW = 0.01
-"""Seconds of syncing that a match need not be given back."""
-
 log = logging.getLogger("arena.host.recorder")
 
 
@@ -41,6 +38,8 @@ class Recorded(Protocol):
 class _Written(NamedTuple):
     match: Recorded
     entry: Entry
+    since: float
+    """When it was, in seconds of the event loop."""
 
 
 class Recorder:
@@ -56,7 +55,7 @@ class Recorder:
         self._thread = ThreadPoolExecutor(1, "commit") if commit_log is not None else None
         self._waiting: list[Recorded] = []
         self._written: list[_Written] = []
-        self._is_syncing = False
+        self._is_syncing = self._is_closed = False
 
     def soon(self, match: Recorded) -> None:
         """Have a match recorded, and told that it was."""
@@ -75,7 +74,7 @@ class Recorder:
                     if self._log is None:
                         match.recorded()
                     else:
-                        self._written.append(_Written(match, Entry(match.id, at, match.lines)))
+                        self._written.append(_Written(match, Entry(match.id, at, match.lines), self._loop.time()))
                 except Exception:
                     log.exception("a match could not be recorded")
         if self._written and not self._is_syncing:
@@ -83,29 +82,39 @@ class Recorder:
 
     def close(self) -> None:
         """Let what is under way be done, and nothing more."""
+        self._is_closed = True
         if self._thread is not None:
             self._thread.shutdown(cancel_futures=True)
 
     def _sync(self) -> None:
         assert self._thread is not None
         assert self._log is not None
-        self._is_syncing = True
         written, self._written = self._written, []
-        job = self._loop.run_in_executor(self._thread, self._log.commit, [one.entry for one in written])
-        job.add_done_callback(partial(self._synced, written, self._loop.time()))
-
-    def _synced(self, written: list[_Written], began: float, job: asyncio.Future[None]) -> None:
-        self._is_syncing = False
-        if job.cancelled():
+        if self._is_closed:
             return
-        exc, held = job.exception(), self._loop.time() - began
-        for match, entry in written:
+        try:
+            job = self._loop.run_in_executor(self._thread, self._log.commit, [one.entry for one in written])
+        except RuntimeError as exc:  # no thread can be had
+            self._go_on(written, exc)
+            return
+        self._is_syncing = True
+        job.add_done_callback(partial(self._synced, written))
+
+    def _synced(self, written: list[_Written], job: asyncio.Future[None]) -> None:
+        self._is_syncing = False
+        if not job.cancelled():
+            self._go_on(written, job.exception())
+        if self._written and not self._is_syncing:
+            self._sync()
+
+    def _go_on(self, written: list[_Written], exc: BaseException | None) -> None:
+        """Tell matches what came of it."""
+        now = self._loop.time()
+        for match, entry, since in written:
             try:
                 if exc is not None:
                     match.unrecorded(entry.at, exc)
                 else:
-                    match.recorded(held if held > SLOW else 0.0)
+                    match.recorded(now - since)
             except Exception:
                 log.exception("a match could not go on")
-        if self._written and not self._is_syncing:
-            self._sync()

@@ -7,6 +7,8 @@ import logging
 from collections import Counter
 from collections.abc import Callable, Sequence
 
+from msgspec.structs import replace
+
 from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Report
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
@@ -35,7 +37,7 @@ from referee.effects import (
 )
 from referee.footer import Closed
 from referee.match import Match
-from referee.record import write_line
+from referee.record import Ply, write_line
 from referee.replay import Recalled
 from referee.result import Ratings, Result
 
@@ -126,7 +128,7 @@ class Runner:
         self._unrecorded: list[Effect] | None = None
         """What waits to be recorded."""
         self.lines = b""
-        """Of the journal, that say so."""
+        """Its lines in the journal."""
         self._backlog: Backlog | None = None
         """What came in since, if anything did."""
         self._waits_since = 0.0
@@ -162,7 +164,8 @@ class Runner:
         if self._stopped and not self._ended:
             return
         if self._unrecorded is not None:
-            self._wait().keep(event)
+            if not (self._fails and isinstance(event, (Expired, Delayed))):  # time stands still
+                self._wait().keep(event)
             return
         try:
             self._perform(self._match.receive(event, self._loop.time()))
@@ -173,7 +176,8 @@ class Runner:
         """Call the match off, as the arena `failed`; nobody is told before that is recorded: it may not go on."""
         log.exception("match %s is void: the arena failed at %s", self.id, failed)
         if not self._ended:
-            self._perform(self._match.receive(Voided(undo=undo), self._loop.time()))
+            effects = self._match.receive(Voided(undo=undo), self._loop.time())
+            self._perform(effects or [Deadline(None), Finish()])  # nothing is left to be called off, but to be finished
 
     def _wait(self) -> Backlog:
         """Where to keep what comes in while the match waits to be recorded."""
@@ -225,7 +229,7 @@ class Runner:
             view = self._match.view(now)
             self._view = EncodedMessages([self._match.start()] if view is None else [self._match.start(), view])
             self._viewed = now
-        peer.show(self._view)
+        self._show(peer, self._view)
 
     def _teach(self, peer: Peer) -> None:
         """Tell a watcher once why it hears nothing new: most who ask again at once take `start` for a question."""
@@ -248,8 +252,11 @@ class Runner:
         self._match.watch(wanted=self.audience.wants_turns)
 
     def listed(self) -> ListedMatch:
-        """Where the match stands and how many watch it, for a listing."""
-        return self._match.listed(self.audience.watching)
+        """Where the match stands and how many watch it, for a listing: without what is not recorded yet."""
+        listed = self._match.listed(self.audience.watching)
+        waiting = [effect.line for effect in self._unrecorded or () if type(effect) is Write]
+        moves = sum(type(line) is Ply and line.event.out is None for line in waiting)
+        return replace(listed, ply=listed.ply - moves) if moves else listed
 
     def clocks(self) -> tuple[list[int], int | None]:
         """The milliseconds that each seat has left now, and whose clock runs, if one does."""
@@ -382,22 +389,25 @@ class Runner:
                 self._seats[effect.seat] = None
                 self._release(self, effect.seat)
             elif type(effect) is TellMany:
-                self._show(effect.seats, effect.message)
+                self._tell_many(effect.seats, effect.message)
             elif type(effect) is Show:
                 self.audience.show(effect.message)
             elif type(effect) is Finish:
                 self._ended = True
                 self._finish(self)
 
-    def _show(self, seats: Sequence[int], message: Turn) -> None:
+    def _tell_many(self, seats: Sequence[int], message: Turn) -> None:
         """Send seats the same message, which is encoded once."""
         shown = EncodedMessages([message])
         for peer in [self._seats[seat] for seat in seats]:
             if peer is not None:
-                try:
-                    peer.show(shown)
-                except Exception:
-                    self._could_not_send(message)
+                self._show(peer, shown)
+
+    def _show(self, peer: Peer, shown: EncodedMessages) -> None:
+        try:
+            peer.show(shown)
+        except Exception:
+            self._could_not_send(shown.messages[-1])
 
     def _send(self, peer: Peer, message: FromServer) -> None:
         try:

@@ -71,12 +71,13 @@ class Flusher:
         self._is_ending = True
         try:
             self.before()
-        finally:
-            waiting, self._waiting = self._waiting, []
-            self._queued, self._put_off, self._is_ending = None, 0, False
-            now = self._loop.time()
-            for one in waiting:
-                try:
-                    one.flush(queued, now)
-                except Exception:
-                    log.exception("a connection could not be written")
+        except Exception:
+            log.exception("what comes before the writing failed")
+        waiting, self._waiting = self._waiting, []
+        self._queued, self._put_off, self._is_ending = None, 0, False
+        now = self._loop.time()
+        for one in waiting:
+            try:
+                one.flush(queued, now)
+            except Exception:
+                log.exception("a connection could not be written")

@@ -57,12 +57,10 @@ _BOTS = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", exp
 _TALLIES = select(ratings)
 _TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
 _STORE: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
-
-
-_SAVE_TALLY = insert(ratings)
-_SAVE_TALLY = _SAVE_TALLY.on_conflict_do_update(
+_ENTER = insert(ratings)
+_SAVE_TALLY = _ENTER.on_conflict_do_update(
     index_elements=["bot", "pool"],
-    set_={column.name: column for column in _SAVE_TALLY.excluded if not column.primary_key},
+    set_={column.name: column for column in _ENTER.excluded if not column.primary_key},
 )
 Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""

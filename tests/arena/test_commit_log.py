@@ -28,8 +28,16 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
+def killed(log: CommitLog) -> None:
+    """What `kill -9` leaves of it."""
+    if log._emptying is not None:
+        log._emptying.join()
+    for file in log._files:
+        os.close(file)
+
+
 def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, bytes]:
-    """Matches whose lines were committed in turn, a group for each line; what is in their journals."""
+    """Matches whose lines were committed in turn, a group for each line, and then `kill -9`: what is in their journals."""
     log = CommitLog(folder)
     sizes = dict.fromkeys([f"m-{number}" for number in range(matches)], 0)
     for match in sizes:
@@ -40,7 +48,7 @@ def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, byte
             with commit_log.journal_path(folder, match).open("ab") as journal:
                 journal.write(line)
             sizes[match] += len(line)
-    log.close()
+    killed(log)
     return dict.fromkeys(sizes, b"".join(lines))
 
 
@@ -88,7 +96,8 @@ def test_a_match_that_began_again_is_mended_as_it_is_played_now(folder: Path, li
     journal = Journal(folder, sync=True)
     journal.begin("m-1").write(b"".join(lines))
     journal.begin("m-1").write(lines[0])
-    journal.close()
+    assert journal.log is not None
+    killed(journal.log)
     Journal(folder)
     assert kept(folder) == {"m-1": lines[0]}
 
@@ -147,6 +156,106 @@ def test_a_group_that_could_not_be_synced_is_written_over(
         with pytest.raises(OSError, match="No space left"):
             log.commit([Entry("m-1", 0, lines[0] + lines[1])])
     log.commit([Entry("m-1", 0, lines[0])])
-    log.close()
+    killed(log)
     commit_log.mend(folder)
     assert kept(folder) == {"m-1": lines[0]}
+
+
+def test_a_log_that_could_not_be_emptied_is_when_it_has_grown_by_as_much(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_log, "FULL", 2000)
+    log, size, failed = CommitLog(folder), 0, []
+    sync = os.fdatasync
+
+    def fail_once(file: int) -> None:
+        if os.readlink(f"/proc/self/fd/{file}").endswith(".jsonl") and not failed:
+            failed.append(file)
+            raise OSError(5, "Input/output error")
+        sync(file)
+
+    monkeypatch.setattr(os, "fdatasync", fail_once)
+    for line in lines * 40:
+        with commit_log.journal_path(folder, "m-1").open("ab") as journal:
+            journal.write(line)
+        log.commit([Entry("m-1", size, line)])
+        size += len(line)
+        if log._emptying is not None:
+            log._emptying.join()
+    assert failed
+    assert sum(path.stat().st_size for path in folder.glob("commits-*")) < 3 * 2000 + 1000
+    killed(log)
+    commit_log.mend(folder)
+    assert kept(folder) == {"m-1": b"".join(lines * 40)}
+
+
+def test_what_is_closed_leaves_no_logs_that_could_cut_what_is_played_without_them(
+    folder: Path, lines: list[bytes]
+) -> None:
+    journal = Journal(folder, sync=True)
+    match = journal.begin("m-1")
+    match.write(lines[0])
+    journal.close()
+    assert not list(folder.glob("commits-*"))
+    match.append(lines[1])
+    Journal(folder)
+    assert kept(folder) == {"m-1": lines[0] + lines[1]}
+
+
+def test_of_two_logs_the_older_is_removed_first(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(commit_log, "FULL", 2000)
+    monkeypatch.setattr(CommitLog, "_empty", lambda *of_it: None)
+    whole = played(folder, lines * 2)
+    logs = {path: path.read_bytes() for path in folder.glob("commits-*")}
+    assert all(logs.values())
+    unlink = Path.unlink
+    for spared in logs:
+
+        def die(path: Path, *, spared: Path = spared, missing_ok: bool = False) -> None:
+            if path == spared:
+                raise OSError(5, "Input/output error")
+            unlink(path, missing_ok=missing_ok)
+
+        for path, data in logs.items():
+            path.write_bytes(data)
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "unlink", die)
+            with pytest.raises(OSError, match="Input/output error"):
+                commit_log.mend(folder)
+        commit_log.mend(folder)
+        assert kept(folder) == whole
+
+
+@pytest.mark.parametrize("behind", [b"", bytes(16), bytes(4096)])
+def test_zeros_behind_the_last_group_are_no_group(folder: Path, lines: list[bytes], behind: bytes) -> None:
+    whole = played(folder, lines, matches=1)
+    log = folder / "commits-0"
+    log.write_bytes(log.read_bytes() + behind)
+    commit_log.journal_path(folder, "m-0").write_bytes(b"")
+    commit_log.mend(folder)
+    assert kept(folder) == whole
+
+
+def test_a_disk_that_is_full_at_the_mending_keeps_the_logs(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = played(folder, lines)
+    write = os.pwrite
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", lambda file, data, at: write(file, data[: len(data) // 2], at))
+        with pytest.raises(OSError, match="No space left"):
+            commit_log.mend(folder)
+    commit_log.mend(folder)
+    assert kept(folder) == whole
+
+
+def test_a_journal_that_goes_on_under_a_log_is_synced_as_far_as_it_went(
+    folder: Path, lines: list[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Journal(folder).begin("m-1").write(lines[0])
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fdatasync", lambda file: synced.append(os.readlink(f"/proc/self/fd/{file}")))
+    Journal(folder, sync=True).proceed("m-1")
+    assert [Path(name).name for name in synced] == ["m-1.jsonl"]

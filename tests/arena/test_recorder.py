@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from arena.host import recorder as recording
 from arena.host import runner
 from arena.host.journal import Journal
 from arena.host.recorder import Recorder
+from arena.network.flusher import Flusher
 from match_room import Room
 from protocol.messages import Error, Turn
 from referee.effects import Played, Resigned
@@ -61,8 +61,9 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[Disk]:
 
 def ends_turns(journal: Journal) -> Recorder:
     """A recorder that commits when the turn of the loop has ended, as a server's does."""
-    loop = asyncio.get_running_loop()
-    made = Recorder(lambda: loop.call_soon(made.commit), journal.log)  # type: ignore[arg-type]
+    flusher = Flusher(asyncio.get_running_loop())
+    made = Recorder(flusher.end_soon, journal.log)
+    flusher.before = made.commit
     return made
 
 
@@ -129,20 +130,57 @@ async def test_what_comes_while_the_disk_is_slow_is_done_afterwards_and_all_of_i
     assert len(disk.synced) <= 3
 
 
-async def test_the_time_that_a_slow_disk_took_is_given_back_to_whoever_is_to_move(
-    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
+async def test_the_time_that_a_slow_disk_took_is_given_back_also_to_who_waited_for_it_behind_others(
+    tmp_path: Path, disk: Disk
 ) -> None:
-    monkeypatch.setattr(recording, "SLOW", 0.05)
+    rooms = begun(tmp_path, 2, sync=True)
+    for room in rooms:
+        await room.friends[0].until(Turn)
+    disk.turns.clear()
+    rooms[0].play()
+    await asyncio.sleep(0)
+    rooms[1].play()  # it waits for the first sync, and then for its own
+    asyncio.get_running_loop().call_later(0.5, disk.turns.set)
+    for room in rooms:
+        await room.friends[1].until(Turn)
+        shown, running = room.runner.clocks()
+        assert running == 1
+        assert shown[1] > 60_000 - 250
+
+
+async def test_a_listing_says_nothing_that_is_not_on_disk(tmp_path: Path, disk: Disk) -> None:
     (room,) = begun(tmp_path, 1, sync=True)
     await room.friends[0].until(Turn)
     disk.turns.clear()
     room.play()
-    loop = asyncio.get_running_loop()
-    loop.call_later(0.5, disk.turns.set)
+    assert room.runner.listed().ply == 0
+    disk.turns.set()
     await room.friends[1].until(Turn)
-    shown, running = room.runner.clocks()
-    assert running == 1
-    assert shown[1] > 60_000 - 250
+    assert room.runner.listed().ply == 1
+
+
+async def test_what_waits_when_it_is_closed_is_told_to_nobody_and_nothing_fails(
+    tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
+) -> None:
+    rooms = begun(tmp_path, 2, sync=True)
+    for room in rooms:
+        await room.friends[0].until(Turn)
+    failed: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda loop, context: failed.append(context))
+    disk.turns.clear()
+    rooms[0].play()
+    await asyncio.sleep(0)
+    rooms[1].play()
+    await asyncio.sleep(0)
+    for room in rooms:
+        room.runner.stop()
+    disk.turns.set()
+    rooms[0].runner._recorder.close()
+    for _ in range(3):
+        await asyncio.sleep(0)
+    assert not any(isinstance(message, Turn) for room in rooms for message in room.friends[1].told)
+    assert failed == []
+    assert caplog.text == ""
 
 
 async def test_a_match_that_can_not_be_synced_is_held_and_goes_on_when_it_can(

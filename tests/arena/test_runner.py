@@ -11,6 +11,7 @@ import pytest
 import uvloop
 
 from arena.host.broadcast import EncodedMessages
+from arena.host.runner import Runner
 from match_room import Friend, Room
 from protocol.errors import BadRecord
 from protocol.messages import End, Error, FromServer, Rejected, Start, Turn
@@ -18,6 +19,7 @@ from referee.effects import Effect, Forfeited, Held, Played, Resigned, Show, Voi
 from referee.record import Ply
 from referee.state import Phase
 from referee_table import A_MOVE, Dibs
+from timeouts import WITHIN
 
 pytestmark = pytest.mark.usefixtures("dibs")
 
@@ -297,6 +299,19 @@ async def test_rules_that_fail_void_the_match_and_are_logged(
     assert [end.reason for end in ends] == ["void"] * 3
     assert "match m-1 is void: the arena failed at " in caplog.text
     assert "a bug in the rules" in caplog.text
+
+
+async def test_a_failure_while_the_last_effects_are_carried_out_ends_the_match_all_the_same(tmp_path: Path) -> None:
+    def fail(runner: Runner, seat: int) -> None:
+        raise RuntimeError("a bug in the handler")
+
+    room = Room(tmp_path, "dibs")
+    room.runner._release = fail
+    room.runner.open()
+    room.runner.receive(Resigned(0))
+    room.runner.receive(Resigned(1))
+    await asyncio.wait_for(room.finished.wait(), WITHIN)
+    assert room.finishes == 1
 
 
 async def test_rules_that_can_not_even_begin_void_the_match(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
