@@ -7,7 +7,7 @@ start; with `--durability machine` also by a move that was told and is lost.
 
     python benchmarks/reliability/power_loss.py [--seconds 20] [--instants 200] [--durability machine] [--small]
 
-Needs gcc. A name in a folder counts as kept when its file was synced, as ext4, XFS and Btrfs have it.
+Needs gcc. A name in a folder counts as kept when its file was synced, as ext4, XFS and Btrfs have it, or the folder.
 """
 
 from __future__ import annotations
@@ -62,6 +62,8 @@ class File:
     def __init__(self) -> None:
         self.kept: bytearray | None = None
         """None: nothing of it was ever synced."""
+        self.is_named = False
+        """Whether its folder was synced."""
         self.now = bytearray()
         self.since: list[Change] = []
 
@@ -74,7 +76,7 @@ class File:
 
     def after(self, chance: random.Random, share: float) -> bytes | None:
         """What a disk holds that has taken this share of the sectors written since; None: not even the name."""
-        if self.kept is None and chance.random() >= share:
+        if self.kept is None and not self.is_named and chance.random() >= share:
             return None
         found = bytearray(self.kept or b"")
         for change in self.since:
@@ -103,6 +105,7 @@ class Disk:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        self._folders = {path.stat().st_ino: path for path in (folder, *folder.rglob("*")) if path.is_dir()}
         self._names: dict[str, int] = {}
         self._files: dict[int, File] = {}
 
@@ -115,6 +118,10 @@ class Disk:
                 self._files[change.inode] = File()
         elif change.what == "u":
             self._names.pop(str(Path(change.data.decode()).relative_to(self._folder)), None)
+        elif change.what == "s" and change.inode in self._folders:
+            for name, inode in self._names.items():
+                if (self._folder / name).parent == self._folders[change.inode]:
+                    self._files[inode].is_named = True
         elif change.inode in self._files:
             self._files[change.inode].change(change)
 
