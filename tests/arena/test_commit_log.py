@@ -37,7 +37,7 @@ def killed(log: CommitLog) -> None:
 
 
 def played(folder: Path, lines: list[bytes], matches: int = 3) -> dict[str, bytes]:
-    """Matches whose lines were committed in turn, a group for each line, and then `kill -9`: what is in their journals."""
+    """Matches whose lines were committed in turn, each in a group, and then `kill -9`: what is in their journals."""
     log = CommitLog(folder)
     sizes = dict.fromkeys([f"m-{number}" for number in range(matches)], 0)
     for match in sizes:

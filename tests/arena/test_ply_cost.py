@@ -1,16 +1,8 @@
 """What a ply costs the server's process, where that can be counted: a settled match of Nim, one move at a time.
 
 What disturbs a ply only adds to it: of many stretches of plies the one that cost least counts. What comes more seldom
-than once in a stretch is not seen. The same program counted, at earlier commits:
-
-| commit  | Python calls | C calls | blocks kept |
-|---------|--------------|---------|-------------|
-| 00548f5 | 120          | 94      | 7.4         |
-| cbf4f30 | 73           | 56      | 7           |
-| c434e4e | 67           | 50      | 4           |
-| 50561ae | 66           | 49      | 4           |
-
-The system calls were the same at all of them.
+than once in a stretch is not seen. Before small frames passed the library's parser by, there were 120 calls of Python,
+94 of C, and 7.4 blocks kept.
 """
 
 from __future__ import annotations
