@@ -319,15 +319,15 @@ class Runner:
         try:
             return self._journal.append(self.lines)
         except JournalFault as fault:
-            self._hold(fault)
+            self._try_later(fault)
             return None
 
     def unrecorded(self, at: int, exc: BaseException) -> None:
         """What was written could not be committed."""
         if not self._stopped:
-            self._hold(self._journal.take_back(at, exc))
+            self._try_later(self._journal.take_back(at, exc))
 
-    def _hold(self, fault: JournalFault) -> None:
+    def _try_later(self, fault: JournalFault) -> None:
         """What waits can't be recorded: try again later."""
         self._held(self.id, str(fault))
         if self._fails and not self._told_so:

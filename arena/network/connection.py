@@ -190,9 +190,8 @@ class Connection(ServerConnection):
         super().connection_made(transport)
 
     def data_received(self, data: bytes) -> None:
-        if (
-            self._awaited and not self._unread and len(data) <= PIECE
-        ):  # nearly all moves: what is called here costs a ply
+        # So nearly all moves come: what is called here is a part of what a ply costs.
+        if self._awaited and not self._unread and len(data) <= PIECE:
             now = self._clock()
             if self._account.rests_until <= now and self._ahead.rests_until <= now:
                 message = self.protocol.message(data)
