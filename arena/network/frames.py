@@ -8,6 +8,7 @@ from __future__ import annotations
 import struct
 
 from websockets.frames import Frame as WebSocketFrame
+from websockets.frames import Opcode
 from websockets.protocol import State
 from websockets.server import ServerProtocol
 
@@ -18,7 +19,7 @@ try:
 except ImportError:  # a wheel without compiled parts
     from websockets.utils import apply_mask
 
-_OPEN = State.OPEN
+_OPEN, _CLOSE = State.OPEN, Opcode.CLOSE
 _FINAL_TEXT, _FINAL_BINARY = 0x81, 0x82
 _MASKED = 0x80
 _SHORTEST_MEDIUM, _SHORTEST_LARGE = 126, 65536
@@ -63,4 +64,5 @@ class FastProtocol(ServerProtocol):
 
     def recv_frame(self, frame: WebSocketFrame) -> None:
         super().recv_frame(frame)
-        self._between = not self.reader.buffer and self.current_size is None
+        # Behind a close nothing is read, also if it came before the handshake was answered, which then opens.
+        self._between = not self.reader.buffer and self.current_size is None and frame.opcode is not _CLOSE

@@ -172,6 +172,14 @@ def test_what_comes_with_the_request_or_before_its_answer_goes_the_librarys_way(
     assert ways.short == (early in (b"", MOVE))
 
 
+def test_behind_a_close_nothing_is_read_also_if_it_came_before_the_handshake_was_answered() -> None:
+    ways = TwoWays(state=State.CONNECTING)
+    ways.feed(REQUEST + MOVE + closing(1000, b"bye"))
+    ways.accept()
+    assert ways.arena.state is State.OPEN
+    assert ways.feed(MOVE) == []
+
+
 def test_no_piece_that_may_take_the_short_way_holds_too_large_a_message() -> None:
     assert PIECE <= MAX_CLIENT_FRAME
 
