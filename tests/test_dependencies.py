@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from machine.source_digest import PACKAGES
 
 ROOT = Path(__file__).parent.parent
-PINNED = re.compile(r"^([a-z0-9-]+)==(\S+)(?: ; .*)? \\$")
+PINNED = re.compile(r"^([a-z0-9-]+)(?:\[[a-z,]+\])?==(\S+)(?: ; .*)? \\$")
 
 
 def locked(name: str) -> dict[str, list[str]]:
