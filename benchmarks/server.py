@@ -421,7 +421,7 @@ async def _serve_arena(connections: int, *, synced: bool) -> None:
         archive = AsyncStore(store)
         arena = Paired(
             archive,
-            Journal(Path(folder) / "journal", sync=synced),
+            Journal(Path(folder) / "journal", synced=synced),
             Authenticator(archive, Registration()),
             Clock(bank_ms=60_000, increment_ms=500),
             access=Access(bounds=Bounds(per_address=1000)),

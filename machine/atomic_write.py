@@ -1,4 +1,4 @@
-"""A file or folder that takes another's place whole or not at all, and a lock beside one, for one process at a time."""
+"""Files and folders that take another's place whole or not at all, or are on disk; locks, for one process at a time."""
 
 from __future__ import annotations
 
@@ -45,6 +45,15 @@ def folder_in_place_of(path: Path) -> Iterator[Path]:
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on disk."""
+    opened = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(opened)
+    finally:
+        os.close(opened)
 
 
 @contextlib.contextmanager

@@ -177,7 +177,7 @@ class Match:
     def _happened(self, event: Event, now: float) -> Write:
         """Note an event that is no move."""
         self.standing.events.append(event)
-        return Write(self._ply_line(event, self.standing.clock.milliseconds(now)))
+        return Write(self._ply_line(self.standing.playing, event, self.standing.clock.milliseconds(now)))
 
     def _ready(self, event: Readied, now: float) -> list[Effect]:
         standing = self.standing
@@ -200,10 +200,10 @@ class Match:
         standing.course, standing.clock = course, clock.press(now, waited, event.round_trip)
         standing.accept(happened)
         if event.info is None:
-            line = self._ply_line(happened, standing.clock.milliseconds(now))
+            line = self._ply_line(course, happened, standing.clock.milliseconds(now))
             return [Write(line), *self._next(now, line)]
         info, complaint = self._info(event)
-        line = self._ply_line(happened, standing.clock.milliseconds(now), info)
+        line = self._ply_line(course, happened, standing.clock.milliseconds(now), info)
         return [Write(line), *complaint, *self._next(now, line)]
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
@@ -349,7 +349,7 @@ class Match:
         standing = self.standing
         course = standing.playing
         seat = course.to_move
-        if seat is None or (course.out and course.over):
+        if seat is None or course.over:
             return self._finish(now)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)
@@ -367,10 +367,7 @@ class Match:
 
     def _tell_turn(self, seat: int, clock_ms: list[int], digest: str) -> Tell:
         standing = self.standing
-        told, events = standing.told, standing.events
-        turn = messages.turn(self.id, standing, events[told.get(seat, 0) :], clock_ms, digest, seat)
-        standing.told = {**told, seat: len(events)}
-        return Tell(seat, turn)
+        return Tell(seat, messages.turn(self.id, standing, standing.tell(seat), clock_ms, digest, seat))
 
     def _tell_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[TellMany]:
         """The turn for seats that are not to move."""
@@ -380,17 +377,17 @@ class Match:
             alike.setdefault((standing.told.get(seat, 0), seat in standing.answered), []).append(seat)
         tell = []
         for group in alike.values():
-            turn = messages.turn(self.id, standing, standing.news(group[0]), clock_ms, digest, group[0])
+            *_, events = map(standing.tell, group)
+            turn = messages.turn(self.id, standing, events, clock_ms, digest, group[0])
             tell.append(TellMany(tuple(group), turn))
-        for seat in seats:
-            standing.tell(seat)
         return tell
 
-    def _ply_line(self, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
+    def _ply_line(self, course: Course, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
+        """The line of an event after which the course is this one."""
         standing = self.standing
         given = sum(standing.clock.given)
         before, standing.noted = standing.noted, given
-        return Ply(event=event, clock=clock_ms, digest=standing.playing.digest.hex(), given=given - before, info=info)
+        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given - before, info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
         return [Tell(event.seat, messages.too_early(self.id, event.ply))]

@@ -76,7 +76,7 @@ def turn(
         ply=course.ply,
         to_move=course.to_move,
         state=course.wire,
-        events=events if len(events) <= _SURELY_FIT else latest(events),
+        events=latest(events),
         clock=clock_ms,
         legal=legal,
         options=options,

@@ -105,9 +105,7 @@ class MatchStanding(Struct, gc=False):
         """When the time to come ends, or the running clock, or of a seat the time that it may be `away`; 0: any."""
         if self.until is not None:
             return self.until
-        if not self.away or not away:
-            return self.clock.deadline
-        ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing())]
+        ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing() if away)]
         return min((end for end in ends if end is not None), default=None)
 
     def longest_away(self) -> int:
@@ -152,9 +150,10 @@ class MatchStanding(Struct, gc=False):
         """The events that a seat, or the watchers, have not been told of."""
         return self.events[self.shown if seat is None else self.told.get(seat, 0) :]
 
-    def tell(self, seat: int) -> None:
-        """The seat has been told of every event."""
-        self.told = {**self.told, seat: len(self.events)}
+    def tell(self, seat: int) -> list[Event]:
+        """What the seat has not been told of: from now on it has."""
+        told, self.told = self.told, {**self.told, seat: len(self.events)}
+        return self.events[told.get(seat, 0) :]
 
     def forget(self, seat: int) -> None:
         """The seat may not know what it was told since its last accepted move."""

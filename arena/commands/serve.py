@@ -99,7 +99,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
 
             feed = Feed(settings.mqtt)
         files = raise_fd_limit(settings.max_connections)
-        journal = Journal(data / "journal", sync=settings.durability == "machine", most=files.journals)
+        journal = Journal(data / "journal", synced=settings.durability == "machine", most=files.journals)
         where = database(settings.db, data)
         store = stack.enter_context(contextlib.closing(Store.open(where)))
         token = credentials.token_of(data)

@@ -14,10 +14,13 @@ import struct
 import threading
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+
+from machine.atomic_write import sync
 
 FULL = 4 * 1024 * 1024
 """Bytes of a log after which the other one is taken, and the journals in this one are synced."""
@@ -35,6 +38,9 @@ class Entry(NamedTuple):
     at: int
     data: bytes
 
+
+_Group = tuple[int, list[Entry]]
+"""What was synced at once, and its number."""
 
 _encode = msgspec.msgpack.Encoder().encode
 _decode = msgspec.msgpack.Decoder(list[Entry]).decode
@@ -57,7 +63,7 @@ class CommitLog:
         """The size at which the other log is to be empty; if it is not, that is tried again."""
         self._emptying: threading.Thread | None = None
         self._lock = threading.Lock()
-        sync_folder(folder)
+        sync(folder)
 
     def commit(self, entries: Sequence[Entry]) -> None:
         """Have these on disk, all or none. Raises `OSError`; then none is. It waits for the disk, in any thread."""
@@ -105,9 +111,8 @@ class CommitLog:
         """
         try:
             if again:
-                _write_entries(self._folder, _entries([self._folder / _NAMES[which]]))
-            for match in matches:
-                _sync(journal_path(self._folder, match))
+                _write_entries(self._folder, _entries(_groups(self._folder / _NAMES[which])))
+            self._sync(matches)
             os.ftruncate(self._files[which], 0)
             os.fdatasync(self._files[which])  # it must not come back when the other one is gone
         except OSError as exc:  # its groups stay, and the present log grows
@@ -115,13 +120,17 @@ class CommitLog:
         else:
             self._others = set()
 
+    def _sync(self, matches: Iterable[str]) -> None:
+        for match in matches:
+            with contextlib.suppress(FileNotFoundError):  # that of a match that is over
+                sync(journal_path(self._folder, match))
+
     def close(self) -> None:
         """Have all journals on disk, and remove the logs: who plays on may do so without them."""
         if self._emptying is not None:
             self._emptying.join()
         try:
-            for match in self._matches | self._others:
-                _sync(journal_path(self._folder, match))
+            self._sync(self._matches | self._others)
             _remove(self._folder, [self._folder / _NAMES[1 - self._at], self._folder / _NAMES[self._at]])
         except OSError as exc:
             log.warning("the journals in %s can't be synced: %s; its logs stay", self._folder, exc.strerror)
@@ -135,27 +144,22 @@ def mend(folder: Path) -> None:
     What a journal has beyond that was never synced: nobody was told of it, and it is cut off. Journals that are gone
     were of matches that are over.
     """
-    numbers = {path: _number(path) for path in (folder / name for name in _NAMES) if path.exists()}
-    _write_entries(folder, _entries(numbers), cut=True)
-    _remove(folder, sorted(numbers, key=lambda path: numbers[path]))
+    logs = {path: list(_groups(path)) for path in (folder / name for name in _NAMES) if path.exists()}
+    _write_entries(folder, _entries(chain.from_iterable(logs.values())), cut=True)
+    _remove(folder, sorted(logs, key=lambda path: logs[path][:1]))
 
 
 def _remove(folder: Path, paths: Iterable[Path]) -> None:
     """Remove logs, the older one first: alone, it would say that the journals are as it left them."""
     for path in paths:
         path.unlink(missing_ok=True)
-        sync_folder(folder)
+        sync(folder)
 
 
-def _number(path: Path) -> int:
-    """That of the first group in a log; of an empty one -1."""
-    return next((number for number, _ in _groups(path)), -1)
-
-
-def _entries(paths: Iterable[Path]) -> dict[str, list[Entry]]:
-    """What these logs have of each journal since it began."""
+def _entries(groups: Iterable[_Group]) -> dict[str, list[Entry]]:
+    """What logs have of each journal since it began."""
     found: dict[str, list[Entry]] = {}
-    for _, entries in sorted((group for path in paths for group in _groups(path)), key=lambda group: group[0]):
+    for _, entries in sorted(groups):
         for entry in entries:
             if entry.at == 0:  # a journal that began again
                 found[entry.match] = []
@@ -163,7 +167,7 @@ def _entries(paths: Iterable[Path]) -> dict[str, list[Entry]]:
     return found
 
 
-def _groups(path: Path) -> Iterator[tuple[int, list[Entry]]]:
+def _groups(path: Path) -> Iterator[_Group]:
     """The groups in a log that are whole, with their numbers."""
     data, at = path.read_bytes(), 0
     while at + _HEAD.size <= len(data):
@@ -200,25 +204,6 @@ def _write_at(file: int, data: bytes, at: int) -> None:
     """Write all of it. Raises `OSError`."""
     if os.pwrite(file, data, at) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-
-def _sync(path: Path) -> None:
-    """Have a file on disk; one that is gone need not be."""
-    with contextlib.suppress(FileNotFoundError):
-        file = os.open(path, os.O_RDONLY)
-        try:
-            os.fdatasync(file)
-        finally:
-            os.close(file)
-
-
-def sync_folder(folder: Path) -> None:
-    """Have the names of the files in it on disk."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)
 
 
 def journal_path(folder: Path, match: str) -> Path:

@@ -11,7 +11,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from arena.host.commit_log import CommitLog, Entry, journal_path, mend, sync_folder
+from arena.host.commit_log import CommitLog, Entry, journal_path, mend
+from machine.atomic_write import sync
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
 from referee.record import AnyLine, Header, public
 from referee.record_reader import read_lines, rows
@@ -28,13 +29,13 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, made if need be. With `sync` there is a log, in which every line is on disk before it
+    """The folder of journals, made if need be. With `synced` there is a log, in which every line is on disk before it
     counts as written.
 
     No more than `most` are begun at once. Raises `JournalFault`.
     """
 
-    def __init__(self, folder: Path, *, sync: bool = False, most: int | None = None) -> None:
+    def __init__(self, folder: Path, *, synced: bool = False, most: int | None = None) -> None:
         self.folder = folder
         self._most = most
         self._open = 0
@@ -42,7 +43,7 @@ class Journal:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         with os_errors_as(JournalFault, f"the journals in {folder} can't be mended"):
             mend(folder)
-            self.log = CommitLog(folder) if sync else None
+            self.log = CommitLog(folder) if synced else None
 
     def begin(self, match: str) -> MatchJournal:
         """A new journal. One of that name is written over: its match is played again from the start.
@@ -133,7 +134,7 @@ class MatchJournal:
                 try:
                     if self._size:  # lines that no log has
                         os.fdatasync(self._file)
-                    sync_folder(path.parent)
+                    sync(path.parent)
                 except OSError:
                     os.close(self._file)
                     raise

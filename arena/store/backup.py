@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
 from pathlib import Path
 
 from arena.store import database
 from arena.store.data_folder import FILE
 from arena.store.database import DatabaseNotFound, StoreError
-from machine.atomic_write import in_place_of, locked
+from machine.atomic_write import in_place_of, locked, sync
 from protocol.errors import ArenaFault, UsageFault
 
 
@@ -29,8 +28,8 @@ def back_up(source: Path, to: Path) -> int:
             part.unlink(missing_ok=True)  # of a backup that was cut off
             part.touch(mode=FILE, exist_ok=False)
             matches = _copy(source, part)
-            _sync(part)
-        _sync(to.parent)
+            sync(part)
+        sync(to.parent)
     except sqlite3.Error as exc:
         raise StoreError(f"{source} can't be copied to {to}: {exc}") from exc
     except BlockingIOError as exc:
@@ -52,12 +51,3 @@ def _copy(source: Path, part: Path) -> int:
         if found != ["ok"]:
             raise StoreError(f"{source} is damaged, and was not copied: {found[0]}")
         return int(copy.execute("SELECT count(*) FROM matches").fetchone()[0])
-
-
-def _sync(path: Path) -> None:
-    """Have a file, or what a folder names, on disk."""
-    opened = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(opened)
-    finally:
-        os.close(opened)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -22,6 +23,23 @@ from arena.store.async_store import AsyncStore
 from arena.store.store import Store
 from protocol.messages import Clock
 from timeouts import WITHIN
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of files and folders that were synced, in order."""
+    names: list[str] = []
+
+    def noted(sync: Callable[[int], None]) -> Callable[[int], None]:
+        def do(file: int) -> None:
+            sync(file)
+            names.append(Path(os.readlink(f"/proc/self/fd/{file}")).name)
+
+        return do
+
+    for name in ("fsync", "fdatasync"):
+        monkeypatch.setattr(os, name, noted(getattr(os, name)))
+    return names
 
 
 class Client:

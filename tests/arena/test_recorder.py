@@ -67,17 +67,18 @@ def ends_turns(journal: Journal) -> Recorder:
     return made
 
 
-def begun(folder: Path, matches: int, *, sync: bool) -> list[Room]:
-    """Matches whose seats are about to be ready, with one recorder."""
-    journal = Journal(folder, sync=sync)
+async def begun(folder: Path, matches: int, *, synced: bool) -> list[Room]:
+    """Matches with one recorder, each in its first turn."""
+    journal = Journal(folder, synced=synced)
     recorder = ends_turns(journal)
     rooms = [Room(folder, journal=journal, recorder=recorder, match=f"m-{number}") for number in range(matches)]
-    return [room.begin() for room in rooms]
+    for room in rooms:
+        await room.begin().friends[0].until(Turn)
+    return rooms
 
 
 async def test_a_match_is_written_once_a_turn_and_nobody_is_told_before(tmp_path: Path, disk: Disk) -> None:
-    (room,) = begun(tmp_path, 1, sync=False)
-    await room.friends[0].until(Turn)
+    (room,) = await begun(tmp_path, 1, synced=False)
     disk.written.clear()
     room.play()
     room.runner.receive(Resigned(1))
@@ -88,9 +89,7 @@ async def test_a_match_is_written_once_a_turn_and_nobody_is_told_before(tmp_path
 
 
 async def test_all_matches_of_a_turn_are_on_disk_by_one_sync_and_then_told(tmp_path: Path, disk: Disk) -> None:
-    rooms = begun(tmp_path, 5, sync=True)
-    for room in rooms:
-        await room.friends[0].until(Turn)
+    rooms = await begun(tmp_path, 5, synced=True)
     disk.synced.clear()
     disk.turns.clear()
     for room in rooms:
@@ -112,9 +111,7 @@ def lines(room: Room) -> list[Ply]:
 async def test_what_comes_while_the_disk_is_slow_is_done_afterwards_and_all_of_it_synced_together(
     tmp_path: Path, disk: Disk
 ) -> None:
-    rooms = begun(tmp_path, 3, sync=True)
-    for room in rooms:
-        await room.friends[0].until(Turn)
+    rooms = await begun(tmp_path, 3, synced=True)
     disk.synced.clear()
     disk.turns.clear()
     rooms[0].play()
@@ -133,9 +130,7 @@ async def test_what_comes_while_the_disk_is_slow_is_done_afterwards_and_all_of_i
 async def test_the_time_that_a_slow_disk_took_is_given_back_also_to_who_waited_for_it_behind_others(
     tmp_path: Path, disk: Disk
 ) -> None:
-    rooms = begun(tmp_path, 2, sync=True)
-    for room in rooms:
-        await room.friends[0].until(Turn)
+    rooms = await begun(tmp_path, 2, synced=True)
     disk.turns.clear()
     rooms[0].play()
     await asyncio.sleep(0)
@@ -149,8 +144,7 @@ async def test_the_time_that_a_slow_disk_took_is_given_back_also_to_who_waited_f
 
 
 async def test_a_listing_says_nothing_that_is_not_on_disk(tmp_path: Path, disk: Disk) -> None:
-    (room,) = begun(tmp_path, 1, sync=True)
-    await room.friends[0].until(Turn)
+    (room,) = await begun(tmp_path, 1, synced=True)
     disk.turns.clear()
     room.play()
     assert room.runner.listed().ply == 0
@@ -162,9 +156,7 @@ async def test_a_listing_says_nothing_that_is_not_on_disk(tmp_path: Path, disk: 
 async def test_what_waits_when_it_is_closed_is_told_to_nobody_and_nothing_fails(
     tmp_path: Path, disk: Disk, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rooms = begun(tmp_path, 2, sync=True)
-    for room in rooms:
-        await room.friends[0].until(Turn)
+    rooms = await begun(tmp_path, 2, synced=True)
     failed: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: failed.append(context))
     disk.turns.clear()
@@ -187,8 +179,7 @@ async def test_a_match_that_can_not_be_synced_is_held_and_goes_on_when_it_can(
     tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(runner, "TRY_AGAIN", 0.01)
-    (room,) = begun(tmp_path, 1, sync=True)
-    await room.friends[0].until(Turn)
+    (room,) = await begun(tmp_path, 1, synced=True)
     disk.fails = True
     room.play()
     error = await room.friends[1].until(Error)
