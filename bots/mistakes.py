@@ -82,9 +82,15 @@ def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackT
     if fault is None or _interactive():
         sys.__excepthook__(kind, exc, trace)
         return
-    print(f"{_place(trace)}: {fault}", file=sys.stderr)
+    _say(f"{_place(trace)}: {fault}")
     usage = isinstance(fault, (Hidden, *_classes("UsageFault"), *_classes("BotFault")))
     raise SystemExit(2 if usage else 1)
+
+
+def _say(text: str) -> None:
+    """Print a line, fit for a terminal where the package that makes it so is there."""
+    display = sys.modules.get("protocol.display")
+    print(text if display is None else display.printable(text, lines=True), file=sys.stderr)  # noqa: T201
 
 
 def _classes(name: str) -> tuple[type, ...]:
@@ -165,7 +171,7 @@ def _tell_never_run(base: type) -> None:
     own = [value for value in vars(main).values() if is_own(value, base)]  # not those of programs that were loaded
     if own:
         what = f"{own[-1].__name__} but never runs it: end it with run({call_of(own[-1])})"
-        print(f"{program()} defines {what}", file=sys.stderr)
+        _say(f"{program()} defines {what}")
 
 
 def is_own(value: object, base: type) -> bool:

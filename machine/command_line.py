@@ -14,7 +14,7 @@ from typing import NoReturn
 
 import typer
 
-from protocol.display import printable
+from machine.terminal import say
 from protocol.errors import BotFault, Fault, UsageFault
 
 _Unread: type[Exception] = typer.BadParameter.__mro__[1]
@@ -38,7 +38,7 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
         with _no_interrupt_lost():
             command(app, words, renamed=renamed)
     except Fault as fault:
-        print(f"{name}: {printable(str(fault), lines=True)}", file=sys.stderr)
+        say(f"{name}: {fault}", err=True)
         code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
     except KeyboardInterrupt:
         code = 130
@@ -95,7 +95,7 @@ def _fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExi
     """What to raise where words can't be read: where there were none, their help is shown instead."""
     text = exc.format_message()  # type: ignore[attr-defined]
     if "\n" in text:
-        print(text, file=sys.stderr)
+        say(text, err=True)
         return SystemExit(2)
     text = _NOT_OF_ITS_KIND.sub(_takes, text).rstrip(".")
     context = exc.ctx  # type: ignore[attr-defined]

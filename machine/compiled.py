@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 
 from machine.cache import cache_folder
 from machine.source_digest import digest
+from machine.terminal import say
 from protocol.errors import UsageFault
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -79,7 +80,7 @@ def _tell_before_compiling(quick: Any) -> None:
 
 @cache
 def _tell() -> None:
-    print("compiling code, this once, which takes up to half a minute…", file=sys.stderr, flush=True)
+    say("compiling code, this once, which takes up to half a minute…", err=True)
 
 
 @cache

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import Coroutine
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -50,6 +51,19 @@ class Tasks(set[asyncio.Task[None]]):
         """Return when those are done that there are now."""
         if self:
             await asyncio.wait(self)
+
+
+@asynccontextmanager
+async def running(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
+    """Do some work beside what is done inside, and cancel it at the end. Raises what it has failed with by then."""
+    task = asyncio.create_task(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait((task,))
+        if not task.cancelled():
+            task.result()
 
 
 async def until_first(*works: Coroutine[Any, Any, object]) -> None:

@@ -40,8 +40,11 @@ def main() -> None:
     keep(line, start)
 
 
-def keep(line: socket.socket, start: Callable[[], int]) -> None:
-    """Start a program, which gives its process id or raises `OSError`, and watch it and the socket to the end."""
+def keep(line: socket.socket, start: Callable[[], int], gone: Callable[[], None] = lambda: None) -> None:
+    """Start a program, which gives its process id or raises `OSError`, and watch it and the socket to the end.
+
+    `gone` is called when the program and all that it started are gone.
+    """
     heard = _news()
     try:
         child = start()
@@ -52,6 +55,7 @@ def keep(line: socket.socket, start: Callable[[], int]) -> None:
         line.sendall(STARTED)
     status = _watch(child, line, heard)
     _end_all(child)
+    gone()
     if status is not None:
         _end_as(status)
 

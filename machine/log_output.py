@@ -1,49 +1,158 @@
-"""How the log of a server is written: from which level on, as text or as JSON lines, and always fit for a terminal."""
+"""How the log of a server is written: from which level on, as text or as JSON lines, and always fit for a terminal; and
+how much of it those can cause whom nobody knows.
+"""
 
 from __future__ import annotations
 
+import atexit
 import logging
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Any
 
-from protocol.display import printable, printable_json
+from machine.token_bucket import TokenBucket
+from protocol.display import cut, printable, printable_json
+
+MOST = 1000
+"""Characters of a message, of a field and of a line of a traceback; what is longer is cut, and says so."""
+MOST_OF_TRACEBACK = 40
+"""Its last lines."""
+AT_ONCE, PER_SECOND = 300, 2.0
+"""Lines that strangers cause: so many at once, then so many a second."""
+SUM_UP_AFTER = 60.0
+"""Seconds after which it is said how many lines were left out."""
+LIBRARIES = ("asyncio", "uvicorn", "websockets")
+OF_STRANGERS = (*LIBRARIES, "arena.network", "arena.web.errors")
+"""Who logs what connections and requests do; other lines of which a stranger is the cause have `of_stranger` set."""
+
+log = logging.getLogger("arena.log")
 
 
 class TextLines(logging.Formatter):
     """`arena: message`; only a traceback has more than one line."""
 
     def format(self, record: logging.LogRecord) -> str:
-        text = f"arena: {printable(record.getMessage())}"
-        return f"{text}\n{_traceback(record)}" if record.exc_info else text
+        text = f"arena: {_message(record)}"
+        return f"{text}\n{_traceback(record)}" if _has_traceback(record) else text
 
 
 class JsonLines(logging.Formatter):
     """One object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields` and `message`."""
 
     def format(self, record: logging.LogRecord) -> str:
+        import msgspec  # slow to load for what needs the names of levels alone
+
+        def bounded(field: Any) -> Any:
+            text = field if isinstance(field, str) else msgspec.json.encode(field, enc_hook=str).decode()
+            return field if len(text) <= MOST else cut(text, MOST)
+
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
             "event": getattr(record, "event", "log"),
-            "fields": getattr(record, "fields", {}),
-            "message": printable(record.getMessage()),
+            "fields": {name: bounded(field) for name, field in getattr(record, "fields", {}).items()},
+            "message": _message(record),
         }
-        if record.exc_info:
+        if _has_traceback(record):
             line["traceback"] = _traceback(record)
-        import msgspec  # slow to load for what needs the names of levels alone
-
         return printable_json(msgspec.json.encode(line, enc_hook=str).decode())
 
 
-def _traceback(record: logging.LogRecord) -> str:
-    assert record.exc_info
-    return printable(logging.Formatter().formatException(record.exc_info), lines=True)
+class LeftOut:
+    """Counts the lines of each event that were left out, and writes how many to a log, a minute after the first."""
+
+    def __init__(self, to: logging.Logger) -> None:
+        self._to = to
+        self._lock = threading.Lock()
+        self._counts: Counter[str] = Counter()
+        self._telling: threading.Timer | None = None
+
+    def add(self, event: str) -> None:
+        """One more."""
+        with self._lock:
+            self._counts[event] += 1
+            if self._telling is None:
+                self._telling = threading.Timer(SUM_UP_AFTER, self.tell)
+                self._telling.daemon = True
+                self._telling.start()
+
+    def tell(self) -> None:
+        """Write now what was left out since, if anything was."""
+        with self._lock:
+            counts, self._counts = self._counts, Counter()
+            if self._telling is not None:
+                self._telling.cancel()
+                self._telling = None
+        if counts:
+            told = ", ".join(f"{count} {event}" for event, count in counts.items())
+            text = f"too much happened for a line each, so left out here: {told}"
+            self._to.info("%s", text, extra={"event": "left_out", "fields": dict(counts)})
+
+
+class LineLimit(logging.Filter):
+    """Leaves out lines of which strangers are the cause where there are too many. `now` is in seconds."""
+
+    def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._now = now
+        self._lock = threading.Lock()
+        self._bucket = TokenBucket(AT_ONCE, PER_SECOND)
+        self.left_out = LeftOut(log)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if not _is_of_stranger(record):
+            return True
+        with self._lock:
+            too_many = self._bucket.take(None, self._now()) > 0
+        if too_many:
+            self.left_out.add(getattr(record, "event", "log"))
+        return not too_many
 
 
 def write_log(level: str, form: str) -> None:
     """Have everything from a level on written to standard error, in this form."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    limit = LineLimit()
+    handler.addFilter(limit)
+    atexit.register(limit.left_out.tell)
     logging.basicConfig(level=level.upper(), handlers=[handler])
-    for noisy in ("asyncio", "aiomqtt", "mqtt", "uvicorn"):
+    for noisy in LIBRARIES:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
     logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
+
+
+def _is_of_stranger(record: logging.LogRecord) -> bool:
+    if record.exc_info:  # what fails in the arena itself, fails each time that somebody brings it about
+        return True
+    return getattr(record, "of_stranger", False) or _is_among(record.name, OF_STRANGERS)
+
+
+def _is_among(name: str, loggers: tuple[str, ...]) -> bool:
+    return any(name == one or name.startswith(f"{one}.") for one in loggers)
+
+
+def _has_traceback(record: logging.LogRecord) -> bool:
+    """Whether where it was raised says anything: a connection that broke in the hands of a library broke elsewhere."""
+    if not record.exc_info:
+        return False
+    return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARIES))
+
+
+def _message(record: logging.LogRecord) -> str:
+    text = record.getMessage()
+    if record.exc_info and not _has_traceback(record):
+        text += f": {record.exc_info[1]}"
+    return cut(printable(text), MOST)
+
+
+def _traceback(record: logging.LogRecord) -> str:
+    assert record.exc_info
+    lines = logging.Formatter().formatException(record.exc_info).split("\n")
+    left_out = len(lines) - MOST_OF_TRACEBACK
+    if left_out > 0:
+        lines = [f"... {left_out} lines more, and then", *lines[left_out:]]
+    return "\n".join(cut(printable(line), MOST) for line in lines)

@@ -1,12 +1,21 @@
-"""What a process asks of Linux: to be private, to end with its parent, to have orphans; and how one has ended."""
+"""What a process asks of Linux: to be private, to end with its parent, orphans, memory back, to let others go first.
+
+And how one has ended, in words.
+"""
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
+import time
+from pathlib import Path
 
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _SIGKILL = 9
+_M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
+_AUTOGROUP = Path("/proc/self/autogroup")
+_AUTOGROUP_TRIES, _AUTOGROUP_PAUSE = 20, 0.1
 
 
 def keep_private() -> None:
@@ -25,6 +34,41 @@ def die_with_parent() -> None:
 def adopt_orphans() -> None:
     """Be the parent of all that descends from this process and has lost its own."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
+
+
+def give_memory_back() -> None:
+    """Have blocks of 1 MiB and more go back to Linux when they are freed, and threads share what is kept, where the C
+    library is glibc: it keeps larger and larger ones, for each thread, and grows as if they leaked.
+    """
+    libc = ctypes.CDLL(None)
+    if hasattr(libc, "mallopt"):
+        libc.mallopt(_M_MMAP_THRESHOLD, 1024 * 1024)
+        libc.mallopt(_M_ARENA_MAX, 2)
+
+
+def leave_process_group() -> None:
+    """Be in a group of its own, as Ctrl-C is for the process that started this one.
+
+    Not in a session of its own: Linux may weigh sessions against each other ("autogroup"), and how nice a process is
+    counts only within one then.
+    """
+    os.setpgrp()
+
+
+def give_way(nice: int) -> None:
+    """Have others go before this process by so much, as `os.nice`, and before its session, which it began itself."""
+    if not nice:
+        return
+    os.nice(nice)
+    for _ in range(_AUTOGROUP_TRIES):
+        try:
+            _AUTOGROUP.write_text(str(nice))
+        except BlockingIOError:  # Linux lets ordinary users do it ten times a second, all of them
+            time.sleep(_AUTOGROUP_PAUSE)
+        except OSError:
+            return
+        else:
+            return
 
 
 def _prctl(option: int, value: int) -> None:

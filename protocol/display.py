@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+COMPUTED = frozenset("=+-@\t\r\n＝＋－＠'")
+"""What a text begins with that a spreadsheet takes for a formula, and the apostrophe that it is kept from it by."""
+_NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
 _ASIDE_FROM_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
@@ -13,7 +16,14 @@ def printable(text: str, *, lines: bool = False) -> str:
     """Text with an escape for each character that could move a cursor or is not seen; `lines` keeps line feeds."""
     if text.isprintable():
         return text
-    return "".join(char if char.isprintable() or (lines and char == "\n") else _escape(char) for char in text)
+    if lines:
+        return "\n".join(map(printable, text.split("\n")))
+    return "".join(char if char.isprintable() else _escape(char) for char in text)
+
+
+def cut(text: str, most: int) -> str:
+    """Text cut short, to `most` characters, and then how many more there were."""
+    return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} characters more)"
 
 
 def printable_json(text: str) -> str:
@@ -27,6 +37,13 @@ def printable_json(text: str) -> str:
         return "".join(f"\\u{units[at : at + 2].hex()}" for at in range(0, len(units), 2))
 
     return _ASIDE_FROM_ASCII.sub(escape, text)
+
+
+def csv_cell(text: str) -> str:
+    """Text for a cell of CSV: with an apostrophe before it where a spreadsheet would compute it, and where it begins
+    with one, so that whoever takes one apostrophe away has the text again. A number is no formula.
+    """
+    return f"'{text}" if text[:1] in COMPUTED and not _NUMBER.match(text) else text
 
 
 def _escape(char: str) -> str:

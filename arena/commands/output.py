@@ -16,12 +16,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 import msgspec
 
 from machine.atomic_write import in_place_of
-from protocol.display import printable, printable_json
+from machine.terminal import say
+from protocol.display import csv_cell, printable, printable_json
 from protocol.errors import ArenaFault, UsageFault
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from arena.store.export_rows import Columns
 
 WIDTH = 80
@@ -41,11 +40,6 @@ def screen_size() -> tuple[int, int]:
     return found.columns or WIDTH, found.lines or 24
 
 
-def say(console: Console, text: str) -> None:
-    """Print lines that may hold what strangers wrote."""
-    console.print(printable(text, lines=True), markup=False)
-
-
 def table(
     headers: Sequence[str], rows: Iterable[Sequence[object]], *, elastic: int, left: Iterable[int] = (), width: int
 ) -> str:
@@ -54,6 +48,8 @@ def table(
     """
     from rich.table import Table
 
+    from machine.console import Console
+
     to_left = {elastic, *left}
     shown = Table(box=None, pad_edge=False)
     for column, header in enumerate(headers):
@@ -61,7 +57,7 @@ def table(
         shown.add_column(header, justify="left" if column in to_left else "right", no_wrap=not folds, overflow="fold")
     for row in rows:
         shown.add_row(*(printable(str(cell)) for cell in row))
-    console = _console(width=width, file=io.StringIO(), color_system=None)
+    console = Console(width=width, file=io.StringIO(), color_system=None)
     with console.capture() as captured:
         console.print(shown)
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
@@ -69,18 +65,14 @@ def table(
 
 def redraw(lines: Sequence[str]) -> None:
     """Show lines in place of what is on the terminal. What is too long for it scrolls, so that its end is seen."""
+    from machine.console import Console
+
     width, height = screen_size()
     if len(lines) > height:
         lines = [*lines[:-1], f"{lines[-1]} ({len(lines)} lines, the terminal shows {height})"]
-    console = _console(width=width, height=height)
+    console = Console(width=width, height=height)
     console.clear()
     console.print("\n".join(map(printable, lines)), no_wrap=True, overflow="crop", crop=True, end="")
-
-
-def _console(**options: Any) -> Console:
-    from rich.console import Console
-
-    return Console(markup=False, highlight=False, emoji=False, **options)
 
 
 def counted(number: int, one: str, more: str) -> str:
@@ -94,7 +86,9 @@ def minute(time: str) -> str:
 
 
 class Writer:
-    """Writes rows, in the order of the columns, to a text file that is open with `newline=""`."""
+    """Writes rows, in the order of the columns, to a text file that is open with `newline=""`; a text that a
+    spreadsheet would compute is kept from it, as `csv_cell` does.
+    """
 
     def __init__(self, file: TextIO, columns: Columns) -> None:
         from arena.store.export_rows import BOOLEAN  # loads the database, for which not every command has a use
@@ -105,10 +99,10 @@ class Writer:
 
     def write(self, rows: Iterable[Sequence[Any]]) -> None:
         """Write some more."""
-        self._writer.writerows(map(self._told, rows) if self._truths else rows)
+        self._writer.writerows(map(self._told, rows))
 
     def _told(self, row: Sequence[Any]) -> Sequence[Any]:
-        told = list(row)
+        told = [csv_cell(cell) if type(cell) is str else cell for cell in row]
         for at in self._truths:
             told[at] = "true" if row[at] else "false"
         return told
@@ -150,7 +144,7 @@ def write_document(file: Path, value: Any) -> None:
 
 def print_document(value: Any) -> None:
     """Print a value as lines of JSON."""
-    print(document(value).decode(), end="")
+    say(document(value).decode(), end="")
 
 
 def print_list(values: Iterable[Any]) -> None:
@@ -158,11 +152,11 @@ def print_list(values: Iterable[Any]) -> None:
     before = "["
     for value in values:
         indented = document(value).decode().rstrip().replace("\n", "\n  ")
-        print(f"{before}\n  {indented}", end="")
+        say(f"{before}\n  {indented}", end="")
         before = ","
-    print("[]" if before == "[" else "\n]")
+    say("[]" if before == "[" else "\n]")
 
 
 def print_line(value: Any) -> None:
     """Print a value as one line of JSON."""
-    print(printable_json(msgspec.json.encode(value).decode()))
+    say(printable_json(msgspec.json.encode(value).decode()))

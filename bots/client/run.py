@@ -29,8 +29,9 @@ from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, Worke
 from machine import event_loop
 from machine.backoff import Backoff
 from machine.subprocesses import keep_private
+from machine.terminal import say
 from protocol.codec import MSGPACK
-from protocol.display import printable, shown
+from protocol.display import shown
 from protocol.errors import Fault, MalformedMessage, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -41,7 +42,8 @@ FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
 BROKEN = 1006
 INTERRUPTED = 130
 """The exit code where somebody wanted it to end."""
-WELCOME_WITHIN = 30.0
+WELCOME_SOON = 30.0
+"""Seconds after which it is said that the arena, which answers pings, has not let the bot in."""
 REPORT_AGAIN = 30.0
 """Seconds after which it is said again that the arena cannot be reached."""
 
@@ -57,13 +59,13 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> 
     mistakes.bot_made()
     if wrong := _no_bot(bot):
         refuse(wrong)
-        print(f"{mistakes.program()}: {wrong}", file=sys.stderr)
+        say(f"{mistakes.program()}: {wrong}", err=True)
         raise SystemExit(2)
     hand_over(bot)
     try:
         play(bot, from_command_line(bot, args), given)
     except Fault as fault:
-        print(f"{bot.name}: {fault}", file=sys.stderr)
+        say(f"{bot.name}: {fault}", err=True)
         raise SystemExit(2 if isinstance(fault, UsageFault) else 1) from None
 
 
@@ -167,8 +169,8 @@ class Client:
             return seconds
         return max(0.0, min(seconds, self._down_since + self._settings.patience - time.monotonic()))
 
-    def _down(self, why: str) -> None:
-        """Say that the arena is away: at once, then now and then. Stop when patience ends."""
+    def _down(self, why: str, so: str = "trying again") -> None:
+        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends."""
         now = time.monotonic()
         if self._down_since is None:
             self._down_since = now
@@ -177,18 +179,18 @@ class Client:
             self._perform([Say(f"{self._bot.name}: {why}; gave up after {patience:g} s", trouble=True), Stop(1)])
         elif not self._said or now - self._said >= REPORT_AGAIN:
             self._said = now
-            self._perform([Say(f"{self._bot.name}: {why}; trying again", trouble=True)])
+            self._perform([Say(f"{self._bot.name}: {why}; {so}", trouble=True)])
 
     async def _converse(self, connection: ClientConnection) -> None:
         self._outbox.clear()
         self._welcomed = None
         self._send(self._conversation.hello())
         writer = asyncio.create_task(self._write(connection))
-        limit = self._running.call_later(WELCOME_WITHIN, self._leave_unwelcomed, connection)
+        waiting = asyncio.create_task(self._wait_for_welcome())
         try:
             await self._read(connection)
         finally:
-            limit.cancel()
+            waiting.cancel()
             try:
                 await connection.close()
             finally:
@@ -204,10 +206,13 @@ class Client:
             if self._code is None:
                 self._down(self._conversation.ended(code))
 
-    def _leave_unwelcomed(self, connection: ClientConnection) -> None:
-        if self._welcomed is None:
-            self._down(f"{self._settings.url} said no welcome within {WELCOME_WITHIN:g} s")
-            connection.transport.abort()
+    async def _wait_for_welcome(self) -> None:
+        """Say now and then that it does not come, until it has or patience ends."""
+        while self._code is None:
+            await asyncio.sleep(self._no_longer_than_patience(WELCOME_SOON))
+            if self._welcomed is not None:
+                return
+            self._down(f"{self._settings.url} has not let it in yet", "waiting")
 
     async def _read(self, connection: ClientConnection) -> None:
         conversation = self._conversation
@@ -249,7 +254,7 @@ class Client:
             elif isinstance(effect, (Choose, Prepare, Conclude)):
                 self._thinkers.submit(effect)
             elif isinstance(effect, Say):
-                print(printable(effect.line, lines=True), file=sys.stderr if effect.trouble else sys.stdout, flush=True)
+                say(effect.line, err=effect.trouble, flush=True)
             elif isinstance(effect, SeekLater):
                 self._running.call_later(effect.seconds, self._take, self._conversation.seek)
             elif isinstance(effect, LookLater):

@@ -13,6 +13,7 @@ from typing import Any
 
 from bots.client.bot import Bot
 from machine.cache import cache_folder
+from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.games.base import Game
 
@@ -55,7 +56,7 @@ def lock_of(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
 @contextlib.contextmanager
 def _told(line: str) -> Iterator[None]:
     """Print `line` if what is done inside is slow."""
-    timer = threading.Timer(SLOW, print, [line], {"file": sys.stderr, "flush": True})
+    timer = threading.Timer(SLOW, say, [line], {"err": True})
     timer.start()
     try:
         yield

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +11,7 @@ import typer
 
 from bots.commands.output import Json, print_table
 from machine.arguments import read_file
+from machine.terminal import say
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games.risk.board import Board
@@ -105,10 +105,10 @@ def duel(
     positions = shape_of(board, max_troops).positions if table is None else 0
     if positions > _MANY_POSITIONS:
         then = ", and more for best play" if play else ""
-        print(f"arena-bot: solving {positions:,} positions: up to some 20 s a million{then}", file=sys.stderr)
+        say(f"arena-bot: solving {positions:,} positions: up to some 20 s a million{then}", err=True)
     facts = duel_facts(board, max_troops, table, play=play)
     if json_:
-        print(json.dumps(facts))
+        say(json.dumps(facts))
     else:
         _print_duel(facts)
 
@@ -136,7 +136,7 @@ def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: b
 
     facts = position_facts(heaps, rule, misere=misere)
     if as_json:
-        print(json.dumps(facts))
+        say(json.dumps(facts))
         return
     who = "the mover loses" if facts["class"] == "P" else "the mover wins"
     best = [" ".join(f"{key} {number}" for key, number in move.items()) for move in facts["best_moves"]]
@@ -200,16 +200,16 @@ def _show_contest(heaps: Sequence[int], rule: HeapRule, misere: bool, as_json: b
     shares = contest.shares(starts)
     pair = contest.pair(heaps)
     if as_json:
-        print(json.dumps({"positions": len(starts), "shares": shares, "pair": pair._asdict() if pair else None}))
+        say(json.dumps({"positions": len(starts), "shares": shares, "pair": pair._asdict() if pair else None}))
         return
     count = "1 position" if len(starts) == 1 else f"{len(starts)} positions"
-    print(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
+    say(f"Wins in % of the row, which begins lost ({count}), against the column:\n")
     print_table(["", *ABOUT], [(row, *(f"{100 * share:.1f}" for share in of.values())) for row, of in shares.items()])
-    print()
+    say()
     print_table(["", ""], list(ABOUT.items()), header=False)
     if pair:
         told = (
             f"Equal value {pair.value:.3f}, unequal difficulty: {list(pair.easier)} errs in "
             f"{pair.easier_difficulty:.1%}, {list(pair.harder)} in {pair.harder_difficulty:.1%}."
         )
-        print(f"\n{textwrap.fill(told, 80)}")
+        say(f"\n{textwrap.fill(told, 80)}")

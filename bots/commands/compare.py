@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bots.commands.output import Json, print_table
+from machine.terminal import say
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import NAMES
 
@@ -40,12 +40,12 @@ def compare(
     evaluate = evaluation(game, eval_)
     if not json_:
         told = f"every search runs on the first position of {game}, one after the other; that may take a minute"
-        print(f"arena-bot: {told}", file=sys.stderr)
+        say(f"arena-bot: {told}", err=True)
     comparison = compare_searches(rules, root, depth, evaluate)
     if json_:
         import msgspec
 
-        print(msgspec.json.encode(comparison.searches).decode())
+        say(msgspec.json.encode(comparison.searches).decode())
     else:
         _print(game, comparison)
 
@@ -57,11 +57,11 @@ def _print(game: str, comparison: SearchComparison) -> None:
     depth = "1 ply" if comparison.depth == 1 else f"{comparison.depth} plies"
     names = {search.algorithm for search in comparison.searches}
     left_out = [name for name in WITHOUT_CHANCE if name not in names]
-    print(f"{game}, {'the whole game' if comparison.depth == ENDLESS else depth}")
-    print(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
+    say(f"{game}, {'the whole game' if comparison.depth == ENDLESS else depth}")
+    say(f"deepening is star1+table, ply by ply{'; status keeps every label it found' if 'status' in names else ''}")
     if left_out:
-        print(f"left out, as there is chance: {', '.join(left_out)}")
-    print()
+        say(f"left out, as there is chance: {', '.join(left_out)}")
+    say()
     rows = [
         (
             search.algorithm,

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from machine.terminal import say
+
 ENDLESS = 100_000
 """Columns where nothing is folded: what reads a pipe takes a row for a line."""
 STOPPED = 130
@@ -22,8 +24,9 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
     first.
     """
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+
+    from machine.console import Console
 
     table = Table(box=box.SIMPLE_HEAD if header else None, show_header=header, pad_edge=False)
     for i, column in enumerate(columns):
@@ -40,5 +43,5 @@ def stoppable(told: Callable[[], str]) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        print(f"arena-bot: {told()}", file=sys.stderr)
+        say(f"arena-bot: {told()}", err=True)
         raise SystemExit(STOPPED) from None

@@ -30,8 +30,9 @@ from bots.client.run import play
 from bots.client.settings import Given
 from machine.keeper import FAILED
 from machine.subprocesses import ending
+from machine.terminal import say
 from protocol import bot_launch
-from protocol.display import printable, shown
+from protocol.display import shown
 from protocol.errors import Fault, UsageFault
 from protocol.field_errors import field_error
 from protocol.messages import MAX_CLIENT_FRAME, End, Info, Rejected, Start
@@ -434,7 +435,7 @@ class Piped(Bot):
             match.program = None
 
     def _say(self, line: str) -> None:
-        print(printable(f"{self.name}: {line}"), file=sys.stderr, flush=True)
+        say(f"{self.name}: {line}", err=True)
 
     def close(self) -> None:
         """End all programs: each is told by the end of its input, and has a second to leave by itself."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import sys
 import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated
@@ -14,6 +13,7 @@ import typer
 
 from bots.client.settings import read_config
 from bots.commands.output import Json, stoppable
+from machine.terminal import say
 from protocol.display import shown
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 
@@ -89,10 +89,7 @@ class _Progress:
         if self._earlier is not None and 0 < sweep.widest < self._earlier.widest:
             rate = math.log(self._earlier.widest / sweep.widest) / (sweep.seconds - self._earlier.seconds)
             left = f", {timedelta(seconds=round(math.log(sweep.widest / CLOSE) / rate))} left"
-        print(
-            f"arena-bot: sweep {sweep.sweeps}, bounds {sweep.widest:.2g} apart, {CLOSE:g} to reach{left}",
-            file=sys.stderr,
-        )
+        say(f"arena-bot: sweep {sweep.sweeps}, bounds {sweep.widest:.2g} apart, {CLOSE:g} to reach{left}", err=True)
         self._told, self._earlier = now, sweep
 
 
@@ -107,7 +104,7 @@ def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> 
         **spent._asdict(),
     }
     if as_json:
-        print(json.dumps(facts))
+        say(json.dumps(facts))
         return
     rows = [
         ("solved", where),
@@ -118,4 +115,4 @@ def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> 
         ("file", str(values.path)),
     ]
     for name, told in rows:
-        print(f"{name:<9}  {told}")
+        say(f"{name:<9}  {told}")

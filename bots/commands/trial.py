@@ -16,7 +16,6 @@ from typing import Annotated, NamedTuple
 import msgspec
 import typer
 from msgspec.structs import asdict
-from rich.console import Console
 from rich.progress import Progress
 
 from bots.client.settings import read_config, read_pairs
@@ -28,6 +27,8 @@ from bots.tuning.selfplay import Freed, Seats, Setup, check, play_freed
 from bots.tuning.session import pace
 from bots.tuning.tuning import check_seed
 from bots.tuning.weights import NAMES, WEIGHED, read_weights
+from machine.console import Console
+from machine.terminal import say
 from machine.workers.local import WorkerPool, spread
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore
@@ -104,7 +105,7 @@ def trial(
         with crew as workers:
             result = _play(workers, sides, seed, starts, value)
     if json_:
-        print(_json(sides, seed, value, result))
+        say(_json(sides, seed, value, result))
     else:
         _print(setup, sides, seed, value, result, pace(result.games, monotonic() - began))
 
@@ -228,9 +229,7 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
     for key, text in rows.items():
         if text:
             indent = " " * 11
-            print(
-                textwrap.fill(text, 80, initial_indent=f"{key:<11}", subsequent_indent=indent, break_on_hyphens=False)
-            )
+            say(textwrap.fill(text, 80, initial_indent=f"{key:<11}", subsequent_indent=indent, break_on_hyphens=False))
 
 
 def _less_luck(value: str, result: TrialResult) -> str:

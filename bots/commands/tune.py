@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import secrets
 import shlex
-import sys
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -25,6 +24,7 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, pace
 from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_name
 from bots.tuning.weights import WEIGHED
+from machine.terminal import say
 from machine.workers.local import WorkerPool
 from protocol import VERSION
 from protocol.display import shown
@@ -92,7 +92,7 @@ def _tune(
         raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
     tuning = _resumed(given, path) if resume else fresh(given)
     if tuning.running is None:
-        print(f"arena-bot: {path} is finished: there is nothing to play", file=sys.stderr)
+        say(f"arena-bot: {path} is finished: there is nothing to play", err=True)
         _print(tuning, path, "")
         return tuning
     tuner = Tuner(tuning, path)
@@ -149,7 +149,7 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *,
             if compile_:
                 compile_once(tuning.setup, tuning.value)
             with crew as workers:
-                print(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", file=sys.stderr)
+                say(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", err=True)
                 tuner.run(workers)
     except NotKept:
         raise
@@ -179,20 +179,20 @@ def _print(tuning: Tuning, path: Path, spent: str) -> None:
     """The finished generations, and what came out."""
     best = tuning.best
     assert best is not None
-    print("generation   best  median  fittest weights")
+    say("generation   best  median  fittest weights")
     earlier = len(tuning.generations) - _SHOWN
     if earlier > 0:
-        print(f"{f'1-{earlier}':>10}  are in the file")
+        say(f"{f'1-{earlier}':>10}  are in the file")
     for generation in tuning.generations[-_SHOWN:]:
         at = fittest(generation)
         fitness, weights = generation.fitness[at], generation.genes[at]
-        print(f"{generation.number:>10}  {fitness:.3f}   {middle(generation):.3f}  {_text(weights)}")
-    print(f"\nweights  {_text(best[0])}")
-    print(f"games    {tuning.games:,}{spent}")
-    print(f"seed     {tuning.seed}")
-    print(f"file     {path}")
+        say(f"{generation.number:>10}  {fitness:.3f}   {middle(generation):.3f}  {_text(weights)}")
+    say(f"\nweights  {_text(best[0])}")
+    say(f"games    {tuning.games:,}{spent}")
+    say(f"seed     {tuning.seed}")
+    say(f"file     {path}")
     words = ["arena-bot", "run", "ga", "--game", tuning.setup.game, "--set", f"weights=@{path}"]
-    print(f"play it  {shlex.join(words)}")
+    say(f"play it  {shlex.join(words)}")
 
 
 def _text(weights: tuple[float, ...]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,11 +14,12 @@ from bots.client.bot import Bot
 from bots.client.loading import make
 from bots.playing.local_match import LocalClient, LocalMatch
 from bots.playing.players import bot_of, warmed_up
+from machine.terminal import say
 from machine.timestamps import utc
 from measuring.luck import Luck, luck_of
 from protocol.bot_launch import parse_bot_spec
 from protocol.digest import canonical
-from protocol.display import printable, shown
+from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games import load, rules_of
 from protocol.games.base import Game
@@ -183,4 +183,4 @@ def _played(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, 
 
 
 def _to_author(line: str) -> None:
-    print(printable(line, lines=True), file=sys.stderr, flush=True)
+    say(line, err=True)

@@ -9,8 +9,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bots.client.bot import Bot, GiveUp, Turn
+from machine.terminal import say
 from protocol.dice import Dice
-from protocol.display import printable, shown
+from protocol.display import shown
 from protocol.errors import BotFault, MalformedMove
 from protocol.messages import CHANCE, End, Event
 
@@ -145,7 +146,7 @@ def _folded(text: str) -> str:
 
 
 def _print(text: str) -> None:
-    print(printable(text, lines=True), flush=True)
+    say(text, flush=True)
 
 
 def _notation(turn: Turn, move: Mapping[str, Any]) -> str:

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from time import monotonic
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from bots.tuning.file import NotKept, write
 from bots.tuning.genetic import Generation, fitness, middle, schedule
 from bots.tuning.selfplay import Seats, play_adjusted, play_all
 from bots.tuning.tuning import Running, Tuning, under_way
+from machine.console import Console
 from machine.workers.local import WorkerPool, spread
 
 KEEPING = 0.05
@@ -124,8 +124,6 @@ class Tuner:
         self._console.print(
             f"generation {last.number} of {method.generations}: best {max(last.fitness):.3f}, "
             f"median {middle(last):.3f}; {method.games:,} games{speed}",
-            markup=False,
-            highlight=False,
             soft_wrap=True,
         )
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,12 @@ from machine.exact.graders import Judge, Verdict
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Action, Duel, Position
+
+
+def may_need_solving(config: Mapping[str, Any]) -> bool:
+    """Whether a match has a map, or a cap, of its own: then its table may have to be made."""
+    presets = (Duel({"preset": preset}).config for preset in Duel.presets)
+    return all((config.get("map"), config.get("max_troops")) != (one["map"], one["max_troops"]) for one in presets)
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
@@ -139,10 +146,52 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> 
     shape = shape_of(board, max_troops)
     path = folder / f"duel-{shape.key}"
     found = read_values(path, shape.key)
+    if found is None and _bounded is not None:
+        found = _bounded.read(shape.key)
     if found is None:
         found = _solved(shape)
-        write_values(path, shape.key, *found)
+        if _bounded is None:
+            write_values(path, shape.key, *found)
+        else:
+            _bounded.write(shape.key, *found)
     return Table(board, shape, FlatValues(shape, *found))
+
+
+class BoundedFolder:
+    """Tables that were solved for others, of which those that were not read for the longest go."""
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+
+    def read(self, key: str) -> tuple[Any, int] | None:
+        """As `read_values`."""
+        path = self._folder / f"duel-{key}"
+        found = read_values(path, key)
+        if found is not None:
+            with contextlib.suppress(OSError):
+                os.utime(path)
+        return found
+
+    def write(self, key: str, values: Any, sweeps: int) -> None:
+        """As `write_values`; the oldest make room."""
+        write_values(self._folder / f"duel-{key}", key, values, sweeps)
+        with contextlib.suppress(OSError):
+            files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in self._folder.glob("duel-*"))
+            there = sum(size for _, size, _ in files)
+            for _, size, path in files:
+                if there <= self._most_bytes:
+                    break
+                path.unlink(missing_ok=True)
+                there -= size
+
+
+_bounded: BoundedFolder | None = None
+
+
+def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
+    """Have tables that this process solves by the way kept there, as many as so many bytes hold."""
+    global _bounded
+    _bounded = BoundedFolder(folder, most_bytes)
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path) -> Table | None:

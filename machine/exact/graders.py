@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
@@ -31,6 +32,8 @@ SOLVED = tuple(_WHERE)
 
 _LIMITS = {"risk-duel": "machine.exact.duel:can_judge"}
 """Which of their configs are not too large."""
+_UNSOLVED = {"risk-duel": "machine.exact.duel:may_need_solving"}
+"""For which of their configs a table may have to be made first."""
 
 
 def has_judge(game: Game[Any, Any]) -> bool:
@@ -46,3 +49,13 @@ def judge_of(game: Game[Any, Any]) -> Judge:
         raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
     judge: Judge = resolve_name(_WHERE[game.name])(game)
     return judge
+
+
+def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
+    """Whether grading a match of a game may take a table that nobody has made."""
+    return game in _UNSOLVED and bool(resolve_name(_UNSOLVED[game])(config))
+
+
+def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
+    """Have tables that this process solves by the way kept there, as many as so many bytes hold."""
+    resolve_name("machine.exact.duel:keep_new_tables_in")(folder, most_bytes)

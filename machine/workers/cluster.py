@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import pickle
-import sys
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -15,6 +14,7 @@ from traceback import walk_tb
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from machine.terminal import say
 from machine.workers.local import R, T, WorkerPool
 from protocol.errors import ArenaFault, UsageFault
 
@@ -143,7 +143,7 @@ def _wait_for_threads(address: str) -> int:
                 f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
             )
         if not told:
-            print(f"the cluster at {address} has no workers: waiting {WORKERS_WITHIN:.0f} s for some", file=sys.stderr)
+            say(f"the cluster at {address} has no workers: waiting {WORKERS_WITHIN:.0f} s for some", err=True)
             told = True
         time.sleep(LOOK_AGAIN)
     return threads

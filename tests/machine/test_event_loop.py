@@ -1,4 +1,4 @@
-"""Tasks: held until they are done, and those of which the first ends the others."""
+"""Tasks: held until they are done, those of which the first ends the others, and work beside."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from machine.event_loop import Tasks, until_first
+from machine.event_loop import Tasks, running, until_first
 
 
 async def test_tasks_are_held_until_they_are_done() -> None:
@@ -45,6 +45,23 @@ async def test_who_is_cancelled_meanwhile_cancels_all() -> None:
         async with asyncio.timeout(0.01):
             await until_first(asyncio.Event().wait(), asyncio.Event().wait())
     assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_work_beside_is_cancelled_at_the_end() -> None:
+    async with running(asyncio.Event().wait()):
+        assert len(asyncio.all_tasks()) == 2
+    assert asyncio.all_tasks() == {asyncio.current_task()}
+
+
+async def test_work_beside_that_has_failed_fails_the_end() -> None:
+    async def fails() -> None:
+        failed.set()
+        raise ValueError("it failed")
+
+    failed = asyncio.Event()
+    with pytest.raises(ValueError, match="it failed"):
+        async with running(fails()):
+            await failed.wait()
 
 
 async def _until(event: asyncio.Event) -> None:

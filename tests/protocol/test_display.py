@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.display import printable, printable_json
+from protocol.display import csv_cell, printable, printable_json
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,22 @@ def test_printable_json_says_the_same_to_a_program_and_nothing_to_a_terminal(tex
     document = printable_json(json.dumps({"text": text}, ensure_ascii=False))
     assert document.isprintable()
     assert json.loads(document) == {"text": text}
+
+
+@pytest.mark.parametrize(
+    "text", ["=1+1", "+1+1", "-2+3", "@SUM(1)", "\t=1", "\r=1", "\n=1", "＝1", "＋1", "－1", "＠A1", "-", "-x"]
+)
+def test_what_a_spreadsheet_would_compute_is_text_to_it(text: str) -> None:
+    assert csv_cell(text) == f"'{text}"
+
+
+@pytest.mark.parametrize(
+    "text", ["", "-1", "+1.5", "-2e-05", "1+1", "ann", '{"heap":0}', "2026-01-01T00:00:00Z", "a=1"]
+)
+def test_what_is_a_number_or_no_formula_stays_what_it_is(text: str) -> None:
+    assert csv_cell(text) == text
+
+
+@given(st.text(), st.sampled_from(["", "'", "=", "-1"]))
+def test_one_apostrophe_taken_away_gives_the_text_again(text: str, before: str) -> None:
+    assert csv_cell(before + text).removeprefix("'") == before + text

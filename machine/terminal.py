@@ -1,0 +1,15 @@
+"""Lines for a terminal: whoever wrote what is in them, nothing of it moves a cursor, sets a colour or is unseen.
+
+No other module of the arena's commands and the bots' prints; what rich draws comes by `machine/console.py`.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from protocol.display import printable
+
+
+def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = False) -> None:
+    """Print some lines to standard output, or to standard error, at once."""
+    print(printable(text, lines=True), file=sys.stderr if err else sys.stdout, end=end, flush=flush or err)

@@ -1,0 +1,210 @@
+"""What strangers write, shown by commands: whatever is in it, a terminal gets characters that are seen, and no more."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+import threading
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from rich.live import Live
+from rich.progress import Progress
+from rich.table import Table
+from websockets.sync.server import ServerConnection, serve
+from websockets.typing import Subprotocol
+
+from arena.commands import output
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.registry import add_bots
+from arena.store.result_queries import iter_results, record_of
+from arena.store.store import Store
+from commands import call, on_terminal, run
+from machine.console import Console
+from machine.terminal import say
+from referee.record_reader import unpack
+from referee.result import Result, SeatResult
+from stored_matches import stored
+
+UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn")
+"""Categories of Unicode: controls, formats, separators, private and unassigned ones."""
+MOST = 200
+"""Characters of each: the thousands of the last two are alike."""
+
+
+def unseen() -> str:
+    """Characters of these categories, but for line feeds and spaces."""
+    found: dict[str, list[str]] = {category: [] for category in UNSEEN}
+    for char in map(chr, range(sys.maxunicode + 1)):
+        some = found.get(unicodedata.category(char))
+        if some is not None and len(some) < MOST:
+            some.append(char)
+    return "".join(char for some in found.values() for char in some if char not in "\n ")
+
+
+HOSTILE = f"<\x1b[2J\x1b]0;owned\x07\x9b31m{unseen()}>"
+MOVES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def is_seen(text: str) -> bool:
+    """Whether a text is lines of characters that are seen, and has words of a stranger's in it."""
+    return text != "" and all(line.isprintable() for line in text.split("\n"))
+
+
+@pytest.mark.parametrize("err", [False, True])
+def test_lines_are_shown_with_nothing_in_them_that_a_terminal_obeys(
+    err: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say(f"a bot said:\n{HOSTILE}", err=err)
+    assert is_seen(shown := capsys.readouterr()[err])
+    assert shown.startswith("a bot said:\n<\\x1b[2J\\x1b]0;owned\\x07\\x9b31m\\x00\\x01")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_what_rich_draws_has_nothing_in_its_texts_that_a_terminal_obeys(terminal: bool) -> None:
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=terminal, width=200)
+    table = Table(HOSTILE)
+    table.add_row(HOSTILE)
+    console.print(table)
+    console.print(HOSTILE)
+    with Live(HOSTILE, console=console, auto_refresh=False) as live:
+        live.update(table, refresh=True)
+    with Progress(console=console, auto_refresh=False) as progress:
+        progress.add_task(HOSTILE)
+        progress.refresh()
+    assert is_seen(MOVES.sub("", file.getvalue()).replace("\r", ""))
+    assert "owned" in file.getvalue()
+    assert HOSTILE[1:5] not in file.getvalue()
+
+
+def test_what_rich_draws_is_as_it_was_written() -> None:
+    text = "[red]12[/red] :smile:"
+    file = io.StringIO()
+    console = Console(file=file, force_terminal=True)
+    console.print(text)
+    assert file.getvalue() == f"{text}\n"
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_row(text)
+    console.print(table)
+    assert file.getvalue() == f"{text}\n{text}\n"
+
+
+def test_a_board_that_is_redrawn_has_nothing_in_it_that_a_terminal_obeys() -> None:
+    assert is_seen(on_terminal(lambda: output.redraw(["title", HOSTILE])))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data folder in which everything that is text has it all."""
+    folder = tmp_path_factory.mktemp("hostile")
+    store = Store.open(folder / "arena.db")
+    store.write(add_bots, {"ann": "0" * 64, HOSTILE: "1" * 64})
+    for number in range(2):
+        done = Result(
+            match=f"m{number}",
+            game="nim",
+            config={"heaps": HOSTILE},
+            rated=True,
+            pool="nim/classic",
+            seats=tuple(SeatResult(bot=bot, version=HOSTILE, rank=1, reason=HOSTILE) for bot in ("ann", HOSTILE)),
+            reason=HOSTILE,
+            plies=9,
+            digest=HOSTILE,
+            started="2026-01-01T00:00:00Z",
+            finished="2026-01-01T00:01:00Z",
+            tournament=HOSTILE[:20],
+        )
+        store.write(finish_matches, [StorableMatch(done, lambda ratings: HOSTILE.encode())])
+    store.close()
+    return folder
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "matches",
+        "matches --json",
+        "matches --csv",
+        "leaderboard",
+        "leaderboard --json",
+        "leaderboard --csv",
+        "bot list",
+        "bot show ann",
+        "bot show ann --json",
+        "db check --quick",
+    ],
+)
+def test_a_command_shows_what_is_stored_with_nothing_in_it_that_a_terminal_obeys(data: Path, words: str) -> None:
+    done = call("arena", *words.split(), ARENA_DATA=str(data))
+    assert is_seen(done.out + done.err)
+    assert "x1b[2J" in (done.out + done.err).replace("u001b", "x1b")
+
+
+@pytest.mark.parametrize("command", ["show", "show --boards", "show --json", "verify", "grade"])
+def test_a_record_of_a_strangers_is_shown_with_nothing_in_it_that_a_terminal_obeys(
+    tmp_path: Path, command: str
+) -> None:
+    store = stored(tmp_path / "arena.db")
+    [match, *_] = (result.match for result in store.iterate(iter_results))
+    packed = store.read(record_of, match)
+    store.close()
+    assert packed is not None
+    lines = [json.loads(line) for line in unpack(packed, "it").splitlines()]
+    lines[0] |= {"version": HOSTILE, "started": HOSTILE, "tournament": HOSTILE}
+    for seat in lines[0]["seats"]:
+        seat |= {"bot": HOSTILE, "version": HOSTILE}
+    for line in lines[1:-1]:
+        line["info"] = {"note": HOSTILE, "value": 1.0}
+    lines[-1] |= {"reason": HOSTILE, "finished": HOSTILE}
+    file = tmp_path / "forged.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    verb, *options = command.split()
+    done = call("arena", "replay", verb, str(file), *options)
+    assert is_seen(done.out + done.err)
+
+
+@pytest.fixture
+def impostor() -> Iterator[str]:
+    """The URL of a server that answers whoever comes with words that are no arena's."""
+
+    def answer(wire: ServerConnection) -> None:
+        wire.recv()
+        wire.send(json.dumps({"type": "error", "code": HOSTILE, "message": HOSTILE, "fatal": True}))
+        wire.close(4001, "\x1b[2J\u202e")
+
+    with serve(answer, "127.0.0.1", 0, subprotocols=[Subprotocol("arena.v1.json")]) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"ws://127.0.0.1:{server.socket.getsockname()[1]}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize("words", [["arena-bot", "run", "random", "--json"], ["arena", "watch"]])
+def test_what_a_server_says_is_shown_with_nothing_in_it_that_a_terminal_obeys(
+    impostor: str, words: list[str], tmp_path: Path
+) -> None:
+    done = call(*words, "--url", impostor, XDG_CONFIG_HOME=str(tmp_path), HOME=str(tmp_path))
+    assert done.code != 0
+    assert is_seen(done.out + done.err)
+
+
+def test_what_a_bot_of_a_tournament_writes_is_shown_with_nothing_in_it_that_a_terminal_obeys(tmp_path: Path) -> None:
+    (tmp_path / "evil.py").write_text(
+        "import sys, time\n"
+        f"sys.stderr.buffer.write({f'evil: warming up for nim {HOSTILE}'.encode()!r} + b'\\n')\n"
+        "sys.stderr.flush()\n"
+        "time.sleep(1)\n"
+        f"sys.exit({HOSTILE!r})\n"
+    )
+    words = ["random", f"evil={sys.executable} {tmp_path / 'evil.py'}", "--game", "nim", "--rounds", "1", "--no-strict"]
+    done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"))
+    assert is_seen(done.stdout)
+    assert is_seen(done.stderr)
+    assert "arena: evil: warming up for nim <\\x1b[2J" in done.stderr
+    assert "last output" in done.stderr
+    assert "evil ended with exit code 1" in done.stderr
+    assert re.search(r"ended with exit code 1: .*\\u.* \(1 match\)", done.stdout)
