@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -39,12 +40,16 @@ def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
     return header.pool or next(iter(game.pools), header.game)
 
 
-def thinking(header: Header, events: Iterable[Event], left_ms: Sequence[int]) -> list[tuple[int, int]]:
-    """Each seat's moves, and the milliseconds that it thought: what was taken off its clock, which shows `left_ms`."""
-    movers = [event.seat for event in events if event.out is None]
-    moves = [movers.count(seat) for seat in range(len(left_ms))]
+def moves_of(events: Iterable[Event]) -> Counter[int]:
+    """How many of the events are moves, by seat."""
+    return Counter(event.seat for event in events if event.out is None)
+
+
+def thinking(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
+    """Each seat's `moves`, and the milliseconds that it thought: those taken off its clock, which shows `left_ms`."""
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
-    return [(made, max(0, bank + increment * made - left)) for made, left in zip(moves, left_ms, strict=True)]
+    made = [moves.get(seat, 0) for seat in range(len(left_ms))]
+    return [(many, max(0, bank + increment * many - left)) for many, left in zip(made, left_ms, strict=True)]
 
 
 def result_of(

@@ -43,23 +43,32 @@ from referee.footer import footer_of, result_of, thinking
 from referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
 from referee.replay import Recalled, course_of, recall
 from referee.result import Ratings, Result
-from referee.state import MatchStanding, Phase, Snapshot, restored
+from referee.state import MatchStanding, Older, Phase, Snapshot, restored
 
 READY_WITHIN = 10.0
 RETURN_WITHIN = 30.0
 
 
 class Match:
-    """One match under a header, from `open` (or `resume` after a restart) to `Finish`."""
+    """One match under a header, from `open` (or `resume` after a restart) to `Finish`.
+
+    Where `older` events can be had, from what was recorded, only the latest are kept.
+    """
 
     def __init__(
-        self, header: Header, seed: bytes, players: Sequence[Player], seeks: Sequence[str | None] = ()
+        self,
+        header: Header,
+        seed: bytes,
+        players: Sequence[Player],
+        seeks: Sequence[str | None] = (),
+        older: Older | None = None,
     ) -> None:
         self.header = header
         self.id = header.match
         self.game = rules_of(header.game, header.config)
         self.players = list(players)
-        self.standing = MatchStanding(TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms))
+        banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
+        self.standing = MatchStanding(banks, older=older)
         self._before: Snapshot | None = None
         """The standing before the last event."""
         self._seed = seed
@@ -83,7 +92,9 @@ class Match:
 
         Raises `BadRecord` if the journal does not follow from the rules.
         """
-        return recall(self.standing, lines, self._new_course, self.id)
+        recalled = recall(self.standing, lines, self._new_course, self.id)
+        self.standing.drop()
+        return recalled
 
     def resume(self, recalled: Recalled, now: float) -> list[Effect]:
         """Go on with a match that was recalled. Clocks stand still until every seat is back, or 30 s."""
@@ -129,12 +140,12 @@ class Match:
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
-        return messages.turn(self.id, standing, standing.events[:], *self._shown(now))
+        return messages.turn(self.id, standing, standing.since(0), *self._shown(now))
 
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
         standing = self.standing
-        thought = thinking(self.header, standing.events, [int(bank * 1000) for bank in standing.clock.banks])
+        thought = thinking(self.header, standing.moves, [int(bank * 1000) for bank in standing.clock.banks])
         return result_of(self.header, standing.playing, self.players, finished, thought)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
@@ -208,7 +219,7 @@ class Match:
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
         try:
-            return self.standing.keep(read_info(event.info)), []
+            return self.standing.keep(event.seat, read_info(event.info)), []
         except MalformedMessage as fault:
             return None, [Tell(event.seat, messages.bad_info(self.id, event.ply, fault))]
 
@@ -358,7 +369,7 @@ class Match:
             effects += self._tell_followers(standing.follows - {seat, *course.out}, clock_ms, digest)
         if self._watched:
             effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
-        standing.shown = len(standing.events)
+        standing.shown = standing.dropped + len(standing.events)
         return effects
 
     def _shown(self, now: float) -> tuple[list[int], str]:

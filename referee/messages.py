@@ -10,9 +10,22 @@ import msgspec
 from protocol.error_codes import BAD_MESSAGE, NO_SUCH_MATCH, NOT_YOUR_TURN, STALE_PLY
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games.base import Game
-from protocol.messages import MAX_STRIKES, End, Error, Event, ListedMatch, Outcome, Player, Rejected, Start, Turn
+from protocol.messages import (
+    CHANCE,
+    MAX_STRIKES,
+    End,
+    Error,
+    Event,
+    ListedMatch,
+    Outcome,
+    Player,
+    Rejected,
+    Start,
+    Turn,
+)
 from referee.course import Course
-from referee.record import Header
+from referee.record import Header, Ply, Record
+from referee.replay import replay
 from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
@@ -95,11 +108,8 @@ def end(
 ) -> End:
     """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
     course, over = standing.playing, standing.phase is Phase.OVER
-    outcomes = []
-    for at, (player, rank) in enumerate(zip(players, course.ranks, strict=True)):
-        outcome = Outcome(bot=player.bot, rank=rank, reason=course.seat_reason(at))
-        rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
-        outcomes.append(msgspec.structs.replace(outcome, **rated))
+    bots = [player.bot for player in players]
+    reasons = [course.seat_reason(at) for at in range(len(bots))]
     return End(
         match=match,
         ply=course.ply,
@@ -108,11 +118,52 @@ def end(
         digest=course.digest.hex(),
         ranks=list(course.ranks),
         reason=course.reason if over or seat is None else course.seat_reason(seat),
-        seats=outcomes,
+        seats=_outcomes(bots, course.ranks, reasons, ratings),
         seed=seed.hex() if over else None,
         nonces=standing.nonces_in_hex,
         record=f"{match}.jsonl.gz",
     )
+
+
+def end_of_record(record: Record) -> End:
+    """The `end` for a watcher, from the record of a match. Raises `BadRecord`.
+
+    Its events are the move that ended it, or all since the last move. There is no state where nothing happened.
+    """
+    header, footer = record.header, record.footer
+    news: list[Event] = []
+    course = None
+    for line, course in replay(record):
+        if isinstance(line, Ply):
+            news.append(line.event)
+            if line.event.out is None and line.event.seat != CHANCE and not course.over:
+                news = []
+    assert course is not None
+    bots = [seat.bot for seat in header.seats]
+    return End(
+        match=header.match,
+        ply=course.ply,
+        events=latest(news),
+        state=course.wire,
+        digest=footer.digest,
+        ranks=footer.ranks,
+        reason=footer.reason,
+        seats=_outcomes(bots, footer.ranks, footer.reasons, footer.ratings),
+        seed=footer.seed,
+        nonces=footer.nonces,
+        record=f"{header.match}.jsonl.gz",
+    )
+
+
+def _outcomes(
+    bots: Sequence[str], ranks: Sequence[int], reasons: Sequence[str], ratings: Ratings | None
+) -> list[Outcome]:
+    """How the match ended for each seat."""
+    outcomes = []
+    for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
+        rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
+        outcomes.append(Outcome(bot=bot, rank=rank, reason=reason, **rated))
+    return outcomes
 
 
 def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Iterable, Iterator
-from itertools import chain
+from collections.abc import Collection, Generator, Iterable, Iterator
+from itertools import islice
+from operator import eq
 
 import msgspec
 from msgspec import Struct
 
 from protocol.errors import BadRecord
-from referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
+from referee.record import FORMAT, MOST_BYTES, MOST_MS, AnyLine, Footer, Header, Ply, Record, Strike
 
 MOST_A_LINE = 256 * 1024
 """Bytes. What is in a line came in a frame, or is the dice of one."""
+AT_ONCE = 64 * 1024
+"""Bytes, unpacked."""
+LINES_AT_ONCE = 100
 LINE_FEED = b"\n"
 
 _decode = msgspec.json.Decoder(AnyLine).decode
@@ -30,103 +34,144 @@ class _Opening(Struct, frozen=True):
 _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
-def unpack(data: bytes, name: str) -> bytes:
-    """The JSON lines of a record that may be gzipped. Raises `BadRecord`."""
-    if len(data) > MOST_BYTES:
-        raise BadRecord(f"{name} has more than {MOST_BYTES} bytes: a match record is smaller")
-    if data[:2] != b"\x1f\x8b":
-        return data
-    stream = zlib.decompressobj(wbits=31)
-    try:
-        text = stream.decompress(data, MOST_BYTES)
-    except zlib.error as exc:
-        raise BadRecord(f"{name} is damaged: {exc}") from exc
-    if stream.unconsumed_tail:
-        raise BadRecord(f"{name} unpacks to more than {MOST_BYTES} bytes: a match record is smaller")
-    if not stream.eof:
-        raise BadRecord(f"{name} is cut short: its gzip stream has no end")
-    if stream.unused_data:
-        raise BadRecord(f"{name} goes on for {len(stream.unused_data)} bytes after the end of its gzip stream")
-    return text
-
-
 class Lines(Collection[Ply | Strike]):
-    """The lines between header and footer, decoded each time that they are looked at: only their text is kept.
-
-    Raises `BadRecord` where one is no event.
+    """The lines between header and footer of a record that is sound, whose bytes alone are kept: they are unpacked and
+    decoded each time that they are looked at.
     """
 
-    def __init__(self, text: bytes, begin: int, end: int, name: str) -> None:
-        self._text, self._begin, self._end, self._name = text, begin, end, name
+    def __init__(self, data: bytes, count: int, name: str) -> None:
+        self._data, self._count, self._name = data, count, name
 
     def __iter__(self) -> Iterator[Ply | Strike]:
-        for number, row in enumerate(rows(self._text, self._begin, self._end), 2):
+        for number, row in enumerate(islice(_rows(self._data, self._name), 1, self._count + 1), 2):
             line = _line(row, number, self._name)
-            if not isinstance(line, (Ply, Strike)):
-                kind = type(line).__name__.lower()
-                raise BadRecord(f"{self._name}: line {number} is a {kind}, where only events may be")
+            assert isinstance(line, (Ply, Strike))
             yield line
 
     def __len__(self) -> int:
-        return self._text.count(b"\n", self._begin, self._end)
+        return self._count
 
     def __contains__(self, line: object) -> bool:
         return any(line == other for other in self)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Lines) and self._own == other._own
+        return isinstance(other, Lines) and len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
 
-    @property
-    def _own(self) -> bytes:
-        return self._text[self._begin : self._end]
+
+def unpack(data: bytes, name: str) -> bytes:
+    """The JSON lines of a record that may be gzipped. Raises `BadRecord`."""
+    return b"".join(unpacked_in_pieces(data, name))
+
+
+def unpacked_in_pieces(data: bytes, name: str) -> Iterator[bytes]:
+    """As `unpack`, in pieces of at most `AT_ONCE` bytes. Raises `BadRecord`, which may be after some."""
+    if len(data) > MOST_BYTES:
+        raise BadRecord(f"{name} has more than {MOST_BYTES} bytes: a match record is smaller")
+    packed = (data[at : at + AT_ONCE] for at in range(0, len(data), AT_ONCE))
+    if data[:2] != b"\x1f\x8b":
+        yield from packed
+        return
+    stream = zlib.decompressobj(wbits=31)
+    size, waiting = 0, b""
+    while not stream.eof:
+        waiting = waiting or next(packed, b"")
+        try:
+            piece = stream.decompress(waiting, AT_ONCE)
+        except zlib.error as exc:
+            raise BadRecord(f"{name} is damaged: {exc}") from exc
+        if not (waiting or piece or stream.eof):
+            raise BadRecord(f"{name} is cut short: its gzip stream has no end")
+        waiting = stream.unconsumed_tail
+        size += len(piece)
+        if size > MOST_BYTES:
+            raise BadRecord(f"{name} unpacks to more than {MOST_BYTES} bytes: a match record is smaller")
+        yield piece
+    if more := len(stream.unused_data) + sum(map(len, packed)):
+        raise BadRecord(f"{name} goes on for {more} bytes after the end of its gzip stream")
+
+
+def _rows(data: bytes, name: str) -> Iterator[bytes]:
+    """The lines of a record, without their line feeds; the last may have none. Of one that is too long only as much as
+    tells it.
+    """
+    begun = b""
+    for piece in unpacked_in_pieces(data, name):
+        *ended, rest = piece.split(LINE_FEED)
+        for row in ended:
+            yield begun + row
+            begun = b""
+        begun = (begun + rest)[: MOST_A_LINE + 1]
+    if begun:
+        yield begun
 
 
 def read(data: bytes, name: str) -> Record:
     """A record from its bytes, gzipped or not; `name` goes into messages. Raises `BadRecord`."""
-    text = unpack(data, name)
-    if not text:
+    steps = read_in_steps(data, name)
+    while True:
+        try:
+            next(steps)
+        except StopIteration as end:
+            record: Record = end.value
+            return record
+
+
+def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
+    """As `read`, with a bounded share of the work, and of memory, between two steps."""
+    feeds, end = 0, b""
+    for piece in unpacked_in_pieces(data, name):  # first, as what is damaged may unpack to anything
+        feeds, end = feeds + piece.count(LINE_FEED), piece[-1:] or end
+        yield
+    header = ply = None
+    last: AnyLine | None = None
+    for number, row in enumerate(_rows(data, name), 1):
+        line = _line(row, number, name)
+        if header is None:
+            if not isinstance(line, Header):
+                raise BadRecord(f"{name} is not a match record: line 1 is no header")
+            if end != LINE_FEED:
+                raise BadRecord(f"{name} is cut short in line {feeds + 1}, which has no end")
+            header = line
+        elif last is not header:
+            _check_event(last, number - 1, header, name)
+        ply = line if isinstance(line, Ply) else ply
+        last = line
+        if number % LINES_AT_ONCE == 0:
+            yield
+    if header is None:
         raise BadRecord(f"{name} is empty: a match record begins with a header line")
-    first = next(rows(text), text)
-    header = _line(first, 1, name)  # alone first: it tells a newer format and a foreign file
-    if not isinstance(header, Header):
-        raise BadRecord(f"{name} is not a match record: line 1 is no header")
-    if not text.endswith(b"\n"):
-        raise BadRecord(f"{name} is cut short in line {text.count(LINE_FEED) + 1}, which has no end")
-    footer_at = text.rfind(LINE_FEED, 0, -1) + 1
-    lines = Lines(text, len(first) + 1, footer_at, name)
-    footer = _line(text[footer_at:-1], len(lines) + 2, name)
-    if not isinstance(footer, Footer):
-        raise BadRecord(f"{name} is cut short {_after(chain(lines, [footer]))}: it has no footer")
-    record = Record(header, lines, footer)
-    _check_seats(record, name)
-    return record
+    if not isinstance(last, Footer):
+        where = "its header" if ply is None else f"ply {ply.event.ply}"
+        raise BadRecord(f"{name} is cut short after {where}: it has no footer")
+    _check_footer(last, header, name)
+    return Record(header, Lines(data, feeds - 2, name), last)
 
 
-def _after(lines: Iterable[AnyLine]) -> str:
-    """Where lines end that should go on."""
-    last = None
-    for line in lines:
-        last = line if isinstance(line, Ply) else last
-    return "after its header" if last is None else f"after ply {last.event.ply}"
+def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
+    """Refuse a line between header and footer that is no event, or has more or fewer clocks than there are seats."""
+    if not isinstance(line, (Ply, Strike)):
+        kind = type(line).__name__.lower()
+        raise BadRecord(f"{name}: line {number} is a {kind}, where only events may be")
+    seats = len(header.seats)
+    if isinstance(line, Ply) and len(line.clock) != seats:
+        raise BadRecord(f"{name}: ply {line.event.ply}: {len(line.clock)} clocks, the header has {seats} seats")
 
 
-def _check_seats(record: Record, name: str) -> None:
-    """Refuse a record that has more or less to say than a word for each seat."""
-    footer, seats = record.footer, len(record.header.seats)
+def _check_footer(footer: Footer, header: Header, name: str) -> None:
+    """Refuse a footer that has more or less to say than a word for each seat."""
+    seats = len(header.seats)
     rated = seats if footer.ratings is None else len(footer.ratings.seats)
     for what, count in (("ranks", len(footer.ranks)), ("reasons", len(footer.reasons)), ("ratings", rated)):
         if count != seats:
             raise BadRecord(f"{name}: the footer has {count} {what}, the header {seats} seats")
-    for ply in record.plies:
-        if len(ply.clock) != seats:
-            raise BadRecord(f"{name}: ply {ply.event.ply}: {len(ply.clock)} clocks, the header has {seats} seats")
 
 
-def rows(text: bytes, begin: int = 0, end: int | None = None) -> Iterator[bytes]:
+def rows(text: bytes) -> Iterator[bytes]:
     """The lines that are closed by a line feed, without it, one after the other."""
-    while (feed := text.find(LINE_FEED, begin, end)) >= 0:
+    begin = 0
+    while (feed := text.find(LINE_FEED, begin)) >= 0:
         yield text[begin:feed]
         begin = feed + 1
 
@@ -147,6 +192,9 @@ def _line(line: bytes, number: int, name: str) -> AnyLine:
         raise BadRecord(f"{name} is not a match record: line {number}: {exc}") from exc
     if isinstance(decoded, Header):
         _check_format(line, name)
+        times = (decoded.clock.bank_ms, decoded.clock.increment_ms)
+        if not all(0 <= time <= MOST_MS for time in times):
+            raise BadRecord(f"{name} is not a match record: line {number}: its clock is none of 0 to {MOST_MS} ms")
     return decoded
 
 

@@ -133,7 +133,7 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
         event = line.event
         standing.clock = standing.clock.showing(line.clock)
         if line.info is not None:
-            standing.said += size_of(line.info)
+            standing.count_info(event.seat, size_of(line.info))
         if line.given and was_to_move is not None:
             standing.clock = standing.clock.give(was_to_move, line.given)
             standing.noted += line.given

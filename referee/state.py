@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping
 from itertools import islice
 
+import msgspec
 from msgspec import Struct
 
 from protocol.errors import MalformedMessage
@@ -14,7 +16,19 @@ from protocol.messages import Event, Info
 from protocol.reasons import ABSENCES
 from referee.clock import TimeBanks
 from referee.course import Course
+from referee.footer import moves_of
 from referee.record import MOST_INFO, size_of
+
+MOST_KEPT, KEPT = 256, 128
+"""Events that are kept where older ones can be had: beyond the first number, the latest of them."""
+MOST_BYTES, BYTES = 32 * 1024, 16 * 1024
+"""The same of their bytes in JSON, which are counted every so many events."""
+LOOK_EVERY = 64
+
+_encode = msgspec.json.Encoder().encode
+
+Older = Callable[[Event, int], list[Event]]
+"""`older(event, most)`: so many events before this one, or those of them that a message has room for."""
 
 
 class Phase(enum.IntEnum):
@@ -52,8 +66,17 @@ class MatchStanding(Struct, gc=False):
     shown: int = 0
     """How many events watchers have been told of."""
     events: list[Event] = []
-    said: int = 0
-    """How many bytes of `info` are in the lines."""
+    """The latest; all of them, unless there is `older`."""
+    looked_at: int = 0
+    size: int = 0
+    """How many there were when it was looked at last whether these are too many, and of how many bytes, roughly."""
+    dropped: int = 0
+    """How many events there were before these."""
+    moves_dropped: Mapping[int, int] = {}
+    """How many of them were moves, by seat."""
+    older: Older | None = None
+    said: Mapping[int, int] = {}
+    """How many bytes of `info` of each seat are in the lines."""
     noted: int = 0
     """How many of the milliseconds that the clock has given back are in the lines."""
 
@@ -119,11 +142,11 @@ class MatchStanding(Struct, gc=False):
 
     def accept(self, event: Event) -> None:
         """Note a seat's move."""
-        self.answered = {**self.answered, event.seat: len(self.events)}
+        self.answered = {**self.answered, event.seat: self.dropped + len(self.events)}
         self.events.append(event)
 
     def accepted(self, seat: int, ply: int) -> Event | None:
-        """The move of a seat at a ply that has passed."""
+        """The move of a seat at a ply that has passed, of those that are kept."""
         for event in islice(self.events, bisect_left(self.events, ply, key=lambda event: event.ply), None):
             if event.ply != ply:
                 break
@@ -137,23 +160,54 @@ class MatchStanding(Struct, gc=False):
         self.strikes = {**self.strikes, seat: strikes}
         return strikes
 
-    def keep(self, info: Info | None) -> Info | None:
+    def keep(self, seat: int, info: Info | None) -> Info | None:
         """Count what a bot says of its thinking. Raises `MalformedMessage` where the record has no more room for it."""
         if info is not None:
-            size = size_of(info)
-            if self.said + size > MOST_INFO:
-                raise MalformedMessage(f"info: {self.said} bytes are kept of this match, of {MOST_INFO} at most")
-            self.said += size
+            said, size = sum(self.said.values()), size_of(info)
+            if said + size > MOST_INFO:
+                raise MalformedMessage(f"info: {said} bytes are kept of this match, of {MOST_INFO} at most")
+            self.count_info(seat, size)
         return info
+
+    def count_info(self, seat: int, size: int) -> None:
+        """Count so many bytes of what a seat said."""
+        self.said = {**self.said, seat: self.said.get(seat, 0) + size}
+
+    def since(self, number: int) -> list[Event]:
+        """The events from a number on, the first being 0: of very many, the last."""
+        at = number - self.dropped
+        if at >= 0 or self.older is None:
+            return self.events[max(at, 0) :]
+        return [*self.older(self.events[0], -at), *self.events]
 
     def news(self, seat: int | None) -> list[Event]:
         """The events that a seat, or the watchers, have not been told of."""
-        return self.events[self.shown if seat is None else self.told.get(seat, 0) :]
+        return self.since(self.shown if seat is None else self.told.get(seat, 0))
 
     def tell(self, seat: int) -> list[Event]:
         """What the seat has not been told of: from now on it has."""
-        told, self.told = self.told, {**self.told, seat: len(self.events)}
-        return self.events[told.get(seat, 0) :]
+        dropped, told = self.dropped, self.told
+        self.told = {**told, seat: dropped + len(self.events)}
+        number = told.get(seat, 0)
+        return self.events[number - dropped :] if number >= dropped else self.since(number)
+
+    def drop(self) -> None:
+        """Keep the latest events only, if older ones can be had and these are too many, or too large."""
+        if self.older is not None:
+            self.size += len(_encode(self.events[self.looked_at :]))
+            many = len(self.events)
+            if many > MOST_KEPT or self.size > MOST_BYTES:
+                kept = max(1, min(KEPT, many * BYTES // self.size))
+                self.moves_dropped = Counter(self.moves_dropped) + moves_of(self.events[:-kept])
+                self.dropped += many - kept
+                del self.events[:-kept]
+                self.size = self.size * kept // many
+        self.looked_at = len(self.events)
+
+    @property
+    def moves(self) -> Mapping[int, int]:
+        """How many moves each seat has made."""
+        return Counter(self.moves_dropped) + moves_of(self.events)
 
     def forget(self, seat: int) -> None:
         """The seat may not know what it was told since its last accepted move."""
@@ -171,8 +225,12 @@ class MatchStanding(Struct, gc=False):
         return self.phase is Phase.OVER and course is not None and not course.called_off and seat not in course.out
 
     def snapshot(self) -> Snapshot:
-        """The standing as it is now, for `restored`."""
-        return _copy(self), len(self.events)
+        """The standing as it is now, for `restored`, once old events were dropped."""
+        events = len(self.events)
+        if events > self.looked_at + LOOK_EVERY:
+            self.drop()
+            events = len(self.events)
+        return _copy(self), events
 
 
 _copy: Callable[[MatchStanding], MatchStanding] = MatchStanding.__copy__  # type: ignore[attr-defined]

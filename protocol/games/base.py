@@ -158,7 +158,12 @@ class Game(ABC, Generic[S, M]):
     @functools.cached_property
     def preset(self) -> str | None:
         """The name of the preset that this config is, if it is one."""
-        return next((name for name, (config, _) in _presets(type(self)).items() if config == self.config), None)
+        return self.preset_of(self.config)
+
+    @classmethod
+    def preset_of(cls, config: Mapping[str, Any]) -> str | None:
+        """The name of the preset that a whole config is, if it is one."""
+        return next((name for name, (known, _) in _presets(cls).items() if known == config), None)
 
     @property
     def pool(self) -> str | None:

@@ -15,7 +15,7 @@ from arena.commands.replay import load
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
 from referee import record_reader
-from referee.record import MOST_BYTES, write_line
+from referee.record import MOST_BYTES, MOST_MS, write_line
 from referee_table import A_MOVE, Table
 
 SIZE = 3 * 1024 * 1024
@@ -77,7 +77,6 @@ def test_a_line_that_is_longer_than_any_is_refused_and_not_decoded() -> None:
 
 def test_lines_are_what_line_feeds_close() -> None:
     assert list(record_reader.rows(b"\na\n\nb")) == [b"", b"a", b""]
-    assert list(record_reader.rows(b"\na\nb\n", 1, 4)) == [b"a"]
     assert list(record_reader.rows(b"")) == []
 
 
@@ -88,6 +87,28 @@ def test_a_footer_that_is_damaged_is_refused_by_name_and_number() -> None:
     assert refusal(b"".join([*lines, footer, b"\n"])).startswith(f"x is not a match record: line {len(lines) + 2}: ")
     cut = f"x is cut short in line {len(lines) + 1}, which has no end"
     assert refusal(b"".join([*lines, footer[:-1]])) == cut
+
+
+@pytest.mark.parametrize(
+    ("number", "had", "has"),
+    [
+        (1, b'"bank_ms":60000', b'"bank_ms":%d'),
+        (1, b'"increment_ms":500', b'"increment_ms":%d'),
+        (1, b'"rated":false', b'"rated":false,"away_ms":%d'),
+        (2, b'"clock":[60500,', b'"clock":[%d,'),
+        (2, b'"digest":', b'"given":%d,"digest":'),
+    ],
+)
+def test_a_time_that_is_longer_than_any_is_refused(number: int, had: bytes, has: bytes) -> None:
+    def changed(milliseconds: int) -> bytes:
+        lines = record()
+        assert had in lines[number - 1]
+        lines[number - 1] = lines[number - 1].replace(had, has % milliseconds)
+        return b"".join(lines)
+
+    record_reader.read(changed(MOST_MS), "x")
+    for more in (MOST_MS + 1, 10**400):
+        assert refusal(changed(more)).startswith(f"x is not a match record: line {number}: ")
 
 
 def test_a_file_that_is_larger_than_any_record_is_not_read_to_its_end(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from frames import BOTH, complaint, frame, move, nested
 from protocol.codec import JSON, MSGPACK, Codec, check_limits, read_info
+from protocol.display import printable
 from protocol.errors import MalformedMessage
 from protocol.messages import (
     MAX_CLIENT_FRAME,
@@ -219,7 +220,11 @@ def test_a_token_is_not_shown_where_it_is_wrong(encoding: Codec) -> None:
 
 @BOTH
 @pytest.mark.parametrize(
-    "unseen", ["\n", "\x1b[2J", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066", "\ufeff"]
+    "unseen",
+    [
+        *("\n", "\x1b[2J", "\x7f", "\x9b", "\u061c", "\u200f", "\u2028", "\u202e", "\u2066", "\ufeff"),
+        *("\u00ad", "\u180e", "\u3164", "\u2800", "\ufff9"),
+    ],
 )
 @pytest.mark.parametrize(
     ("value", "field"),
@@ -233,7 +238,7 @@ def test_a_token_is_not_shown_where_it_is_wrong(encoding: Codec) -> None:
 def test_text_that_a_terminal_would_obey_is_refused(encoding: Codec, value: Any, field: str, unseen: str) -> None:
     kind = value["type"]
     said = complaint(encoding, {**value, field: f"a{unseen}b"})
-    assert said.startswith(f"{kind}: {field} is {f'a{unseen}b'!r}: ")
+    assert said.startswith(f"{kind}: {field} is {printable(repr(f'a{unseen}b'))}: ")
     assert said.endswith("64 characters, none a control or invisible one")
     assert said.isprintable()
 

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from arena.replay.verify import verify
 from protocol.messages import End, Turn
 from protocol.reasons import LEAVING
 from referee.effects import Returned, Voided, Write
 from referee.match import Match
+from referee.messages import end_of_record
 from referee.record import Begun, Ply
 from referee.state import Phase
 from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
@@ -64,8 +66,14 @@ def check_told(table: Table) -> None:
         end = table.match.farewell(seat)
         assert end.seed == table.match._seed.hex()
         assert table.match.standing.events[len(table.match.standing.events) - len(end.events) :] == end.events
+    record = table.record()
+    told, kept = table.match.farewell(None, record.footer.ratings), end_of_record(record)
+    if not record.lines:  # called off before an event: then the record does not tell whether it had begun
+        kept = replace(kept, state=told.state)
+    assert replace(kept, events=told.events) == told
+    assert kept.events[len(kept.events) - len(told.events) :] == told.events
     shown = [event for message in table.shown if isinstance(message, Turn) for event in message.events]
-    assert shown + table.match.farewell(None).events == table.match.standing.events
+    assert shown + told.events == table.match.standing.events
 
 
 @pytest.mark.no_cover

@@ -85,6 +85,15 @@ def test_an_end_says_how_it_ended_for_every_seat_and_opens_the_dice() -> None:
     assert (for_watchers.events, for_watchers.seats) == (events[1:], unrated)
 
 
+@pytest.mark.parametrize("lose", [Resigned(1), None])
+def test_the_end_that_watchers_are_told_follows_from_the_record(lose: Resigned | None) -> None:
+    table = Table(config={"heaps": [1, 1]}).begin()
+    table.play({"heap": 0, "take": 1})
+    table.send(lose) if lose else table.play({"heap": 1, "take": 1})
+    assert len(table.match.farewell(None).events) == 1
+    assert messages.end_of_record(table.record()) == table.match.farewell(None)
+
+
 @pytest.mark.usefixtures("dibs")
 def test_of_a_match_that_goes_on_without_a_seat_the_end_has_its_reason_and_no_seed() -> None:
     table = Table("dibs").begin()

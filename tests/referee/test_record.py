@@ -405,7 +405,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("the match id", change_header("match", "m-12"), "promised before ply 0"),
     ("the commitment", change_header("commitment", "0" * 64), "promised before ply 0"),
     ("rated", change_header("rated", False), "the match is not rated, but the footer has ratings"),
-    ("the number of seats", change_header("seats", [{"bot": "ann"}]), "the footer has 2 ranks, the header 1 seats"),
+    ("the number of seats", change_header("seats", [{"bot": "ann"}]), "ply 0: 2 clocks, the header has 1 seats"),
     ("a name", change_name, "m-1: ply 0: the digest does not follow"),
     ("the deal removed", remove(0), "m-1: ply 1: "),
     ("a ply removed", remove(2), "m-1: ply 3: "),
