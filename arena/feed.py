@@ -1,8 +1,8 @@
-"""Live events over MQTT, as JSON. The only module that knows aiomqtt.
+"""Live events over MQTT, as JSON: what is published, and what of it waits while the broker is slow or away.
 
-The server calls plain methods that put messages into a bounded outbox; `run` empties it towards the broker. Whatever
-the broker does, no match waits for it: turns are dropped first, starts and ends are kept much longer, and of a
-leaderboard only the newest counts.
+What happens is only noted, and published a few milliseconds later with all else of them. Whatever the broker does, no
+match waits for it: turns are dropped first, starts and ends are kept much longer, and of a leaderboard only the newest
+counts. An end is dropped here at last too, but not forgotten: `dropped` says so, and `taken` what the broker has.
 """
 
 from __future__ import annotations
@@ -12,28 +12,31 @@ import contextlib
 import logging
 import secrets
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
-import aiomqtt
 import msgspec
 
+from arena.mqtt_connection import EACH, MOST_IN_FLIGHT, MqttConnection, Publication
 from machine.backoff import Backoff
 from protocol.errors import UsageFault
-from protocol.messages import End, Start, Turn
+from protocol.messages import End, FromServer, Start, Turn
 
 DEFAULT_PORT = 1883
 DEFAULT_PREFIX = "arena"
 TURN_BYTES = 4 * 1024 * 1024
 LASTING_BYTES = 64 * 1024 * 1024
 OVERHEAD = 200  # what a queued message costs beside its payload, roughly
-BATCH = 64
+LINGER = 0.01
+"""Seconds after which what happened is published, with what happened meanwhile."""
+BATCH = 8
+"""Messages that are sent at once."""
+TURNS = 32
+"""Turns that are one message, at most."""
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 10.0
-BROKER_TIMEOUT = 5.0
 FLUSH_SECONDS = 2.0
-KEEPALIVE = 20
 
 log = logging.getLogger("arena.feed.feed")
 
@@ -79,12 +82,14 @@ class Broker(NamedTuple):
 
 
 class Message(NamedTuple):
-    """One publication. Those of QoS 1 are worth keeping while the broker is away."""
+    """What is to be published, and the match whose end it is, where it is one."""
 
-    topic: str
-    payload: bytes
-    qos: int = 0
-    retain: bool = False
+    publication: Publication
+    ended: str | None = None
+
+
+Numbered = tuple[int, Message]
+"""With a number that tells the order; 0 for what is made anew rather than kept."""
 
 
 class Outbox:
@@ -95,21 +100,23 @@ class Outbox:
         self._lasting = _Lane(lasting_bytes)
         self._count = 0
 
-    def add(self, message: Message) -> None:
-        """Queue a message; the oldest of its kind make room for it."""
+    def add(self, message: Message) -> list[Message]:
+        """Queue a message; the oldest of its kind make room for it: those."""
         self._count += 1
-        (self._lasting if message.qos else self._turns).append((self._count, message))
+        return (self._lasting if message.publication.qos else self._turns).append((self._count, message))
 
-    def take(self, most: int) -> list[tuple[int, Message]]:
+    def take(self, most: int) -> list[Numbered]:
         """The next messages, oldest first, with their numbers; they leave the outbox."""
-        taken: list[tuple[int, Message]] = []
-        while len(taken) < most and (lanes := [lane for lane in (self._turns, self._lasting) if lane.queue]):
-            taken.append(min(lanes, key=lambda lane: lane.queue[0][0]).popleft())
+        taken: list[Numbered] = []
+        turns, lasting = self._turns, self._lasting
+        while len(taken) < most and (turns.queue or lasting.queue):
+            turn_next = not lasting.queue or (turns.queue and turns.queue[0][0] < lasting.queue[0][0])
+            taken.append((turns if turn_next else lasting).popleft())
         return taken
 
-    def put_back(self, taken: Sequence[tuple[int, Message]]) -> None:
-        """Return what could not be published to where it was; turns are stale by then and stay away."""
-        self._lasting.extendleft([numbered for numbered in reversed(taken) if numbered[1].qos])
+    def put_back(self, taken: Sequence[Numbered]) -> list[Message]:
+        """Return lasting messages that were taken to where they were: those that there was no room for."""
+        return self._lasting.extendleft(list(reversed(taken)))
 
     @property
     def bytes(self) -> int:
@@ -124,75 +131,85 @@ class _Lane:
     """A queue that forgets its oldest entries beyond a number of bytes."""
 
     def __init__(self, limit: int) -> None:
-        self.queue: deque[tuple[int, Message]] = deque()
+        self.queue: deque[Numbered] = deque()
         self.bytes = 0
         self.limit = limit
 
-    def append(self, numbered: tuple[int, Message]) -> None:
+    def append(self, numbered: Numbered) -> list[Message]:
         self.queue.append(numbered)
         self.bytes += _size(numbered)
-        self._trim()
+        return self._trim()
 
-    def extendleft(self, newest_first: Sequence[tuple[int, Message]]) -> None:
+    def extendleft(self, newest_first: Sequence[Numbered]) -> list[Message]:
         self.queue.extendleft(newest_first)
         self.bytes += sum(map(_size, newest_first))
-        self._trim()
+        return self._trim()
 
-    def popleft(self) -> tuple[int, Message]:
+    def popleft(self) -> Numbered:
         numbered = self.queue.popleft()
         self.bytes -= _size(numbered)
         return numbered
 
-    def _trim(self) -> None:
+    def _trim(self) -> list[Message]:
+        dropped = []
         while self.bytes > self.limit:
-            self.popleft()
+            dropped.append(self.popleft()[1])
+        return dropped
 
 
-def _size(numbered: tuple[int, Message]) -> int:
-    message = numbered[1]
-    return OVERHEAD + len(message.topic) + len(message.payload)
+def _size(numbered: Numbered) -> int:
+    publication = numbered[1].publication
+    return OVERHEAD + len(publication.topic) + len(publication.payload)
 
 
 class Feed:
     """The event feed of one arena. `run` is its task; the other methods never wait, save `close`.
 
-    Raises `BadBroker` for an address that cannot be used.
+    `taken(match)` is called when the broker has the end of a match, `dropped(match)` when it waits here no more, for
+    want of room. Raises `BadBroker` for an address that cannot be used.
     """
 
     def __init__(self, url: str, outbox: Outbox | None = None) -> None:
         self.broker = Broker.parse(url)
         self.outbox = Outbox() if outbox is None else outbox
-        self._boards: dict[str, Message] = {}
+        self.taken: Callable[[str], None] = lambda match: None
+        self.dropped: Callable[[str], None] = lambda match: None
+        self._topic = self.broker.prefix
+        self._topic_of_turns = f"{self._topic}/match/{EACH}/turn"
+        self._turns: list[Turn] = []
+        """Those that are not in the outbox yet."""
+        self._due: asyncio.TimerHandle | None = None
+        """When what happened just now is published."""
+        self._boards: dict[str, Publication] = {}
         self._stale: dict[str, None] = {}
-        self._wake = asyncio.Event()
+        self._connection: MqttConnection | None = None
+        self._in_flight: dict[int, Numbered] = {}
+        """What the broker has not acknowledged, by packet."""
+        self._loop = asyncio.get_running_loop()
+        self._settled = asyncio.Event()
+        """Set when nothing is in flight."""
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._told_of_outage = False
         # One identifier for all connections of this feed: a new one ends the old one, and with it the old one's will.
         self._identifier = f"arena-{secrets.token_hex(6)}"
 
-    def started(self, start: Start) -> None:
-        """A match began: what a watcher is told."""
-        self._add(f"match/{start.match}/start", msgspec.structs.replace(start, seek=None, seat=None), qos=1)
-
-    def turned(self, turn: Turn) -> None:
-        """A ply was played: what a watcher is told."""
-        self._add(f"match/{turn.match}/turn", msgspec.structs.replace(turn, legal=None, options=None), qos=0)
-
-    def ended(self, end: End) -> None:
-        """A match is over."""
-        self._add(f"match/{end.match}/end", end, qos=1)
+    def report(self, message: FromServer) -> None:
+        """Something was shown of a match: a start, a turn or an end as watchers are told it."""
+        if isinstance(message, Turn):
+            self._turns.append(message)
+        else:
+            self._queue_turns()  # which were before
+            self._queue_news(message)
+        if self._due is None:
+            self._due = self._loop.call_later(LINGER, self._publish_news)
 
     def leaderboard(self, pool: str, rows: Sequence[Mapping[str, Any] | msgspec.Struct]) -> None:
         """The newest leaderboard of a pool; it replaces one that still waits, and the broker retains it."""
-        payload = msgspec.json.encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
-        self._boards[pool] = Message(f"{self.broker.prefix}/leaderboard/{pool}", payload, 1, True)
+        payload = _encode({"game": pool.partition("/")[0], "pool": pool, "rows": rows})
+        self._boards[pool] = Publication(f"{self._topic}/leaderboard/{pool}", payload, 1, True)
         self._stale[pool] = None
-        self._wake.set()
-
-    def _add(self, topic: str, content: msgspec.Struct, qos: int) -> None:
-        self.outbox.add(Message(f"{self.broker.prefix}/{topic}", msgspec.json.encode(content), qos))
-        self._wake.set()
+        self._publish()
 
     async def run(self) -> None:
         """Publish until `close`, through every failure of the broker."""
@@ -200,13 +217,13 @@ class Feed:
         backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
         while True:
             try:
-                async with self._client() as client:
-                    log.info("publishing to the MQTT broker %s under %s/", self.broker, self.broker.prefix)
-                    self._told_of_outage = False
-                    backoff.reset()
-                    await self._serve(client)
+                connection = await self._connect()
+                log.info("publishing to the MQTT broker %s under %s/", self.broker, self.broker.prefix)
+                self._told_of_outage = False
+                backoff.reset()
+                await self._serve(connection)
                 return
-            except Exception as exc:  # the feed outlives any failure of the broker or of its client library
+            except Exception as exc:  # the feed outlives any failure of the broker
                 self._tell_of_outage(exc)
                 if self._closing.is_set():
                     return
@@ -216,82 +233,127 @@ class Feed:
     async def close(self) -> None:
         """Publish what waits, for a moment at most, then say that the arena is offline."""
         self._closing.set()
-        self._wake.set()
         await asyncio.sleep(0)  # a task made just now has not begun to run
         if self._task is None:
             return
-        for limit in (FLUSH_SECONDS, 0.5, 0.5):
-            done, _ = await asyncio.wait({self._task}, timeout=limit)
-            if done:
-                return
-            self._task.cancel()  # the second time ends the library's own wait for a disconnection
+        done, _ = await asyncio.wait({self._task}, timeout=FLUSH_SECONDS)
+        if not done:
+            self._task.cancel()
+            await asyncio.wait({self._task})
 
-    def _client(self) -> aiomqtt.Client:
+    async def _connect(self) -> MqttConnection:
         host, port, user, password, _ = self.broker
-        client = aiomqtt.Client(
+        return await MqttConnection.connect(
             host,
             port,
-            username=user,
-            password=password,
             identifier=self._identifier,
-            will=aiomqtt.Will(*self._status(False)),
-            timeout=BROKER_TIMEOUT,
-            keepalive=KEEPALIVE,
-            max_inflight_messages=BATCH,
+            user=user,
+            password=password,
+            will=self._status(False),
+            taken=self._acknowledged,
+            room=self._publish,
         )
-        client.pending_calls_threshold = 2 * BATCH
-        return client
 
-    def _status(self, online: bool) -> Message:
-        return Message(f"{self.broker.prefix}/status", msgspec.json.encode({"online": online}), 1, True)
+    def _status(self, online: bool) -> Publication:
+        return Publication(f"{self._topic}/status", _encode({"online": online}), 1, True)
 
-    async def _serve(self, client: aiomqtt.Client) -> None:
-        """Publish over one connection until `close`. Raises when the connection is lost."""
-        async with asyncio.TaskGroup() as group:
-            watch = group.create_task(_until_lost(client))
-            self._stale = dict.fromkeys(self._boards)
-            await client.publish(*self._status(True))
-            await self._publish_all(client)
-            await client.publish(*self._status(False))
-            watch.cancel()
-
-    async def _publish_all(self, client: aiomqtt.Client) -> None:
-        while True:
-            self._wake.clear()
-            while batch := [*self.outbox.take(BATCH), *self._newest_boards()]:
-                await self._publish(client, batch)
-            if self._closing.is_set():
-                return
-            await self._wake.wait()
-
-    def _newest_boards(self) -> Iterator[tuple[int, Message]]:
-        while self._stale:
-            yield 0, self._boards[self._stale.popitem()[0]]
-
-    async def _publish(self, client: aiomqtt.Client, batch: list[tuple[int, Message]]) -> None:
-        """Publish a batch in order and wait until the broker has it. What it did not take goes back to the outbox."""
-        results: list[BaseException | None] = [None] * len(batch)
-        publications = [asyncio.ensure_future(client.publish(*message)) for _, message in batch]
+    async def _serve(self, connection: MqttConnection) -> None:
+        """Publish over one connection until `close`. Raises `OSError` when the connection is lost."""
+        self._connection = connection
         try:
-            await asyncio.gather(*publications)
-        except BaseException:
-            for publication in publications:
-                publication.cancel()
-            results = await asyncio.gather(*publications, return_exceptions=True)
-            raise
+            self._send([(0, Message(self._status(True)))])
+            self._stale = dict.fromkeys(self._boards)
+            self._publish()
+            await _unless_lost(connection, self._closing.wait())
+            self._publish_news()
+            while self.outbox or self._stale or self._in_flight:
+                await _unless_lost(connection, self._settled.wait())
+            self._send([(0, Message(self._status(False)))])
+            await _unless_lost(connection, self._settled.wait())
+            await connection.close()
         finally:
-            unsent = [numbered for numbered, result in zip(batch, results, strict=True) if result is not None]
-            self.outbox.put_back([(number, message) for number, message in unsent if number])
+            self._connection = None
+            unacknowledged = [numbered for numbered in self._in_flight.values() if numbered[0]]
+            self._in_flight.clear()
+            self._settled.set()
+            self._forget(self.outbox.put_back(unacknowledged))
+            await connection.end()
+
+    def _publish_news(self) -> None:
+        """Publish what happened just now."""
+        if self._due is not None:
+            self._due.cancel()
+            self._due = None
+        self._queue_turns()
+        self._publish()
+
+    def _queue_turns(self) -> None:
+        turns, self._turns = self._turns, []
+        for at in range(0, len(turns), TURNS):
+            lines = _encode_lines(turns[at : at + TURNS])
+            self._queue(Message(Publication(self._topic_of_turns, lines)))
+
+    def _queue_news(self, message: FromServer) -> None:
+        if isinstance(message, Start):
+            self._queue(Message(Publication(f"{self._topic}/match/{message.match}/start", _encode(message), 1)))
+        elif isinstance(message, End):
+            publication = Publication(f"{self._topic}/match/{message.match}/end", _encode(message), 1)
+            self._queue(Message(publication, message.match))
+
+    def _queue(self, message: Message) -> None:
+        self._forget(self.outbox.add(message))
+
+    def _publish(self) -> None:
+        """Publish what waits, as far as the broker reads and acknowledges."""
+        connection = self._connection
+        while connection is not None and connection.writable:
+            room = min(BATCH, MOST_IN_FLIGHT - len(self._in_flight))
+            batch = self.outbox.take(room)
+            while self._stale and len(batch) < room:
+                batch.append((0, Message(self._boards[self._stale.popitem()[0]])))
+            if not batch:
+                return
+            self._send(batch)
+
+    def _send(self, batch: Iterable[Numbered]) -> None:
+        assert self._connection is not None
+        packets = []
+        for numbered in batch:
+            packet, identifier = self._connection.packet_of(numbered[1].publication)
+            packets.append(packet)
+            if identifier:
+                self._in_flight[identifier] = numbered
+                self._settled.clear()
+        self._connection.write(b"".join(packets))
+
+    def _acknowledged(self, identifier: int) -> None:
+        numbered = self._in_flight.pop(identifier, None)
+        if numbered is not None and numbered[1].ended is not None:
+            self.taken(numbered[1].ended)
+        if self.outbox or self._stale:
+            self._publish()
+        if not self._in_flight:
+            self._settled.set()
+
+    def _forget(self, messages: Iterable[Message]) -> None:
+        for message in messages:
+            if message.ended is not None:
+                self.dropped(message.ended)
 
     def _tell_of_outage(self, exc: BaseException) -> None:
-        while isinstance(exc, BaseExceptionGroup):
-            exc = exc.exceptions[0]
         level = logging.DEBUG if self._told_of_outage else logging.WARNING
         self._told_of_outage = True
         log.log(level, "the MQTT broker %s is away (%s); matches go on, and it is tried again", self.broker, exc)
 
 
-async def _until_lost(client: aiomqtt.Client) -> None:
-    """Raises `MqttError` once the connection is lost; nothing is subscribed, so nothing else arrives."""
-    async for _ in client.messages:
-        pass
+_json = msgspec.json.Encoder()
+_encode, _encode_lines = _json.encode, _json.encode_lines
+
+
+async def _unless_lost(connection: MqttConnection, work: Coroutine[Any, Any, object]) -> None:
+    """Wait for something. Raises why the connection was lost, if that comes first."""
+    waiting = asyncio.ensure_future(work)
+    await asyncio.wait((waiting, connection.lost), return_when=asyncio.FIRST_COMPLETED)
+    waiting.cancel()
+    if connection.lost.done():
+        raise connection.lost.result()

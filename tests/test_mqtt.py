@@ -61,10 +61,15 @@ async def play_fifty(arena: Served) -> None:
             group.create_task(play(arena, name, 50, "--slots", "50"))
 
 
-def rated_matches(arena: Served) -> int:
+def matches(arena: Served) -> list[dict[str, Any]]:
     code, out, err = call("arena", "matches", "--data", str(arena.data), "--json")
     assert (code, err) == (0, "")
-    return sum(match["rated"] for match in json.loads(out))
+    found: list[dict[str, Any]] = json.loads(out)
+    return found
+
+
+def rated_matches(arena: Served) -> int:
+    return sum(match["rated"] for match in matches(arena))
 
 
 async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker: Any, tmp_path: Path) -> None:
@@ -138,6 +143,25 @@ async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp
         "random": 2,
     }
     assert listener.of_matches("end") == {}
+
+
+@pytest.mark.parametrize("how", ["kill", pytest.param("terminate", marks=pytest.mark.ci)])
+async def test_ends_that_the_broker_has_not_got_when_the_server_ends_come_after_the_next_start(
+    broker: Any, tmp_path: Path, how: str
+) -> None:
+    options = ("--mqtt", broker.url("club/arena"))
+    broker.kill()
+    async with serving(tmp_path / "data", *options) as arena:
+        await asyncio.gather(play(arena, "perfect", 3), play(arena, "random", 3))
+        getattr(arena.process, how)()
+        await arena.process.wait()
+    await asyncio.to_thread(broker.start)
+    stored = {match["match"]: match for match in matches(arena)}
+    async with listening(broker.port) as listener, serving(tmp_path / "data", *options):
+        await listener.until(lambda it: it.of_matches("end").keys() >= stored.keys())
+    for match, (end, *_) in listener.of_matches("end").items():
+        assert end["digest"] == stored[match]["digest"]
+        assert all(seat["mu_after"] != seat["mu_before"] for seat in end["seats"])
 
 
 @pytest.mark.ci

@@ -1,4 +1,6 @@
-"""What the arena tells its feed: every match, and the leaderboards as results change them."""
+"""What the arena tells its feed: every match, the leaderboards as results change them, and the ends that a broker has
+not got, which the store knows.
+"""
 
 from __future__ import annotations
 
@@ -6,57 +8,79 @@ import asyncio
 import logging
 from typing import TYPE_CHECKING
 
+from arena.host.broadcast import Report
 from arena.store.async_store import AsyncStore
-from arena.store.result_queries import leaderboard_of, rated_pools
+from arena.store.feed_position import advance_feed, ends_between, feed_range
+from arena.store.result_queries import leaderboard_of, rated_pools, record_of
 from machine.event_loop import Tasks
 from protocol.errors import Fault
-from protocol.messages import End, FromServer, Start, Turn
+from protocol.messages import End
+from referee import record_reader
+from referee.messages import end_of_record
 
 if TYPE_CHECKING:
     from arena.feed import Feed
 
 BOARD_EVERY = 0.5
 """The leaderboard in the feed follows results at most this often, in seconds."""
+SAVE_EVERY = 2.0
+"""Seconds after which it is stored what the broker has got: so much comes twice after a crash."""
+PAGE = 32
+"""Ends that are published anew at a time: the next when the broker has these."""
 
 log = logging.getLogger("arena.server.feed_publisher")
 
 
 class FeedPublisher:
-    """Reports matches to the feed, and reads the leaderboards for it."""
+    """Reports matches to the feed, reads the leaderboards for it, and the ends that are missing at the broker."""
 
     def __init__(self, feed: Feed, store: AsyncStore) -> None:
         self._feed = feed
+        feed.taken, feed.dropped = self._taken, self._dropped
+        self.report: Report = feed.report
+        """Publishes what is shown of a match."""
         self._store = store
         self._due: dict[str, asyncio.TimerHandle] = {}
         self._tasks = Tasks()
         self._loop = asyncio.get_running_loop()
-
-    def report(self, message: FromServer) -> None:
-        """Publish what is shown of a match."""
-        if isinstance(message, Turn):
-            self._feed.turned(message)
-        elif isinstance(message, Start):
-            self._feed.started(message)
-        elif isinstance(message, End):
-            self._feed.ended(message)
+        self._acknowledged: set[str] = set()
+        """The matches whose ends the broker has, of which the store does not know."""
+        self._saving: asyncio.TimerHandle | None = None
+        self._page: set[str] = set()
+        """The matches whose ends are published anew, until the broker has them."""
+        self._page_done = asyncio.Event()
+        self._incomplete = False
+        """Whether there are ends which the broker has not got, and which do not wait in the feed."""
+        self._reachable = False
+        """Whether the broker has taken an end since the last look for missing ones."""
+        self._catching_up: asyncio.Task[None] | None = None
+        self._closing = False
 
     def rated(self, pool: str) -> None:
         """Publish a pool's leaderboard soon, as it has changed."""
         if pool not in self._due:
             self._due[pool] = self._loop.call_later(BOARD_EVERY, self._publish_soon, pool)
 
-    async def publish_boards(self) -> None:
-        """Publish the leaderboard of every pool with rated matches: a broker may have forgotten them."""
+    async def begin(self) -> None:
+        """Publish what a broker has not got, or may have forgotten: ends, and every leaderboard with rated matches."""
+        self._incomplete = True
+        self._catch_up_soon()
         for pool in await self._store.read(rated_pools):
             await self._publish(pool)
 
     async def close(self) -> None:
-        """Publish the leaderboards that are due, now."""
+        """Publish the leaderboards that are due, now, and what waits in the feed, for a moment at most."""
+        self._closing = True
+        if self._catching_up is not None:
+            self._catching_up.cancel()
         await self._tasks.wait()
         while self._due:
             pool, timer = self._due.popitem()
             timer.cancel()
             await self._publish(pool)
+        await self._feed.close()
+        await self._save()
+        await self._tasks.wait()
 
     def _publish_soon(self, pool: str) -> None:
         del self._due[pool]
@@ -69,3 +93,76 @@ class FeedPublisher:
             log.error("the leaderboard of %s can't be read, and is not published: %s", pool, fault)
             return
         self._feed.leaderboard(pool, rows)
+
+    def _taken(self, match: str) -> None:
+        """The broker has an end."""
+        self._acknowledged.add(match)
+        self._reachable = True
+        self._leaves_page(match)
+        self._save_soon()
+        self._catch_up_soon()
+
+    def _dropped(self, match: str) -> None:
+        """There was no room in the feed for an end, which has to be published anew."""
+        self._incomplete = True
+        self._leaves_page(match)
+
+    def _leaves_page(self, match: str) -> None:
+        self._page.discard(match)
+        if not self._page:
+            self._page_done.set()
+
+    def _save_soon(self) -> None:
+        if self._saving is None:
+            self._saving = self._loop.call_later(SAVE_EVERY, lambda: self._tasks.begin(self._save()))
+
+    async def _save(self) -> None:
+        """Have the store know what the broker has."""
+        if self._saving is not None:
+            self._saving.cancel()
+            self._saving = None
+        named = frozenset(self._acknowledged)
+        try:
+            again = await self._store.write(advance_feed, named)
+        except Fault as fault:
+            log.error("it can't be stored which ends the MQTT broker has, so they may come again: %s", fault)
+        else:
+            self._acknowledged -= named - again
+
+    def _catch_up_soon(self) -> None:
+        if self._incomplete and self._catching_up is None and not self._closing:
+            self._incomplete = self._reachable = False
+            self._catching_up = self._tasks.begin(self._catch_up())
+
+    async def _catch_up(self) -> None:
+        """Publish the ends of so far that the broker has not got. Those that wait in the feed may come twice."""
+        try:
+            at, last = await self._store.read(feed_range)
+            while page := await self._store.read(ends_between, at, last, PAGE):
+                at = page[-1][0]
+                await self._publish_page([match for _, match in page if match not in self._acknowledged])
+        except Fault as fault:
+            self._incomplete = True
+            log.error("the ends that the MQTT broker has not got can't be read: %s", fault)
+        finally:
+            self._catching_up = None
+        if self._reachable:
+            self._catch_up_soon()
+
+    async def _publish_page(self, matches: list[str]) -> None:
+        """Publish the ends of these matches again, until the broker has them."""
+        self._page = set(matches)
+        self._page_done.clear()
+        for match in matches:
+            try:
+                self.report(await self._end_of(match))
+            except Fault as fault:
+                log.error("the end of match %s can't be published: %s", match, fault)
+                self._taken(match)
+        if matches:
+            await self._page_done.wait()
+
+    async def _end_of(self, match: str) -> End:
+        """The end as it was told. Raises `Fault`."""
+        data = await self._store.read(record_of, match)
+        return await asyncio.to_thread(lambda: end_of_record(record_reader.read(data or b"", match)))

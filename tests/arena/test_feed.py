@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
+import socket
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any
 
 import aiomqtt
 import pytest
+from msgspec.structs import replace
 
+from arena import mqtt_connection
 from arena.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
+from arena.mqtt_connection import MqttOrder, Publication
+from arena.mqtt_publisher import client_of
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 from timeouts import WITHIN
 
@@ -21,17 +27,12 @@ HEX = "0" * 64
 
 def start(match: str) -> Start:
     clock = Clock(bank_ms=1000, increment_ms=0)
-    return Start(
-        match=match, seek="mine", game="nim", config={}, seat=1, seats=SEATS, clock=clock, commitment=HEX, rated=True
-    )
+    return Start(match=match, game="nim", config={}, seat=None, seats=SEATS, clock=clock, commitment=HEX, rated=True)
 
 
 def turn(match: str, ply: int = 0) -> Turn:
     state = {"heaps": [1], "to_move": 0, "ply": ply}
-    legal = [{"heap": 0, "take": 1}]
-    return Turn(
-        match=match, ply=ply, to_move=0, state=state, events=[], clock=[1000, 1000], legal=legal, options={}, digest=HEX
-    )
+    return Turn(match=match, ply=ply, to_move=0, state=state, events=[], clock=[1000, 1000], digest=HEX)
 
 
 def end(match: str) -> End:
@@ -99,11 +100,11 @@ def test_a_password_is_never_shown() -> None:
 
 
 def message(payload: str, qos: int) -> Message:
-    return Message("t", payload.encode(), qos)
+    return Message(Publication("t", payload.encode(), qos), ended=payload if qos else None)
 
 
 def payloads(outbox: Outbox, most: int = 100) -> list[str]:
-    return [queued.payload.decode() for _, queued in outbox.take(most)]
+    return [queued.publication.payload.decode() for _, queued in outbox.take(most)]
 
 
 def test_messages_leave_in_the_order_they_came() -> None:
@@ -131,15 +132,37 @@ def test_an_outbox_without_a_broker_stays_within_its_bounds() -> None:
         assert outbox.bytes <= 150_000
 
 
-def test_what_was_not_published_goes_back_in_front_but_turns_do_not() -> None:
+def test_what_was_not_taken_goes_back_in_front() -> None:
     outbox = Outbox()
     for i in range(6):
-        outbox.add(message(str(i), qos=i % 2))
+        outbox.add(message(str(i), qos=1))
     outbox.put_back(outbox.take(4))
-    assert payloads(outbox) == ["1", "3", "4", "5"]
+    assert payloads(outbox) == ["0", "1", "2", "3", "4", "5"]
+
+
+def test_what_there_was_no_room_for_is_told() -> None:
+    outbox = Outbox(lasting_bytes=2 * (OVERHEAD + 2))
+    assert [outbox.add(message(str(i), qos=1)) for i in range(3)] == [[], [], [message("0", qos=1)]]
+    taken = outbox.take(1)
+    outbox.add(message("3", qos=1))
+    assert outbox.put_back(taken) == [message("1", qos=1)]
 
 
 # The broker
+
+
+def order_to(port: int) -> MqttOrder:
+    """An order to connect to a broker on this machine."""
+    return MqttOrder(
+        host="127.0.0.1",
+        port=port,
+        identifier="arena-1",
+        user=None,
+        password=None,
+        will=Publication("test/status", b"gone", 1, True),
+        within=WITHIN,
+        keepalive=10,
+    )
 
 
 @asynccontextmanager
@@ -174,9 +197,9 @@ async def heard(client: aiomqtt.Client, until: Callable[[dict[str, Any]], bool])
 
 async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) -> None:
     async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
-        feed.started(start("m-1"))
-        feed.turned(turn("m-1"))
-        feed.ended(end("m-1"))
+        feed.report(start("m-1"))
+        feed.report(turn("m-1"))
+        feed.report(end("m-1"))
         feed.leaderboard("nim/classic", [{"bot": "ann", "mu": 25.0}])
         news = await heard(client, lambda news: len(news) == 5)
     assert news["test/status"] == {"online": True}
@@ -190,6 +213,55 @@ async def test_a_subscriber_hears_start_turn_end_and_leaderboard(broker: Any) ->
         "pool": "nim/classic",
         "rows": [{"bot": "ann", "mu": 25.0}],
     }
+
+
+async def test_the_process_that_publishes_lets_others_go_first_and_is_not_reached_by_ctrl_c(broker: Any) -> None:
+    async with publishing(broker.url()) as feed, subscribed(broker.port) as client:
+        await heard(client, lambda news: "test/status" in news)
+        assert feed._connection is not None
+        assert feed._connection._process is not None
+        pid = feed._connection._process.pid
+        assert os.sched_getscheduler(pid) == os.SCHED_OTHER
+        assert os.getpriority(os.PRIO_PROCESS, pid) == 19
+        assert os.getsid(pid) == os.getsid(0)
+        assert os.getpgid(pid) == pid
+
+
+async def test_nothing_waits_for_the_broker_to_acknowledge_what_came_before(broker: Any) -> None:
+    async with client_of(order_to(broker.port)) as client:
+        connected = client._client.socket()
+        assert isinstance(connected, socket.socket)
+        assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+
+
+async def test_of_hundreds_of_matches_each_start_and_end_comes_once_and_in_order(broker: Any) -> None:
+    expected = [f"m-{i}/{kind}" for i in range(300) for kind in ("start", "end")]
+    lasting: list[str] = []
+    told: list[str] = []
+    async with subscribed(broker.port) as client:
+        async with publishing(broker.url()) as feed:
+            feed.taken = told.append
+            for i in range(300):
+                for message in (start(f"m-{i}"), turn(f"m-{i}"), end(f"m-{i}")):
+                    feed.report(message)
+                if i % 100 == 0:
+                    await asyncio.sleep(0.01)
+        async with asyncio.timeout(WITHIN):
+            while len(lasting) < len(expected):
+                topic = (await anext(client.messages)).topic.value
+                if topic.endswith(("/start", "/end")):
+                    lasting.append(topic.partition("match/")[2])
+    assert lasting == expected
+    assert told == [f"m-{i}" for i in range(300)]
+
+
+async def test_a_large_turn_comes_whole(broker: Any) -> None:
+    large = replace(turn("m-1"), state={"heaps": list(range(9_000)), "to_move": 0, "ply": 0})
+    async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
+        await heard(client, lambda news: "test/status" in news)
+        feed.report(large)
+        news = await heard(client, lambda news: "test/match/m-1/turn" in news)
+    assert news["test/match/m-1/turn"]["state"] == large.state
 
 
 async def test_leaderboard_and_status_are_retained_for_who_comes_late(broker: Any) -> None:
@@ -208,21 +280,17 @@ async def test_closing_publishes_what_still_waits(broker: Any) -> None:
     async with subscribed(broker.port) as client:
         async with publishing(broker.url()) as feed:
             for i in range(500):
-                feed.ended(end(f"m-{i}"))
+                feed.report(end(f"m-{i}"))
         news = await heard(client, lambda news: news.get("test/status") == {"online": False})
     assert sum(topic.endswith("/end") for topic in news) == 500
 
 
 async def test_an_arena_that_dies_is_reported_offline_by_its_last_will(broker: Any) -> None:
-    async with subscribed(broker.port) as client:
-        feed = Feed(broker.url())
-        async with feed._client() as dying:
-            await dying.publish(*feed._status(True))
-            await heard(client, lambda news: news.get("test/status") == {"online": True})
-            dying._client.socket().shutdown(2)
-            with pytest.raises(aiomqtt.MqttError):
-                await anext(dying.messages)
-            news = await heard(client, lambda news: "test/status" in news)
+    async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
+        await heard(client, lambda news: news.get("test/status") == {"online": True})
+        assert feed._connection is not None
+        feed._connection.abort()
+        news = await heard(client, lambda news: "test/status" in news)
     assert news["test/status"] == {"online": False}
 
 
@@ -230,14 +298,14 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
     async with publishing(broker.url()) as feed:
         async with subscribed(broker.port) as client:
             for i in range(25):
-                feed.ended(end(f"m-{i}"))
+                feed.report(end(f"m-{i}"))
             feed.leaderboard("nim/classic", [])
             await heard(client, lambda news: sum("/end" in topic for topic in news) == 25)
             broker.kill()
             with pytest.raises(aiomqtt.MqttError):
                 await heard(client, lambda news: False)
         for i in range(25, 50):
-            feed.ended(end(f"m-{i}"))
+            feed.report(end(f"m-{i}"))
         await asyncio.to_thread(broker.start)
         async with subscribed(broker.port) as client:
             news = await heard(client, lambda news: sum("/end" in topic for topic in news) == 25 and len(news) == 27)
@@ -255,15 +323,14 @@ async def test_nobody_waits_for_a_broker_that_is_absent(
     broker.kill()
     async with asyncio.timeout(WITHIN), publishing(broker.url()) as feed:
         for i in range(1000):
-            feed.turned(turn("m-1", i))
-        feed.ended(end("m-1"))
+            feed.report(turn("m-1", i))
+        feed.report(end("m-1"))
     assert [record.levelname for record in caplog.records].count("WARNING") <= 1
 
 
 async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the_end(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("arena.feed.BROKER_TIMEOUT", 10 * WITHIN)
     monkeypatch.setattr("arena.feed.FLUSH_SECONDS", 0.1)
     accept = b"\x20\x02\x00\x00"
 
@@ -282,8 +349,8 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     task = asyncio.create_task(feed.run())
     await stalled.wait()
     for i in range(20_000):
-        feed.turned(turn("m-1", i))
-        feed.ended(end(f"m-{i}"))
+        feed.report(turn("m-1", i))
+        feed.report(end(f"m-{i}"))
         if i % 100 == 0:
             await asyncio.sleep(0)
     assert outbox.bytes <= 200_000
@@ -294,18 +361,76 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     server.close()
 
 
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"\x20\x02\x00\x04", "it refuses: Bad user name or password"),
+        (b"\x20\x02\x00\x05", "it refuses: Not authorized"),
+        (b"HTTP/1.1 400 Bad Request", "it has accepted no connection in 0.05 s"),
+        (b"", "it has accepted no connection in 0.05 s"),
+        (None, "it has accepted no connection in 0.05 s"),
+    ],
+)
+async def test_a_broker_that_is_none_or_refuses_is_told_of_in_one_line(
+    answer: bytes | None, said: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if "in 0.05 s" in said:
+        monkeypatch.setattr(mqtt_connection, "ANSWER_WITHIN", 0.05)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.read(1000)
+        if answer is None:
+            await reader.read()
+        else:
+            writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    told = asyncio.Event()
+    caplog.handler.addFilter(lambda record: told.set() or True)
+    running = asyncio.create_task(feed.run())
+    await asyncio.wait_for(told.wait(), WITHIN)
+    await feed.close()
+    await running
+    server.close()
+    assert f"is away ({said});" in caplog.records[0].getMessage()
+
+
+async def test_a_broker_that_falls_silent_is_left_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mqtt_connection, "KEEPALIVE", 1)
+    monkeypatch.setattr("arena.feed.FIRST_DELAY", 0.01)
+    monkeypatch.setattr("arena.feed.FLUSH_SECONDS", 0.01)
+    came: asyncio.Queue[bytes] = asyncio.Queue()
+
+    async def say_nothing_more(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        came.put_nowait(await reader.read(1000))
+        writer.write(b"\x20\x02\x00\x00")
+        await reader.read()
+        writer.close()
+
+    server = await asyncio.start_server(say_nothing_more, "127.0.0.1", 0)
+    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    running = asyncio.create_task(feed.run())
+    async with asyncio.timeout(WITHIN):
+        assert await came.get() == await came.get()
+        await feed.close()
+    assert running.done()
+    server.close()
+
+
 def test_it_works_under_uvloop(broker: Any) -> None:
     uvloop = pytest.importorskip("uvloop")
 
     async def scene() -> dict[str, Any]:
         async with subscribed(broker.port) as client, publishing(broker.url()) as feed:
-            feed.ended(end("m-1"))
+            feed.report(end("m-1"))
             await heard(client, lambda news: "test/match/m-1/end" in news)
             broker.kill()
             with pytest.raises(aiomqtt.MqttError):
                 await heard(client, lambda news: False)
             await asyncio.to_thread(broker.start)
-            feed.ended(end("m-2"))
+            feed.report(end("m-2"))
             async with subscribed(broker.port) as again:
                 return await heard(again, lambda news: "test/match/m-2/end" in news)
 

@@ -1,0 +1,201 @@
+"""A connection to an MQTT broker that publishes and never subscribes, as the server has it: a process of its own holds
+it, `mqtt_publisher`, as a library takes as long for a publication as the arena for a ply. And what those two say.
+
+The server says an `MqttOrder` as a line of JSON, then publications as `frame` makes them, at last `GOODBYE`. It is told
+numbers and a text as lines of JSON: `ACCEPTED`, which publications of QoS 1 the broker has, why the connection is lost.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+import sys
+from asyncio.subprocess import Process
+from collections.abc import Callable
+from typing import NamedTuple, cast
+
+import msgspec
+
+from machine.subprocesses import leave_process_group
+
+ANSWER_WITHIN = 5.0
+"""Seconds that the broker has to answer when it is connected to."""
+KEEPALIVE = 10
+"""Whole seconds after which a silent broker is asked for a sign of life, and lost where none comes in as many."""
+CONNECT_WITHIN = 20.0
+"""Seconds for all of it: the process begins, the broker's name is looked up, and it answers."""
+MOST_IN_FLIGHT = 64
+"""Publications of QoS 1 that the broker has not acknowledged; what comes behind them waits, in order."""
+MOST_BUFFERED = 256 * 1024
+"""Bytes that the process has not read yet, before more waits."""
+EACH = "+"
+"""In a topic: each line of the payload is published, where this is the `match` that it names."""
+ACCEPTED = 0
+GOODBYE = bytes(4)
+_CHILD = (sys.executable, "-P", "-m", "arena.mqtt_publisher")
+_pack = msgspec.msgpack.Encoder().encode
+_heard = msgspec.json.Decoder(int | str).decode
+
+
+class Publication(NamedTuple):
+    """What is published. The broker says of one of QoS 1 that it has taken it."""
+
+    topic: str
+    payload: bytes
+    qos: int = 0
+    retain: bool = False
+
+
+class MqttOrder(msgspec.Struct, frozen=True, kw_only=True):
+    """Which broker to connect to and as whom, and in how many seconds it answers: `within` when it is connected to."""
+
+    host: str
+    port: int
+    identifier: str
+    user: str | None
+    password: str | None
+    will: Publication
+    within: float
+    keepalive: int
+
+
+def frame(identifier: int, publication: Publication) -> bytes:
+    """A publication as it is sent: four bytes that say how long the rest is, which is MessagePack."""
+    body = _pack((identifier, publication))
+    return len(body).to_bytes(4, "big") + body
+
+
+class MqttConnection(asyncio.Protocol):
+    """A connection, from `connect` until `lost`.
+
+    `taken(identifier)` is called for each publication of QoS 1 that the broker has, `room()` when it reads again.
+    """
+
+    def __init__(self, taken: Callable[[int], None], room: Callable[[], None]) -> None:
+        self.writable = True
+        """Whether what is written is read."""
+        loop = asyncio.get_running_loop()
+        self.lost: asyncio.Future[Exception] = loop.create_future()
+        """Why it ended, once it has."""
+        self._accepted: asyncio.Future[None] = loop.create_future()
+        self._taken = taken
+        self._room = room
+        self._transport: asyncio.Transport | None = None
+        self._process: Process | None = None
+        self._buffer = b""
+        self._last = 0
+
+    @classmethod
+    async def connect(
+        cls,
+        host: str,
+        port: int,
+        *,
+        identifier: str,
+        user: str | None,
+        password: str | None,
+        will: Publication,
+        taken: Callable[[int], None],
+        room: Callable[[], None],
+    ) -> MqttConnection:
+        """A connection that the broker has accepted. Raises `OSError`, `TimeoutError` too."""
+        order = MqttOrder(
+            host=host,
+            port=port,
+            identifier=identifier,
+            user=user,
+            password=password,
+            will=will,
+            within=ANSWER_WITHIN,
+            keepalive=KEEPALIVE,
+        )
+        connection = cls(taken, room)
+        try:
+            async with asyncio.timeout(CONNECT_WITHIN):
+                await connection._start()
+                connection.write(msgspec.json.encode(order) + b"\n")
+                await asyncio.wait((connection._accepted, connection.lost), return_when=asyncio.FIRST_COMPLETED)
+            if connection.lost.done():
+                raise connection.lost.result()
+        except BaseException as exc:
+            await connection.end()
+            if isinstance(exc, TimeoutError):
+                raise TimeoutError(f"no answer in {CONNECT_WITHIN:g} s") from exc
+            raise
+        return connection
+
+    async def _start(self) -> None:
+        """Begin the process, and be connected to it."""
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs:
+                self._process = await asyncio.create_subprocess_exec(
+                    *_CHILD, stdin=theirs.fileno(), preexec_fn=leave_process_group
+                )
+            await asyncio.get_running_loop().create_unix_connection(lambda: self, sock=ours)
+        except BaseException:
+            ours.close()
+            raise
+
+    def write(self, packets: bytes) -> None:
+        """Send packets that are made."""
+        assert self._transport is not None
+        self._transport.write(packets)
+
+    def packet_of(self, publication: Publication) -> tuple[bytes, int]:
+        """The packet of a publication, and its identifier: 0 of one of QoS 0."""
+        if not publication.qos:
+            return frame(0, publication), 0
+        self._last += 1
+        return frame(self._last, publication), self._last
+
+    async def close(self) -> None:
+        """Say goodbye, which keeps the broker from publishing the will."""
+        self.write(GOODBYE)
+        assert self._process is not None
+        await self._process.wait()
+
+    def abort(self) -> None:
+        """End it at once."""
+        self._lose(ConnectionError("the connection was cut"))
+        if self._transport is not None:
+            self._transport.abort()
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.kill()
+
+    async def end(self) -> None:
+        """End it at once, and return when there is nothing left of it."""
+        self.abort()
+        if self._process is not None:
+            await self._process.wait()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is no subclass
+        self._transport.set_write_buffer_limits(MOST_BUFFERED)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._lose(exc or ConnectionError("the process that publishes has ended"))
+
+    def pause_writing(self) -> None:
+        self.writable = False
+
+    def resume_writing(self) -> None:
+        self.writable = True
+        self._room()
+
+    def data_received(self, data: bytes) -> None:
+        *lines, self._buffer = (self._buffer + data).split(b"\n")
+        for line in lines:
+            said = _heard(line)
+            if isinstance(said, str):
+                self._lose(ConnectionError(said))
+            elif said != ACCEPTED:
+                self._taken(said)
+            elif not self._accepted.done():
+                self._accepted.set_result(None)
+
+    def _lose(self, why: Exception) -> None:
+        if not self.lost.done():
+            self.lost.set_result(why)

@@ -1,0 +1,73 @@
+"""How far the feed has come: the match up to which a broker has every end, but for those of tournaments."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+
+from arena.store.schema import feed, matches
+
+MOST_AT_ONCE = 500
+_LAST = select(func.coalesce(func.max(matches.c.number), 0))
+
+
+def switch_feed(connection: Connection, *, on: bool) -> None:
+    """Begin a feed with what ends from now on, or go on with it where it is; or forget it."""
+    if not on:
+        connection.execute(delete(feed))
+    elif not is_fed(connection):
+        connection.execute(insert(feed).values(position=connection.execute(_LAST).scalar_one()))
+
+
+def is_fed(connection: Connection) -> bool:
+    """Whether there is a feed."""
+    return _position(connection) is not None
+
+
+def feed_range(connection: Connection) -> tuple[int, int]:
+    """The number of the match up to which a broker has every end, and of the last match. Without feed it has all."""
+    last = connection.execute(_LAST).scalar_one()
+    position = _position(connection)
+    return last if position is None else position, last
+
+
+def ends_between(connection: Connection, position: int, last: int, most: int) -> list[tuple[int, str]]:
+    """The numbers and ids of matches after one number and up to another, in order, without those of tournaments."""
+    number = matches.c.number
+    query = select(number, matches.c.id).where(number > position, number <= last, matches.c.tournament.is_(None))
+    return [(at, match) for at, match in connection.execute(query.order_by(number).limit(most))]
+
+
+def advance_feed(connection: Connection, taken: Collection[str]) -> set[str]:
+    """Note that a broker has the ends of these matches: those of them to be named again, as ends before are missing."""
+    position, last = feed_range(connection)
+    reached, missing = position, False
+    while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE)):
+        for number, match in page:
+            missing = match not in taken
+            if missing:
+                break
+            reached = number
+    if not missing:
+        reached = last
+    if reached != position:
+        connection.execute(update(feed).values(position=reached))
+    return _later(connection, reached, list(taken))
+
+
+def _position(connection: Connection) -> int | None:
+    return connection.execute(select(feed.c.position)).scalar_one_or_none()
+
+
+def _later(connection: Connection, position: int, ids: Sequence[str]) -> set[str]:
+    """Those of the matches that come after a position."""
+    query = select(matches.c.id).where(
+        matches.c.number > position,
+        matches.c.tournament.is_(None),
+        matches.c.id.in_(bindparam("ids", expanding=True)),
+    )
+    found: set[str] = set()
+    for at in range(0, len(ids), MOST_AT_ONCE):
+        found.update(connection.execute(query, {"ids": ids[at : at + MOST_AT_ONCE]}).scalars())
+    return found

@@ -1,0 +1,164 @@
+"""Kill and stop a server that publishes over MQTT, and its broker, at random instants.
+
+The broker here notes each end before it acknowledges it. A claim is broken by a stored match whose end it was never
+told, or was told otherwise.
+
+    python benchmarks/reliability/mqtt_kills.py [--kills 40] [--seed 1] [--small]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import signal
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+
+import msgspec
+from ledger import Ledger, Player, run_out
+from rig import WITHIN, Server, small_or_asked, tell_broken
+
+from arena.store.result_queries import iter_results
+from arena.store.store import Store
+
+GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
+CONNECT, PUBLISH, PINGREQ, DISCONNECT = 1, 3, 12, 14
+
+
+class Broker:
+    """Takes what is published, to nobody's use, and writes down the digest of every end before it says so."""
+
+    def __init__(self) -> None:
+        self.ends: dict[str, list[str]] = {}
+        """By match, as often as it was told."""
+        self.news = asyncio.Event()
+        """Set at every end."""
+        self.port = 0
+        self._server: asyncio.Server | None = None
+        self._connections: dict[asyncio.Task[None], asyncio.StreamWriter] = {}
+
+    async def start(self) -> None:
+        """Listen, on the same port as before."""
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", self.port)
+        self.port = self._server.sockets[0].getsockname()[1]
+
+    async def kill(self) -> None:
+        """Be gone, with what was sent and not read."""
+        assert self._server is not None
+        self._server.close()
+        for writer in self._connections.values():
+            writer.transport.abort()
+        if self._connections:
+            await asyncio.wait(self._connections)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._connections[task] = writer
+        try:
+            while await self._packet(reader, writer) != DISCONNECT:
+                pass
+        except (asyncio.IncompleteReadError, ConnectionError):
+            pass
+        finally:
+            del self._connections[task]
+            writer.close()
+
+    async def _packet(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> int:
+        (first,) = await reader.readexactly(1)
+        size = shift = 0
+        more = True
+        while more:
+            (part,) = await reader.readexactly(1)
+            size |= (part & 127) << shift
+            shift += 7
+            more = part > 127
+        body = await reader.readexactly(size)
+        kind = first >> 4
+        if kind == CONNECT:
+            writer.write(b"\x20\x02\x00\x00")
+        elif kind == PINGREQ:
+            writer.write(b"\xd0\x00")
+        elif kind == PUBLISH:
+            at = 2 + int.from_bytes(body[:2], "big")
+            topic = body[2:at].decode().split("/")
+            if first & 6:
+                if topic[-1] == "end":
+                    self.ends.setdefault(topic[-2], []).append(msgspec.json.decode(body[at + 2 :])["digest"])
+                    self.news.set()
+                writer.write(b"\x40\x02" + body[at : at + 2])
+        return kind
+
+
+async def come_and_go(broker: Broker, chance: random.Random) -> None:
+    """Have the broker be killed now and then."""
+    while True:
+        await asyncio.sleep(chance.uniform(0.5, 4))
+        await broker.kill()
+        await asyncio.sleep(chance.uniform(0, 2))
+        await broker.start()
+
+
+async def measure(arguments: argparse.Namespace) -> list[str]:
+    chance = random.Random(arguments.seed)
+    broker, ledger = Broker(), Ledger()
+    await broker.start()
+    server = Server("--clock", "5+0.2", "--mqtt", f"mqtt://127.0.0.1:{broker.port}/arena")
+    await asyncio.to_thread(server.start)
+    players = [Player(ledger, server.port, at, game) for at, game in enumerate(GAMES)]
+    tasks = [asyncio.create_task(player.run()) for player in players]
+    leaving = asyncio.create_task(come_and_go(broker, chance))
+    began = time.perf_counter()
+    how: Counter[str] = Counter()
+    try:
+        for _ in range(arguments.kills):
+            await asyncio.sleep(chance.uniform(0.2, 3))
+            number = chance.choice([signal.SIGKILL, signal.SIGTERM])
+            how[number.name] += 1
+            await asyncio.to_thread(server.stop, number)
+            await asyncio.to_thread(server.start)
+        leaving.cancel()
+        await asyncio.wait([leaving])
+        await broker.kill()
+        await broker.start()
+        with contextlib.suppress(TimeoutError):
+            await run_out(players, server.data)
+        with closing(Store.open(server.data / "arena.db", create=False)) as store:
+            stored = {result.match: result.digest for result in store.iterate(iter_results)}
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(WITHIN):
+                while stored.keys() - broker.ends.keys():
+                    broker.news.clear()
+                    await broker.news.wait()
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.wait(tasks)
+        server.stop()
+        await broker.kill()
+    told = ", ".join(f"{count} by {name}" for name, count in how.items())
+    print(
+        f"{how.total()} ends of the server in {time.perf_counter() - began:.0f} s, its broker killed meanwhile: {told}"
+    )
+    print(f"{len(stored):8} matches stored")
+    print(f"{sum(len(ends) > 1 for ends in broker.ends.values()):8} ends told more than once")
+    lost = stored.keys() - broker.ends.keys()
+    otherwise = [match for match, ends in broker.ends.items() if set(ends) != {stored.get(match)}]
+    found = {"ends lost": len(lost), "ends told otherwise than stored": len(otherwise)}
+    return [f"{count} {what}" for what, count in found.items() if count]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kills", type=int, default=40)
+    parser.add_argument("--seed", type=int, default=1)
+    broken = asyncio.run(measure(small_or_asked(parser, kills=3)))
+    sys.exit(tell_broken(broken, "every end that is stored was told"))
+
+
+if __name__ == "__main__":
+    main()
