@@ -19,6 +19,7 @@ from uvicorn.middleware.proxy_headers import ProxyHeadersMiddleware
 
 from arena.network.addresses import Network, Proxies, misdirected
 from arena.store.result_queries import result_of
+from arena.web.answers import GZIP_LEVEL
 from arena.web.api import operations
 from arena.web.api.operation import PREFIX
 from arena.web.errors import json_error_response
@@ -121,6 +122,22 @@ def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
     return serve
 
 
+def _refusing_bodies(app: ASGIApp) -> ASGIApp:
+    """Refuses what a request has to say unread, and has its connection end: everything here is asked by its address."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if headers.get("content-length", "0").strip("0") == "" and "transfer-encoding" not in headers:
+            await app(scope, receive, send)
+            return
+        refused = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request to the page has no body")
+        response = _error_response(Request(scope), refused)
+        response.headers["connection"] = "close"
+        await response(scope, receive, send)
+
+    return serve
+
+
 def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
     """Answers what nobody foresaw, with no traceback in the log; an answer that has begun is cut off."""
 
@@ -159,12 +176,13 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
         ],
         middleware=[
             Middleware(_with_security_headers, socket=site.socket),
-            Middleware(GZipMiddleware, MIN_GZIP_BYTES, 6),
+            Middleware(GZipMiddleware, MIN_GZIP_BYTES, GZIP_LEVEL),
             Middleware(_refusing_other_hosts, proxies=Proxies(proxies)),
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
             Middleware(_hinting_at_websocket, socket=site.socket),
             Middleware(_readable_across_origins),
             Middleware(_answering_internal_errors),
+            Middleware(_refusing_bodies),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )

@@ -12,10 +12,11 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.store.result_queries import RecordRemoved
 from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
 
-log = logging.getLogger("arena.web")
+log = logging.getLogger("arena.web.errors")
 
 
 class NotFound(UsageFault):
@@ -39,6 +40,8 @@ def http_status_of(exc: Exception) -> HTTPStatus:
     match exc:
         case NotFound():
             return HTTPStatus.NOT_FOUND
+        case RecordRemoved():
+            return HTTPStatus.GONE
         case BadRecord():
             return HTTPStatus.INTERNAL_SERVER_ERROR
         case ArenaFault():

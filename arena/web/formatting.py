@@ -105,7 +105,12 @@ def capital(sentence: str) -> str:
 
 def data(value: object) -> str:
     """A value, structs among it, as the content of a script of type application/json."""
-    return htmlsafe_json_dumps(value, dumps=lambda found, **_: msgspec.json.encode(found).decode())
+    return script_safe(msgspec.json.encode(value))
+
+
+def script_safe(json: bytes) -> str:
+    """A piece of JSON, as it is in such a script."""
+    return htmlsafe_json_dumps(json, dumps=bytes.decode)
 
 
 def reason_words(reason: str) -> str:

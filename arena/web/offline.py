@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable, Iterator
 
 from arena.replay.grading import Grades, grade
-from arena.replay.match_document import Document, document
+from arena.replay.match_document import Refereed, document_in_pieces
 from arena.web import bundle
-from arena.web.formatting import moment, result_sentence
-from arena.web.rendering import VIEWER_SHEETS, render_template
+from arena.web.formatting import moment, result_sentence, script_safe
+from arena.web.rendering import VIEWER_SHEETS, render_in_pieces
 from arena.web.site import STATIC
 from protocol.errors import UsageFault
 from referee.record import Record
@@ -19,25 +20,40 @@ SHEETS = ("style.css", *VIEWER_SHEETS)
 
 
 def offline_page(record: Record) -> bytes:
-    """The file; of a forged record too, as it shows where it goes wrong.
+    """The file; of a forged record too, as it shows where it goes wrong."""
+    return b"".join(offline_page_in_pieces(record, grades_of))
 
-    The nonce that lets its scripts and styles in follows from the rest: the same match, the same bytes.
+
+def offline_page_in_pieces(record: Record, graded: Callable[[Record], Grades | None]) -> Iterator[bytes]:
+    """The same in pieces, with no more of the match in memory than a ply.
+
+    `graded` says what its grades are.
+    The nonce that lets its scripts and styles in follows from the match: the same match, the same bytes.
     """
-    match = document(record)
-    seats = _seats(match)
+    match = Refereed(record)
+    seats = _seats(record)
     values = {
-        "match": match,
+        "header": record.header,
+        "footer": record.footer,
         "seats": seats,
-        "finished": _finished(match.footer.finished),
-        "told": result_sentence(match.footer.reason, match.footer.plies, seats),
-        "grades": None if match.fault else _grades(record),
+        "finished": _finished(record.footer.finished),
+        "told": result_sentence(record.footer.reason, record.footer.plies, seats),
         "entry": ENTRY,
         "modules": {"imports": bundle.modules(ENTRY)},
         "theme": bundle.data_url("text/javascript", STATIC.joinpath("theme.js").read_text(encoding="utf-8")),
         "style": "\n".join(STATIC.joinpath(path).read_text(encoding="utf-8") for path in SHEETS),
     }
     nonce = hashlib.sha256(repr(values).encode()).hexdigest()[:32]
-    return render_template("offline.html", nonce=nonce, **values).encode()
+    document = (script_safe(piece) for piece in document_in_pieces(match))
+    for piece in render_in_pieces(
+        "offline.html",
+        nonce=nonce,
+        document=document,
+        match=match,
+        grades=lambda: None if match.fault else graded(record),
+        **values,
+    ):
+        yield piece.encode()
 
 
 def _finished(time: str) -> str:
@@ -48,7 +64,7 @@ def _finished(time: str) -> str:
         return time
 
 
-def _grades(record: Record) -> Grades | None:
+def grades_of(record: Record) -> Grades | None:
     """What each move gave away; None where the game is not solved."""
     try:
         return grade(record)
@@ -56,7 +72,7 @@ def _grades(record: Record) -> Grades | None:
         return None
 
 
-def _seats(match: Document) -> list[SeatResult]:
+def _seats(match: Record) -> list[SeatResult]:
     return [
         SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason)
         for seat, rank, reason in zip(match.header.seats, match.footer.ranks, match.footer.reasons, strict=True)

@@ -24,7 +24,7 @@ from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD, WebServerConfig
 from arena.web.site import Site
 from machine.log_output import write_log
-from machine.subprocesses import die_with_parent
+from machine.subprocesses import die_with_parent, give_memory_back
 from protocol.errors import Fault
 
 NICE = 5
@@ -36,6 +36,7 @@ log = logging.getLogger("arena.web")
 def main() -> None:
     """Obey the order on standard input."""
     die_with_parent()
+    give_memory_back()
     with contextlib.suppress(OSError):
         os.nice(NICE)
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -45,13 +45,18 @@ def render_page(
     request: Request, template: str, status: int = 200, headers: Mapping[str, str] | None = None, **values: Any
 ) -> Response:
     """A page, or that the browser has it already. The template knows `site`, `path` (of the address) and the values."""
-    text = render_template(template, site=site_of(request), path=request.url.path, **values)
-    return respond_with_etag(request, text.encode(), "text/html", headers or {}, status)
+    return respond_with_etag(request, page(request, template, **values), "text/html", headers or {}, status)
 
 
-def render_template(template: str, **values: Any) -> str:
-    """A template with these values, for what is no page of a site."""
-    return _templates.get_template(template).render(**values)
+def page(request: Request, template: str, **values: Any) -> bytes:
+    """The same without what makes it an answer."""
+    text = _templates.get_template(template).render(site=site_of(request), path=request.url.path, **values)
+    return text.encode()
+
+
+def render_in_pieces(template: str, **values: Any) -> Iterator[str]:
+    """A template with these values, for what is no page of a site, as it is made."""
+    return _templates.get_template(template).generate(**values)
 
 
 def error_page(request: Request, exc: Exception) -> Response:
@@ -68,11 +73,32 @@ def respond_with_etag(
 
     The tag is a weak one: the same for the same bytes, however they are packed on their way.
     """
-    tag = f'"{hashlib.sha256(body).hexdigest()[:24]}"'
-    told = {"etag": f"W/{tag}", "cache-control": "no-cache", **headers}
+    tag = _tag(body)
+    if status == HTTPStatus.OK and is_known(request, tag):
+        return not_modified(tag, headers)
+    return Response(body, status, tagged(tag, headers), media)
+
+
+def source_tag(source: bytes) -> str:
+    """The tag of what is made of a source by this version."""
+    return _tag(VERSION.encode() + b" " + source)
+
+
+def _tag(body: bytes) -> str:
+    return f'"{hashlib.sha256(body).hexdigest()[:24]}"'
+
+
+def is_known(request: Request, tag: str) -> bool:
+    """Whether `If-None-Match` has it."""
     known = request.headers.get("if-none-match", "").strip()
-    if status == HTTPStatus.OK and (
-        known == "*" or tag in [each.strip().removeprefix("W/") for each in known.split(",")]
-    ):
-        return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=told)
-    return Response(body, status, told, media)
+    return known == "*" or tag in [each.strip().removeprefix("W/") for each in known.split(",")]
+
+
+def tagged(tag: str, headers: Mapping[str, str]) -> dict[str, str]:
+    """The headers of an answer with its tag."""
+    return {"etag": f"W/{tag}", "cache-control": "no-cache", **headers}
+
+
+def not_modified(tag: str, headers: Mapping[str, str]) -> Response:
+    """The answer where the tag is known."""
+    return Response(status_code=HTTPStatus.NOT_MODIFIED, headers=tagged(tag, headers))

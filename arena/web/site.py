@@ -9,6 +9,8 @@ from pathlib import Path
 
 from arena.store.store import Reader
 from arena.store.tournaments import Standings
+from arena.web.grading import Grading
+from arena.web.serving import Serving
 
 STATIC = Path(__file__).parent / "static"
 HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
@@ -26,6 +28,8 @@ class Site:
         self.reader = reader
         self.socket = socket
         self.registration = registration
+        self.serving = Serving()
+        self.grading = Grading()
         self.tables: Standings = {}
         """Those of tournaments, as they were told last."""
 

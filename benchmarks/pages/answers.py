@@ -14,9 +14,7 @@ import contextlib
 import http.client
 import itertools
 import math
-import re
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -30,7 +28,7 @@ from arena.store.tournaments import tournaments_page
 sys.path.append(str(Path(__file__).parents[1] / "reliability"))
 
 from data import make
-from rig import small_or_asked
+from rig import small_or_asked, web
 
 from arena.store.match_search import Search
 from arena.store.store import Reader
@@ -83,22 +81,6 @@ def addresses(reader: Reader) -> Iterator[str]:
     yield f"/api/v1/matches/{match}/result"
     yield "/api/v1/tournaments"
     yield f"/api/v1/tournaments/{tournament}"
-
-
-@contextlib.contextmanager
-def web(folder: Path) -> Iterator[tuple[int, int]]:
-    """`arena web` over a data folder; its process and its port."""
-    command = [sys.executable, "-m", "arena", "web", "--data", str(folder), "--web-port", "0"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as process:
-        assert process.stdout is not None
-        try:
-            said = process.stdout.readline()
-            found = re.search(r":(\d+)", said)
-            if found is None:
-                raise SystemExit(f"arena web did not start: {said}")
-            yield process.pid, int(found[1])
-        finally:
-            process.terminate()
 
 
 def busy(process: int) -> float:

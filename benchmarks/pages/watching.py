@@ -15,7 +15,6 @@ import asyncio
 import contextlib
 import math
 import multiprocessing
-import re
 import statistics
 import sys
 import time
@@ -156,9 +155,9 @@ class Onlooker(asyncio.Protocol):
         self._lost.set()
 
 
-def refresh(number: int, url: str, times: int, wanted: Event, lost: Event) -> None:
+def refresh(number: int, port: int, times: int, wanted: Event, lost: Event) -> None:
     """A process that asks for a page so many times a second while that is wanted."""
-    asked = urllib.request.Request(url, headers={"Accept-Encoding": "gzip"})
+    asked = urllib.request.Request(f"http://127.0.0.1:{port}/", headers={"Accept-Encoding": "gzip"})
     while wanted.wait():
         began = time.monotonic()
         try:
@@ -183,7 +182,7 @@ async def measure(options: argparse.Namespace) -> int:
         pairs = [Pair(number) for number in range(options.pairs)]
         playing = [asyncio.create_task(pair.play(server.port, seat)) for pair in pairs for seat in (0, 1)]
         stack.enter_context(attackers(1, watch, server.port, options.watchers, watching, lost))
-        stack.enter_context(attackers(1, refresh, await page_of(server), options.refreshes, refreshing, lost))
+        stack.enter_context(attackers(1, refresh, await server.page_port(), options.refreshes, refreshing, lost))
         await asyncio.sleep(3 + options.watchers / 50)
 
         async def stretch(wanted: Event | None) -> Stretch:
@@ -219,16 +218,6 @@ async def measure(options: argparse.Namespace) -> int:
     if lost.is_set():
         print("broken: a watcher lost its connection, or a page did not come")
     return int(lost.is_set())
-
-
-async def page_of(server: Server) -> str:
-    """The URL of the arena's page, once it stands."""
-    async with asyncio.timeout(60):
-        while True:
-            for line in server.log:
-                if found := re.search(r"the page is at (http://\S+)", line):
-                    return found[1]
-            await asyncio.sleep(0.05)
 
 
 def read_options() -> argparse.Namespace:

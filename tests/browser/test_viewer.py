@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import re
+from contextlib import closing
+from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.async_api import Page, expect
 
+from arena.store.registry import rename_bot
+from arena.store.store import Store
 from chromium import PHONE, Visits
+from library import ANN, PERFECT, Library
+from pages import showing
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -79,6 +85,15 @@ async def test_a_match_is_the_same_on_the_way_back(
         back = await boards(page, "back (←)")
         assert len(set(there)) > 2
         assert there == back[::-1]
+
+
+async def test_a_bot_that_was_renamed_is_linked_where_it_is_now(visiting: Visits, tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        match = Library(store).play("nim", [PERFECT, ANN])
+        store.write(rename_bot, "ann", "anna")
+    async with showing(tmp_path) as home, visiting(home) as visit:
+        page = await opened(await visit.open(f"/matches/{match}"))
+        await expect(page.locator(".viewer a", has_text="ann")).to_have_attribute("href", "/bots/anna")
 
 
 @pytest.mark.ci

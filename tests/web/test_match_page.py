@@ -16,6 +16,7 @@ import pytest
 from arena.store.annulment import annul_matches
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
+from arena.store.thinning import remove_records_of
 from arena.web.formatting import result_sentence
 from arena.web.site import Site
 from library import ANN, PERFECT, Library
@@ -28,7 +29,7 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
     assert told.status == 200
     for said in ("perfect won after 3 plies: ann resigned", "nim/classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
         assert said in told.text
-    assert "data-stored data-graded" in told.text
+    assert 'data-stored data-bots="[&#34;perfect&#34;, &#34;ann&#34;]" data-graded' in told.text
 
 
 def test_a_match_that_was_annulled_is_marked_on_its_page_among_others_and_in_the_api(visitor: Visitor) -> None:
@@ -90,6 +91,21 @@ def test_a_record_that_is_cut_short_costs_only_what_it_held(
     assert "is cut short" in told.text
     assert "viewer" not in told.text
     assert "won after" in told.text
+
+
+def test_a_record_that_was_removed_is_said_to_be_gone_and_the_result_is_shown(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("nim", [PERFECT, ANN])
+    visitor.store.write(remove_records_of, [1])
+    said = f"the record of match {match} was removed: its result is what is left"
+    told = visitor.get(f"/matches/{match}")
+    assert told.status == 200
+    assert said[1:] in told.text
+    assert "viewer" not in told.text
+    assert "won after" in told.text
+    for part in ("", "/grades", "/record.jsonl.gz", "/record.jsonl", "/match.html"):
+        answer = visitor.get(f"/api/v1/matches/{match}{part}")
+        assert (answer.status, json.loads(answer.text)) == (410, {"error": {"message": said}})
+    assert visitor.get(f"/api/v1/matches/{match}/result").status == 200
 
 
 def test_who_was_beaten_is_not_said_to_have_won(visitor: Visitor) -> None:

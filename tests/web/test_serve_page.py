@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
+import sys
 from pathlib import Path
 
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from arena.commands import web
+from arena.commands.settings import ServerSettings
+from arena.store.store import Store
 from certificates import make
 from commands import call, children, ends
-from processes import Served, run, serving
+from processes import REPOSITORY, Served, run, serving, stopped
+from timeouts import WITHIN
 from web_client import Answer, answer
 
 
@@ -60,6 +66,15 @@ async def test_a_page_on_loopback_answers_to_no_name_of_a_stranger(tmp_path: Pat
     async with serving(tmp_path, "--web-port", "0") as served:
         answer = await get(await served.page(), Host="evil.example")
         assert (answer.status, answer.text.partition(";")[0]) == (421, "'evil.example' is no name of this machine")
+
+
+async def test_a_page_gives_way_to_play_and_is_not_reached_by_ctrl_c(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--web-port", "0") as served:
+        assert (await get(await served.page())).status == 200
+        server, page = served.process.pid, page_process(served)
+        assert os.getpriority(os.PRIO_PROCESS, page) > os.getpriority(os.PRIO_PROCESS, server)
+        assert os.getsid(page) == os.getsid(server), "Linux may weigh sessions against each other"
+        assert os.getpgid(page) == page
 
 
 async def test_a_page_that_was_killed_comes_back_and_visitors_wait_for_it(tmp_path: Path) -> None:
@@ -131,3 +146,40 @@ def test_where_there_is_no_data_the_page_says_what_makes_some(tmp_path: Path) ->
     done = call("arena", "web", "--data", str(tmp_path), "--web-port", "0")
     says = f"no arena data in {tmp_path}/arena.db: start `arena serve` or `arena tournament` first"
     assert (done.code, done.err) == (1, f"arena: {says}\n")
+
+
+async def test_sighup_does_no_harm_to_a_page_of_its_own(tmp_path: Path) -> None:
+    Store.open(tmp_path / "arena.db").close()
+    command = (sys.executable, "-m", "arena", "web", "--data", str(tmp_path), "--web-port", "0")
+    process = await asyncio.create_subprocess_exec(*command, cwd=REPOSITORY, stderr=asyncio.subprocess.PIPE)
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(WITHIN):
+            assert b"the page is at" in await process.stderr.readline()
+            process.send_signal(signal.SIGHUP)
+            assert b"SIGHUP: there is no certificate to be read again" in await process.stderr.readline()
+    finally:
+        await stopped(process)
+    assert process.returncode == 0
+
+
+async def test_a_page_that_hangs_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(web, "ASK_EVERY", 0.02)
+    monkeypatch.setattr(web, "SHUTDOWN_TIMEOUT", 0.02)
+    Store.open(tmp_path / "arena.db").close()
+    before = children(os.getpid())
+    settings = ServerSettings(web_port=0)
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(one) for one in web.web_sockets(settings)]
+        async with web.shown(settings, str(tmp_path / "arena.db"), sockets, 8765):
+            url = web.page_url(settings, sockets)
+            assert (await get(url)).status == 200
+            (hung,) = set(children(os.getpid())) - set(before)
+            os.kill(hung, signal.SIGSTOP)
+            monkeypatch.setattr(web, "SILENT_MOST", 0.05)
+            assert await asyncio.to_thread(ends, hung)
+            monkeypatch.setattr(web, "SILENT_MOST", WITHIN)
+            assert (await get(url)).status == 200
+    assert [line for line in caplog.messages if line.startswith("the page has not answered for ")]

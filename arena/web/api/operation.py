@@ -5,23 +5,23 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Generic, TypeVar, get_args, get_type_hints
 from urllib.parse import quote, urlencode
 
-import anyio
 import msgspec
-from msgspec import Struct
-from starlette.concurrency import run_in_threadpool
-from starlette.requests import Request
+from msgspec import UNSET, Struct, UnsetType
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from arena.replay.grading import Grades
+from arena.web.answers import Long, Pieces, in_turn, visitor_of
 from arena.web.errors import Wrong
 from arena.web.rendering import respond_with_etag, site_of
 from arena.web.site import Site
 from protocol.display import among, shown
-from protocol.errors import UsageFault
+from protocol.errors import Fault, UsageFault
 from protocol.field_errors import describe_type
 
 PREFIX = "/api/v1"
@@ -46,6 +46,8 @@ class ApiRequest(Struct, Generic[Q], frozen=True):
     site: Site
     path: Mapping[str, str]
     query: Q
+    grades: Grades | UnsetType | None = UNSET
+    """What the process that solves made of a match; then nobody else is asked, even where it is nothing."""
 
 
 class File(Struct, frozen=True):
@@ -55,46 +57,95 @@ class File(Struct, frozen=True):
     data: bytes
 
 
+class InPieces(Struct, frozen=True):
+    """An answer of the type that the operation has, of a match by its record, in pieces of the bytes that travel.
+
+    `of` tells it from another of the same record; `file` is the name under which it is to be saved.
+    """
+
+    pieces: Pieces
+    match: str
+    record: bytes
+    of: str = ""
+    file: str = ""
+
+    def long(self, name: str, media: str) -> Long:
+        """The answer to an operation of this name."""
+        checksum = self.record[-8:].hex()  # of what is packed, and how long that is
+        source = f"{name} {self.match} {checksum} {self.of}".encode()
+        headers = _to_be_saved(self.file) if self.file else {}
+        return Long(self.pieces, media, source=source, held=len(self.record), headers=headers)
+
+
 class Operation:
     """What can be asked under one address: what `do` answers, called by its name, in the words of its docstring.
 
     Its types say the rest: it takes an `ApiRequest` with the fields of the query, and answers with a value that becomes
-    JSON, or with a `File` of the type `media`. `example` is an address under `PREFIX`, by default `path` as it is. What
-    is `slow` may take seconds; it is done one request after the other, beside all else, for who still waits.
+    JSON, or with a `File` of the type `media`; one that is `Annotated[InPieces, …]` answers with the pieces of such.
+    `example` is an address under `PREFIX`, by default `path` as it is. What is `slow` may take seconds; it is done one
+    request after the other, beside all else, for who still waits. `solving` tells the record of a match whose grades it
+    needs, where that may take a table that nobody has made.
     """
 
     def __init__(
-        self, path: str, do: Callable[[Any], Any], *, example: str = "", media: str = JSON, slow: bool = False
+        self,
+        path: str,
+        do: Callable[[Any], Any],
+        *,
+        example: str = "",
+        media: str = JSON,
+        slow: bool = False,
+        solving: Callable[[Any], bytes | None] | None = None,
     ) -> None:
-        types = get_type_hints(do)
+        types = get_type_hints(do, include_extras=True)
         self.path = path
         self.name = do.__name__
         self.summary = inspect.getdoc(do) or ""
         self.query: type[Query] = get_args(types["asked"])[0]
         self.answer = types["return"]
+        in_pieces = getattr(self.answer, "__origin__", None) is InPieces
+        if in_pieces:
+            (self.answer,) = self.answer.__metadata__
         self.media = media
         self.example = example or path
         self._do = do
         self._slow = slow
+        self._in_long_line = slow or in_pieces
+        self._solving = solving
 
     @property
     def route(self) -> Route:
         """Where it is served."""
+        if self._solving is None:
+            return Route(PREFIX + self.path, in_turn(self._answer, slow=self._in_long_line), name=self.name)
+        return Route(PREFIX + self.path, self._with_grades, name=self.name)
 
-        def endpoint(request: Request) -> Response:
-            query = read_query(self.query, request)
-            answer = self._do(ApiRequest(site_of(request), request.path_params, query))
-            return encode_response(request, answer, self.media)
+    def _answer(self, request: Request, grades: Grades | UnsetType | None = UNSET) -> Response | Long:
+        query = read_query(self.query, request)
+        answer = self._do(ApiRequest(site_of(request), request.path_params, query, grades))
+        if isinstance(answer, InPieces):
+            return answer.long(self.name, self.media)
+        return encode_response(request, answer, self.media)
 
-        turn = anyio.Semaphore(1)
-
-        async def in_turn(request: Request) -> Response:
-            async with turn:
-                if await request.is_disconnected():
-                    return Response()
-                return await run_in_threadpool(endpoint, request)
-
-        return Route(PREFIX + self.path, in_turn if self._slow else endpoint, name=self.name)
+    async def _with_grades(self, request: Request) -> Response:
+        """The same with the grades of the process that solves, where it takes that one."""
+        site, address = site_of(request), visitor_of(request)
+        assert self._solving is not None
+        asked = ApiRequest(site, request.path_params, read_query(self.query, request))
+        grades: Grades | UnsetType | None = UNSET
+        try:
+            record = await site.serving.quick.take(address, partial(self._solving, asked), request.is_disconnected)
+            if record is not None:
+                name = request.path_params["match"]
+                try:
+                    grades = await site.grading.grades(address, record, name, request.is_disconnected)
+                except Fault:
+                    if self._slow:
+                        raise
+                    grades = None
+        except ClientDisconnect:
+            return Response()
+        return await in_turn(partial(self._answer, grades=grades), slow=self._in_long_line)(request)
 
     @cached_property
     def in_query(self) -> list[dict[str, Any]]:
@@ -161,10 +212,10 @@ def _example(kind: Any) -> str:
 
 def encode_response(request: Request, answer: Any, media: str = JSON) -> Response:
     """An answer as it travels; nothing of it where the request says that it is known."""
-    headers = {}
+    headers: dict[str, str] = {}
     if isinstance(answer, File):
         body = answer.data
-        headers["content-disposition"] = f'attachment; filename="{answer.name}"'
+        headers |= _to_be_saved(answer.name)
     else:
         body = _encode(answer)
         following = getattr(answer, "next", None)
@@ -172,3 +223,7 @@ def encode_response(request: Request, answer: Any, media: str = JSON) -> Respons
             query = urlencode({**request.query_params, "after": following})
             headers["link"] = f'<{quote(request.url.path)}?{query}>; rel="next"'
     return respond_with_etag(request, body, media, headers)
+
+
+def _to_be_saved(name: str) -> dict[str, str]:
+    return {"content-disposition": f'attachment; filename="{name}"'}

@@ -7,13 +7,12 @@ from functools import cache, lru_cache
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
-from msgspec import Meta, Struct
-from msgspec.structs import replace
+from msgspec import UNSET, Meta, Struct
 from starlette.routing import Route
 
 from arena.ratings import rating_system
 from arena.replay.grading import Grades, grade
-from arena.replay.match_document import Document, document
+from arena.replay.match_document import Document, Refereed, document_in_pieces
 from arena.store.leaderboards import (
     SORTS,
     BoardRow,
@@ -39,9 +38,11 @@ from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
 from arena.web import lookups
-from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, Operation, Query, encode_response
+from arena.web.answers import Pieces, slices
+from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, InPieces, Operation, Query, encode_response
 from arena.web.errors import NotFound, Wrong
-from arena.web.offline import offline_page
+from arena.web.offline import grades_of, offline_page_in_pieces
+from machine.exact.graders import may_need_solving
 from protocol import VERSION
 from protocol.display import shown
 from protocol.errors import UsageFault
@@ -300,15 +301,22 @@ def _record(asked: ApiRequest[Query]) -> bytes:
     return body
 
 
-def match(asked: ApiRequest[Query]) -> Document:
+def match(asked: ApiRequest[Query]) -> Annotated[InPieces, Document]:
     """A match with the state after every event, as `arena replay show --json` has it, without luck."""
     stored = result(asked)
-    return replace(document(record_reader.read(_record(asked), stored.match)), annulled=stored.annulled)
+    data = _record(asked)
+
+    def pieces() -> Pieces:
+        record = yield from record_reader.read_in_steps(data, stored.match)
+        yield from document_in_pieces(Refereed(record), stored.annulled)
+
+    return InPieces(pieces(), stored.match, data, of=stored.annulled or "")
 
 
 def grades(asked: ApiRequest[Query]) -> Grades:
     """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
-    return _graded(_record(asked), asked.path["match"])
+    given = asked.grades
+    return given if isinstance(given, Grades) else _graded(_record(asked), asked.path["match"])
 
 
 @lru_cache(maxsize=64)
@@ -316,21 +324,35 @@ def _graded(body: bytes, name: str) -> Grades:
     return grade(record_reader.read(body, name))
 
 
-def packed(asked: ApiRequest[Query]) -> File:
+def to_solve(asked: ApiRequest[Query]) -> bytes | None:
+    """The record of the match, where grading it may take a table that nobody has made."""
+    stored = result(asked)
+    if not may_need_solving(stored.game, stored.config):
+        return None
+    return _record(asked)
+
+
+def packed(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
     """The record of a match as it was closed, to be saved."""
-    return File(f"{asked.path['match']}.jsonl.gz", _record(asked))
+    name, data = asked.path["match"], _record(asked)
+    return InPieces(slices(data), name, data, file=f"{name}.jsonl.gz")
 
 
-def unpacked(asked: ApiRequest[Query]) -> File:
+def unpacked(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
     """The record of a match as JSON lines, to be saved."""
-    name = asked.path["match"]
-    return File(f"{name}.jsonl", record_reader.unpack(_record(asked), name))
+    name, data = asked.path["match"], _record(asked)
+    return InPieces(record_reader.unpacked_in_pieces(data, name), name, data, file=f"{name}.jsonl")
 
 
-def whole(asked: ApiRequest[Query]) -> File:
+def whole(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
     """A match in one HTML file that plays offline, to be saved."""
-    name = asked.path["match"]
-    return File(f"{name}.html", offline_page(record_reader.read(_record(asked), name)))
+    name, data, given = asked.path["match"], _record(asked), asked.grades
+
+    def pieces() -> Pieces:
+        record = yield from record_reader.read_in_steps(data, name)
+        yield from offline_page_in_pieces(record, grades_of if given is UNSET else lambda _: given)
+
+    return InPieces(pieces(), name, data, of="graded" if given else "", file=f"{name}.html")
 
 
 def tournaments(asked: ApiRequest[Paged]) -> Page[TournamentRow]:
@@ -358,10 +380,10 @@ OPERATIONS = (
     Operation("/matches", matches, example="/matches?bot={bot}&limit=3"),
     Operation("/matches/{match}", match),
     Operation("/matches/{match}/result", result),
-    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True),
+    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, solving=to_solve),
     Operation("/matches/{match}/record.jsonl.gz", packed, media="application/gzip"),
     Operation("/matches/{match}/record.jsonl", unpacked, media="application/jsonl"),
-    Operation("/matches/{match}/match.html", whole, media="text/html", slow=True),
+    Operation("/matches/{match}/match.html", whole, media="text/html", solving=to_solve),
     Operation("/tournaments", tournaments, example="/tournaments?limit=3"),
     Operation("/tournaments/{tournament}", tournament),
 )

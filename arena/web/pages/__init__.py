@@ -5,6 +5,7 @@ from __future__ import annotations
 from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
+from arena.web.answers import in_turn
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
 from arena.web.pages.leaderboard import leaderboard
@@ -13,16 +14,16 @@ from arena.web.pages.taking_part import connect, play
 from arena.web.pages.tournaments import tournament, tournaments
 
 ROUTES = [
-    Route("/", leaderboard),
+    Route("/", in_turn(leaderboard)),
     Route("/leaderboard", lambda _: RedirectResponse("/")),
-    Route("/leaderboard/{game}", leaderboard),
-    Route("/leaderboard/{game}/{preset}", leaderboard),
-    Route("/bots/{name}", bot),
-    Route("/matches", matches),
-    Route("/matches/{match}", match),
-    Route("/tournaments", tournaments),
-    Route("/tournaments/{tournament}", tournament),
-    Route("/connect", connect),
-    Route("/play", play),
-    Route("/api", api),
+    Route("/leaderboard/{game}", in_turn(leaderboard)),
+    Route("/leaderboard/{game}/{preset}", in_turn(leaderboard)),
+    Route("/bots/{name}", in_turn(bot)),
+    Route("/matches", in_turn(matches)),
+    Route("/matches/{match}", in_turn(match, slow=True)),
+    Route("/tournaments", in_turn(tournaments)),
+    Route("/tournaments/{tournament}", in_turn(tournament)),
+    Route("/connect", in_turn(connect)),
+    Route("/play", in_turn(play)),
+    Route("/api", in_turn(api)),
 ]

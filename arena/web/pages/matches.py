@@ -15,12 +15,13 @@ from starlette.responses import Response
 
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
-from arena.store.result_queries import OUTCOMES, VOIDED, record_of, result_of
+from arena.store.result_queries import OUTCOMES, VOIDED, RecordRemoved, record_of, result_of
 from arena.store.store import Reader
+from arena.web.answers import Long, Pieces
 from arena.web.errors import NotFound
 from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words, result_sentence
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
-from arena.web.rendering import render_page, site_of
+from arena.web.rendering import page, render_page, site_of
 from machine.exact.graders import has_judge
 from protocol.display import among
 from protocol.errors import BadRecord, Fault, UsageFault
@@ -28,6 +29,7 @@ from protocol.games import NAMES, load
 from protocol.names import MATCH_PATTERN
 from referee import record_reader
 from referee.record import Record
+from referee.result import Result
 
 ROWS = 50
 _is_id = re.compile(MATCH_PATTERN).match
@@ -121,7 +123,7 @@ def _words(asked: Mapping[str, str]) -> str:
     return ", ".join([" ".join(parts[:2]), *parts[2:]])
 
 
-def match(request: Request) -> Response:
+def match(request: Request) -> Response | Long:
     """A stored match; or one that may be under way, which the page itself finds out where the arena is live."""
     site, name = site_of(request), request.path_params["match"]
     result = site.reader.read(result_of, name)
@@ -129,14 +131,24 @@ def match(request: Request) -> Response:
         if not site.socket or not _is_id(name):
             raise NotFound(f"there is no match {name} here")
         return render_page(request, "live_match.html", match=name)
-    record, damage = _record(site.reader.read(record_of, name), name)
-    config = msgspec.json.format(msgspec.json.encode(result.config)).decode()
-    return render_page(
+    data, damage = _record(site.reader, name)
+    return Long(_stored(request, result, data, damage), "text/html", held=len(data or b""))
+
+
+def _stored(request: Request, result: Result, data: bytes | None, damage: str | None) -> Pieces:
+    """The page of a stored match, made in steps: its record is read whole. `damage`: why there is none."""
+    record = None
+    if data is not None:
+        try:
+            record = yield from record_reader.read_in_steps(data, f"the record of {result.match}")
+        except BadRecord as exc:
+            damage = str(exc)
+    yield page(
         request,
         "match.html",
         result=result,
         told=result_sentence(result.reason, result.plies, result.seats),
-        config=config,
+        config=msgspec.json.format(msgspec.json.encode(result.config)).decode(),
         record=record,
         damage=damage,
         graded=record is not None and _is_graded(record),
@@ -150,11 +162,10 @@ def _is_graded(record: Record) -> bool:
         return False
 
 
-def _record(body: bytes | None, name: str) -> tuple[Record | None, str | None]:
-    """The record of a match, or what is wrong with it."""
-    if body is None:
-        return None, f"match {name} has no record"
+def _record(reader: Reader, name: str) -> tuple[bytes | None, str | None]:
+    """The record of a match as it is stored, or why there is none."""
     try:
-        return record_reader.read(body, f"the record of {name}"), None
-    except BadRecord as exc:
+        data = reader.read(record_of, name)
+    except RecordRemoved as exc:
         return None, str(exc)
+    return data, None if data is not None else f"match {name} has no record"

@@ -10,6 +10,13 @@ const id = root.dataset.match;
 const api = `/api/v1/matches/${encodeURIComponent(id)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
+/** Where bots are now that a record may call otherwise, by the names of the result, in seat order. */
+function addressesNow(record) {
+  const now = JSON.parse(root.dataset.bots);
+  const named = new Map(record.header.seats.map((seat, at) => [seat.bot, now[at]]));
+  return (bot) => botAddress(named.get(bot) ?? bot);
+}
+
 /** JSON from the API. Throws what the API says is wrong. */
 async function asked(address) {
   const answer = await fetch(address, { headers: { accept: "application/json" } }).catch(() => null);
@@ -20,7 +27,7 @@ async function asked(address) {
 
 async function show() {
   const found = await asked(api);
-  const viewer = new Viewer(root, new MatchDocument(found), { botAddress });
+  const viewer = new Viewer(root, new MatchDocument(found), { botAddress: addressesNow(found) });
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
   if (!("graded" in root.dataset) || found.fault) return;
   try {

@@ -1,0 +1,173 @@
+"""How requests are answered in turn, and long answers in pieces: only as much is made as the visitor takes."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+import zlib
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from functools import partial
+from http import HTTPStatus
+from itertools import chain
+from typing import NamedTuple
+
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from arena.network.addresses import address_of
+from arena.web.rendering import is_known, not_modified, respond_with_etag, site_of, source_tag, tagged
+from arena.web.serving import Serving
+from arena.web.turns import refusal
+
+WHOLE = 128 * 1024
+"""Bytes. What is longer is sent in pieces."""
+PIECE = 64 * 1024
+STEP = 0.003
+"""Seconds of a turn, then it is another's."""
+GZIP_LEVEL = 6
+
+
+Pieces = Iterator[bytes | None]
+"""What an answer is made of, bit by bit; None is a place to pause."""
+
+
+class Long(NamedTuple):
+    """An answer made in pieces; a `source` that it follows from, if it may be long, names it. It needs `held` bytes
+    while it is made.
+    """
+
+    pieces: Pieces
+    media: str
+    source: bytes = b""
+    held: int = 0
+    headers: Mapping[str, str] = {}
+
+
+def visitor_of(request: Request) -> str:
+    """The address that a request counts for."""
+    return address_of(request.client.host if request.client else "")
+
+
+def slices(body: bytes) -> Pieces:
+    """What is there whole, in pieces."""
+    return (body[at : at + PIECE] for at in range(0, len(body), PIECE))
+
+
+def in_turn(
+    endpoint: Callable[[Request], Response | Long], *, slow: bool = False
+) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint that is called in a thread, when it is the turn of the visitor's address.
+
+    One that is `slow` is called in the line of the long answers.
+    """
+
+    async def answer(request: Request) -> Response:
+        serving = site_of(request).serving
+        address = visitor_of(request)
+        turns = serving.long if slow else serving.quick
+
+        def begin() -> Response:
+            """Call it; what is long is begun in the same turn, which is the only one of what turns out to be short."""
+            answered = endpoint(request)
+            if isinstance(answered, Response):
+                if len(answered.body) <= WHOLE:
+                    return answered
+                body = bytes(answered.body)
+                long = Long(slices(body), answered.media_type or "", held=len(body))
+                return _LongResponse(serving, address, long, head=answered)
+            tag = source_tag(answered.source) if answered.source else ""
+            if tag and is_known(request, tag):
+                return not_modified(tag, answered.headers)
+            made, more = _advance(answered.pieces)
+            if not more:
+                return respond_with_etag(request, made, answered.media, answered.headers)
+            return _LongResponse(serving, address, answered, tag, made)
+
+        try:
+            return await turns.take(address, begin, request.is_disconnected)
+        except ClientDisconnect:
+            return Response()
+
+    return answer
+
+
+def _advance(pieces: Pieces) -> tuple[bytes, bool]:
+    """What is made in one turn, and whether there is more to come."""
+    found = bytearray()
+    until = time.perf_counter() + STEP
+    for piece in pieces:
+        found += piece or b""
+        if len(found) >= PIECE or time.perf_counter() >= until:
+            return bytes(found), True
+    return bytes(found), False
+
+
+def _gzipped(pieces: Pieces) -> Pieces:
+    packer = zlib.compressobj(GZIP_LEVEL, wbits=31)
+    for piece in pieces:
+        yield packer.compress(piece or b"")
+    yield packer.flush()
+
+
+class _LongResponse(Response):
+    """An answer in pieces, of which some are `made`; it ends where the visitor leaves, or is cut off.
+
+    It has a `tag`, if it may be long, or the `head` of what was made whole. What turns out not to be long is answered
+    as if it had been made at once.
+    """
+
+    def __init__(
+        self, serving: Serving, address: str, long: Long, tag: str = "", made: bytes = b"", head: Response | None = None
+    ) -> None:
+        super().__init__()
+        self._serving, self._address, self._head = serving, address, head
+        self._long, self._tag, self._made = long, tag, made
+        self._more, self._begun = True, False
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        place = self._serving.enter(self._address, self._long.held, task.cancel)
+        try:
+            await self._answer(Request(scope, receive), send)
+        except asyncio.CancelledError:
+            if self._begun or not place.was_cut:
+                raise
+            task.uncancel()
+            raise refusal(HTTPStatus.SERVICE_UNAVAILABLE, "too many long answers are under way") from None
+        except ClientDisconnect:
+            pass
+        finally:
+            self._serving.leave(self._address, place)
+
+    async def _answer(self, request: Request, send: Send) -> None:
+        long, head, begin = self._long, self._head, self._made
+        if head is None:
+            while self._more and not (self._tag and len(begin) > WHOLE):
+                begin += await self._next(request, long.pieces)
+            if not self._more:
+                answer = respond_with_etag(request, begin, long.media, long.headers)
+                await answer(request.scope, request.receive, send)
+                return
+            head = Response(b"", headers=tagged(self._tag, long.headers), media_type=long.media)
+        headers = head.headers
+        del headers["content-length"]
+        headers.add_vary_header("Accept-Encoding")
+        pieces: Pieces = chain((begin,), long.pieces)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            headers["content-encoding"] = "gzip"  # here, where it is in turn
+            pieces = _gzipped(pieces)
+        self._begun = True
+        await send({"type": "http.response.start", "status": head.status_code, "headers": head.raw_headers})
+        if request.method != "HEAD":
+            while self._more:
+                if piece := await self._next(request, pieces):
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+    async def _next(self, request: Request, pieces: Pieces) -> bytes:
+        """What is made in the next turn, if somebody waits for it."""
+        turn = partial(_advance, pieces)
+        piece, self._more = await self._serving.long.take(self._address, turn, request.is_disconnected, begun=True)
+        return piece

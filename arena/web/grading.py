@@ -1,0 +1,69 @@
+"""Grades of matches on maps that may have to be solved first: by a process of its own, one at a time, for a while."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+from collections.abc import Awaitable, Callable
+
+import msgspec
+from starlette.requests import ClientDisconnect
+
+from arena.replay.grading import Grades
+from arena.web.grader import Graded, Refused
+from arena.web.turns import Turns
+from protocol.errors import ArenaFault, BadRecord, UsageFault
+
+TIMEOUT = 20.0
+"""Seconds that grading one match may take; those of a preset take a moment."""
+LOOK_AGAIN = 0.25
+"""Seconds between two looks whether somebody still waits."""
+MOST_PER_ADDRESS, MOST = 40, 256
+_decode = msgspec.json.Decoder(Graded | Refused).decode
+
+
+class Grading:
+    """Whose match is graded next: addresses take turns."""
+
+    def __init__(self) -> None:
+        self._turns = Turns(1, MOST_PER_ADDRESS, MOST)
+
+    async def grades(self, address: str, record: bytes, name: str, gone: Callable[[], Awaitable[bool]]) -> Grades:
+        """The grades of a match. Raises what is wrong as `grade` does, `ArenaFault` where it took too long, and
+        `ClientDisconnect` where its visitor is `gone`: then the process is killed.
+        """
+        await self._turns.enter(address, gone)
+        try:
+            said = await _asked(record, name, gone)
+        finally:
+            self._turns.leave()
+        if isinstance(said, Refused):
+            raise (BadRecord if said.damaged else UsageFault)(said.why)
+        return said.grades
+
+
+async def _asked(record: bytes, name: str, gone: Callable[[], Awaitable[bool]]) -> Graded | Refused:
+    pipe = asyncio.subprocess.PIPE
+    command = (sys.executable, "-m", "arena.web.grader", name)
+    process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
+    answer = asyncio.create_task(process.communicate(record))
+    try:
+        async with asyncio.timeout(TIMEOUT):
+            while not (await asyncio.wait({answer}, timeout=LOOK_AGAIN))[0]:
+                if await gone():
+                    raise ClientDisconnect
+        said: Graded | Refused = _decode(answer.result()[0])
+        return said
+    except TimeoutError:
+        raise ArenaFault(
+            f"the map of {name} takes more than {TIMEOUT:g} s to solve: `arena replay grade` grades its record, "
+            "which is here to be saved"
+        ) from None
+    except msgspec.DecodeError as exc:
+        raise ArenaFault(f"the grading of {name} came to no end") from exc
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+        await asyncio.wait({answer})

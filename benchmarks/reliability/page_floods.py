@@ -1,0 +1,190 @@
+"""What a visitor of the page feels while 1, 8 and 64 addresses flood it, and how much memory its process takes.
+
+`arena web` shows a short and a very long match. The visitor asks for small pages, one after the other, and every second
+for the short match with the state of every ply. Each address has four connections, which ask for the long match in the
+same way and hang up, or read it slowly, or send bodies without end.
+Usage: python benchmarks/reliability/page_floods.py [--seconds 10] [--rounds 1000] [--small]
+Exit status 1 if an answer to the visitor failed, or the process took more than 300 MiB; without --small also if the
+visitor's p50 is more than three times that without a flood, or an answer came later by more than a second.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import http.client
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import uvloop
+from rig import Raw, attackers, get, memory_of, small_or_asked, web
+
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.store import Store
+from bots.playing.matches import play_all
+from protocol.messages import Clock
+
+MOST_MEMORY = 300.0
+"""MiB."""
+MOST_TIMES, MOST_LATE = 3.0, 1.0
+"""The visitor's p50, compared to that without a flood; seconds that an answer may come later."""
+CONNECTIONS = 4
+CLOCK = Clock(bank_ms=60_000_000, increment_ms=1000)
+TERRITORIES = 100
+PAGES = ("/", "/matches", "/api/v1/bots?limit=3")
+VISITOR = "127.0.0.9"
+
+
+def store(data: Path, rounds: int) -> tuple[str, str]:
+    """A data folder with a short match and a campaign of so many rounds; their ids."""
+    territories = [{"name": f"t{i}", "continent": 0, "x": i % 10 * 11, "y": i // 10 * 11} for i in range(TERRITORIES)]
+    chain = {
+        "name": "chain",
+        "territories": territories,
+        "continents": [{"name": "c", "bonus": 0}],
+        "borders": [[i, i + 1] for i in range(TERRITORIES - 1)],
+    }
+    campaign = {"map": chain, "players": 6, "battle": "deterministic", "max_rounds": rounds, "initial_units": 100}
+    filled = Store.open(data / "arena.db")
+    ids = []
+    for game, seats, config in (("nim", 2, {}), ("risk-campaign", 6, campaign | {"max_attacks": 20})):
+        bots = [f"bot-{seat}=random" for seat in range(seats)]
+        (played,) = play_all(bots, game, [1], config=config or None, clock=CLOCK)
+        filled.write(finish_matches, [StorableMatch(played.closed.result, played.closed.record)])
+        ids.append(played.closed.result.match)
+    filled.close()
+    short, long = ids
+    return short, long
+
+
+def flood(number: int, port: int, kind: str, addresses: int, match: str) -> None:
+    """A process of attackers from so many addresses."""
+    uvloop.run(_flood(port, kind, addresses, match))
+
+
+async def _flood(port: int, kind: str, addresses: int, match: str) -> None:
+    attack = {"hang up": hang_up, "read slowly": read_slowly, "bodies": send_bodies}[kind]
+    sources = [f"127.0.1.{1 + number}" for number in range(addresses)]
+    await asyncio.gather(*(_again(attack, port, source, match) for source in sources for _ in range(CONNECTIONS)))
+
+
+async def _again(attack: object, port: int, source: str, match: str) -> None:
+    while True:
+        with contextlib.suppress(OSError, asyncio.IncompleteReadError):
+            raw = await Raw.connect(port, source=source, receive_buffer=4096)
+            try:
+                await attack(raw, match)  # type: ignore[operator]
+            finally:
+                raw.close()
+        await asyncio.sleep(0.05)
+
+
+async def ask(raw: Raw, match: str) -> None:
+    """Ask for the long match."""
+    await raw.write(f"GET /api/v1/matches/{match} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+
+
+async def hang_up(raw: Raw, match: str) -> None:
+    """Leave as soon as the answer begins, or after a while."""
+    await ask(raw, match)
+    with contextlib.suppress(TimeoutError):
+        await asyncio.wait_for(raw.reader.read(1), 0.5)
+
+
+async def read_slowly(raw: Raw, match: str) -> None:
+    """Take a little of the answer now and then."""
+    await ask(raw, match)
+    while await raw.reader.read(4096):  # noqa: ASYNC110 - slowness is the point
+        await asyncio.sleep(0.5)
+
+
+async def send_bodies(raw: Raw, match: str) -> None:
+    """Send a body without end."""
+    await raw.write(b"POST /api/v1/games HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n")
+    while True:
+        await raw.write(bytes(65536))
+
+
+class Felt:
+    """What the visitor felt: seconds of each small page, and of each short match; statuses but 200."""
+
+    def __init__(self) -> None:
+        self.pages: list[float] = []
+        self.matches: list[float] = []
+        self.failed: list[str] = []
+        self.memory = 0.0
+        """The greatest of the page's process, MiB."""
+
+    @property
+    def longest(self) -> float:
+        """Seconds of the slowest answer."""
+        return max(self.pages + self.matches)
+
+    @property
+    def p50(self) -> float:
+        """Seconds of a small page."""
+        return statistics.median(self.pages)
+
+
+def visit(process: int, port: int, match: str, seconds: float) -> Felt:
+    """Ask for so long."""
+    felt = Felt()
+    began = time.perf_counter()
+    number = 0
+    while (now := time.perf_counter()) < began + seconds or not (felt.matches and felt.pages):
+        to, address = felt.pages, PAGES[number % len(PAGES)]
+        if now > began + len(felt.matches):
+            to, address = felt.matches, f"/api/v1/matches/{match}"
+        number += 1
+        try:
+            if (status := get(port, address, VISITOR)) != 200:
+                felt.failed.append(f"{address}: {status}")
+        except (OSError, http.client.HTTPException) as exc:
+            felt.failed.append(f"{address}: {exc!r}")
+        to.append(time.perf_counter() - now)
+        felt.memory = max(felt.memory, memory_of(process))
+        time.sleep(0.01)
+    return felt
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--rounds", type=int, default=1000)
+    options = small_or_asked(parser, seconds=1.5, rounds=100)
+    fine = True
+    with tempfile.TemporaryDirectory() as scratch:
+        short, long = store(Path(scratch), options.rounds)
+        with web(Path(scratch)) as (process, port):
+            visit(process, port, short, 1)
+            quiet = visit(process, port, short, options.seconds)
+            say("nothing", quiet, quiet)
+            for kind in ("hang up", "read slowly", "bodies"):
+                for addresses in (1, 8, 64):
+                    with attackers(1, flood, port, kind, addresses, long):
+                        time.sleep(1.5)
+                        felt = visit(process, port, short, options.seconds)
+                    say(f"{addresses} addresses: {kind}", felt, quiet)
+                    fine &= not felt.failed and felt.memory <= MOST_MEMORY
+                    slow = felt.p50 > MOST_TIMES * quiet.p50 or felt.longest > quiet.longest + MOST_LATE
+                    fine &= options.small or not slow
+    return 0 if fine else 1
+
+
+def say(what: str, felt: Felt, quiet: Felt) -> None:
+    """Print a line."""
+    failed = f"; {len(felt.failed)} failed: {felt.failed[0]}" if felt.failed else ""
+    print(
+        f"{what:26} {len(felt.pages):5} pages: p50 {1000 * felt.p50:6.1f} ms ({felt.p50 / quiet.p50:4.1f} times), "
+        f"longest {1000 * max(felt.pages):6.0f}; short match {1000 * statistics.median(felt.matches):6.1f}, "
+        f"longest {1000 * max(felt.matches):6.0f}; {felt.memory:4.0f} MiB{failed}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,142 @@
+"""Grades of matches on maps of their own: by a process beside the page, that ends with whoever waits for it."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from pathlib import Path
+
+import msgspec
+import numpy
+import pytest
+from starlette.requests import ClientDisconnect
+
+from arena.replay.grading import Grades
+from arena.store.result_queries import record_of
+from arena.web import grading
+from arena.web.grader import FOLDER
+from arena.web.grading import Grading
+from exact_boards import PAIR, board
+from library import ANN, BOB, Library
+from machine.cache import cache_folder
+from machine.compiled import FAST
+from machine.exact import duel
+from machine.exact.duel import BoundedFolder, write_values
+from machine.exact.duel_shape import shape_of
+from machine.exact.graders import keep_new_tables_in, may_need_solving
+from protocol.errors import ArenaFault, UsageFault
+from protocol.games import load
+from web_client import Visitor
+
+OWN = {"map": board(PAIR).wire, "max_troops": 3}
+solving = pytest.mark.skipif(not FAST, reason="numba is not installed")
+
+
+def data_of(visitor: Visitor, match: str) -> bytes:
+    data = visitor.store.read(record_of, match)
+    assert data is not None
+    return data
+
+
+async def stays() -> bool:
+    return False
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return cache_folder()
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "may"),
+    [
+        ("risk-duel", {"preset": "south-america"}, False),
+        ("risk-duel", {"preset": "south-america", "max_plies": 7}, False),
+        ("risk-duel", {"preset": "south-america", "max_troops": 7}, True),
+        ("risk-duel", OWN, True),
+        ("nim", {"heaps": [3, 4]}, False),
+    ],
+)
+def test_only_a_map_or_cap_of_its_own_may_have_to_be_solved(game: str, config: dict[str, object], may: bool) -> None:
+    assert may_need_solving(game, load(game, config).config) == may
+
+
+@solving
+def test_a_process_of_its_own_grades_a_match_on_a_map_of_its_own(visitor: Visitor, cache: Path) -> None:
+    match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
+    shape = shape_of(board(PAIR), 3)
+    write_values(cache / FOLDER / f"duel-{shape.key}", shape.key, numpy.full(shape.positions, 0.5), 1)
+    told = msgspec.json.decode(visitor.get(f"/api/v1/matches/{match}/grades").body, type=Grades)
+    assert {move.value for move in told.moves} == {-0.5}
+    assert b'id="match-grades"' in visitor.get(f"/api/v1/matches/{match}/match.html").body
+
+
+@solving
+def test_a_table_that_is_solved_for_a_visitor_is_kept_with_those_of_visitors(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duel, "_bounded", None)
+    monkeypatch.setattr(duel, "_solved", lambda shape: (numpy.zeros(shape.positions), 7))
+    keep_new_tables_in(cache / FOLDER, 1_000_000)
+    duel.load_or_solve(board(PAIR), 3)
+    assert list(cache.rglob("duel-*")) == [cache / FOLDER / f"duel-{shape_of(board(PAIR), 3).key}"]
+    monkeypatch.delattr(duel, "_solved")
+    assert duel.load_or_solve(board(PAIR), 3).values.sweeps == 7
+
+
+def test_grades_that_take_too_long_are_refused_and_the_file_goes_without_them(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(grading, "TIMEOUT", 0.0)
+    match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
+    told = visitor.get(f"/api/v1/matches/{match}/grades")
+    assert told.status == 503
+    assert f"the map of {match} takes more than 0 s to solve: `arena replay grade`" in told.text
+    file = visitor.get(f"/api/v1/matches/{match}/match.html")
+    assert file.status == 200
+    assert b'id="match-grades"' not in file.body
+
+
+async def test_what_nobody_can_grade_is_told_as_without_that_process(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("tictactoe", [ANN, BOB])
+    with pytest.raises(UsageFault, match="tictactoe is not solved"):
+        await Grading().grades("a", data_of(visitor, match), match, stays)
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]:
+    """The processes that grade, each of which takes for ever."""
+    begun = []
+    start = asyncio.create_subprocess_exec
+
+    async def sleeper(*_: str, **pipes: int) -> asyncio.subprocess.Process:
+        begun.append(await start("sleep", "1000", **pipes))  # type: ignore[arg-type]
+        return begun[-1]
+
+    monkeypatch.setattr(asyncio, "create_subprocess_exec", sleeper)
+    return begun
+
+
+async def test_the_process_is_killed_when_nobody_waits_for_it_or_it_takes_too_long(
+    started: list[asyncio.subprocess.Process], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def goes() -> bool:
+        return bool(started)
+
+    with pytest.raises(ClientDisconnect):
+        await Grading().grades("a", b"", "x", goes)
+    monkeypatch.setattr(grading, "TIMEOUT", 0.05)
+    with pytest.raises(ArenaFault, match=r"takes more than 0\.05 s"):
+        await Grading().grades("a", b"", "x", stays)
+    assert [await process.wait() for process in started] == [-signal.SIGKILL] * 2
+
+
+def test_of_the_tables_solved_for_visitors_those_read_last_are_kept(tmp_path: Path) -> None:
+    values = numpy.zeros(1000)
+    folder = BoundedFolder(tmp_path, 20_000)
+    for key in ("a", "b"):
+        folder.write(key, values, 1)
+    assert folder.read("a") is not None
+    folder.write("c", values, 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["duel-a", "duel-c"]
