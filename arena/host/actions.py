@@ -71,21 +71,19 @@ def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
 def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
     """Follow one match, or hear of all."""
     if message.match == EVERY_MATCH:
-        clients.subscribe(session)
+        clients.subscribers[session] = None
         return
     runner = clients.runners.get(message.match)
     if runner is None:
         raise Unavailable(f"watch: no match {message.match!r} is under way")
-    runner.watch(session)
+    clients.watch(session, runner)
 
 
 def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:
     if message.match == EVERY_MATCH:
-        clients.unsubscribe(session)
-        return
-    runner = clients.runners.get(message.match)
-    if runner is not None:
-        runner.unwatch(session)
+        clients.subscribers.pop(session, None)
+    else:
+        clients.unwatch(session, message.match)
 
 
 def _list(clients: ClientRegistry, session: Session, message: List) -> None:

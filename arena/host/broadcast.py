@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from protocol.codec import Codec, Frame
-from protocol.messages import End, FromServer, Start
+from protocol.messages import End, FromServer, Start, Turn
 
 PORTION = 32
 """Watchers that are told in one turn of the event loop: half a millisecond, and as much again for the kernel."""
@@ -17,6 +19,8 @@ BETWEEN = 0.003
 """Seconds between two portions, and at least so many times as long as the first of them took: the kernel takes
 several times as much again, and who plays should keep nine tenths of the time, whoever watches."""
 REST = 40
+MOST_WAITING, MOST_EVENTS = 64, 256
+"""Turns that wait to be told one by one, and the events of those that are told in one beyond that."""
 
 Report = Callable[[FromServer], None]
 """Is told what is shown, and neither waits nor takes long."""
@@ -53,6 +57,8 @@ class Broadcaster:
     """What is told to many, of all matches: portion after portion, of each round in turn."""
 
     def __init__(self) -> None:
+        self.subscribers: dict[Peer, None] = {}
+        """Who is told the start and the end of every match."""
         self._under_way: deque[Iterator[None]] = deque()
         self._waits = False
         """Whether a portion is told now, or was just now."""
@@ -75,7 +81,7 @@ class Broadcaster:
 
 
 class Audience:
-    """The watchers of a match, its subscribers, who are told its start and its end alone, and those who report it.
+    """The watchers of a match, and those who report it; subscribers of all are told its start and its end alone.
 
     A round tells everyone what was shown before it, a portion of them in each turn of the event loop. What is shown
     meanwhile comes in the next round, all at once: so watchers may be late, and never hold up those who play. Only who
@@ -83,21 +89,22 @@ class Audience:
     """
 
     def __init__(self, rounds: Broadcaster, name: str) -> None:
-        self._rounds = rounds
+        self.rounds = rounds
         self._name = name
         self._watchers: dict[Peer, int] = {}
         """With the number of the first message that each has yet to be told."""
-        self._subscribers: dict[Peer, None] = {}
         self._reporters: list[Report] = []
         self._shown: list[FromServer] = []
         """What no round tells yet, and how many there were before."""
         self._before = 0
+        self._newcomers = False
+        """Whether somebody came since the last of these, who knows of it."""
         self._in_round = False
 
     @property
-    def watching(self) -> int:
-        """How many watch, without those who report."""
-        return len(self._watchers)
+    def watchers(self) -> Collection[Peer]:
+        """Who watches, without those who report."""
+        return self._watchers
 
     @property
     def wants_turns(self) -> bool:
@@ -111,18 +118,11 @@ class Audience:
     def watch(self, peer: Peer) -> None:
         """Tell a peer everything that is shown from now on."""
         self._watchers[peer] = self._before + len(self._shown)
+        self._newcomers = True
 
     def unwatch(self, peer: Peer) -> None:
         """Tell a peer no turns any more."""
         self._watchers.pop(peer, None)
-
-    def subscribe(self, peer: Peer) -> None:
-        """Tell a peer the start, if it is still to come, and the end; whether it watches besides is no matter."""
-        self._subscribers[peer] = None
-
-    def unsubscribe(self, peer: Peer) -> None:
-        """Tell a peer that is no watcher nothing more."""
-        self._subscribers.pop(peer, None)
 
     def show(self, message: FromServer) -> None:
         """Have everyone told whom it concerns."""
@@ -131,11 +131,22 @@ class Audience:
                 report(message)
             except Exception:
                 log.exception("match %s: it could not be reported", self._name)
-        if self._watchers or self._subscribers:
-            self._shown.append(message)
+        if self._watchers or (self.rounds.subscribers and isinstance(message, Start | End)):
+            self._append(message)
             if not self._in_round:
                 self._in_round = True
-                self._rounds.begin(self._portions())
+                self.rounds.begin(self._portions())
+
+    def _append(self, message: FromServer) -> None:
+        """Have a message wait; where many turns do, the newest takes the place of the last, with its events."""
+        shown = self._shown
+        if len(shown) >= MOST_WAITING and not self._newcomers:
+            last = shown[-1]
+            if type(message) is Turn and type(last) is Turn:
+                shown[-1] = replace(message, events=[*last.events, *message.events][-MOST_EVENTS:])
+                return
+        self._newcomers = False
+        shown.append(message)
 
     def _portions(self) -> Iterator[None]:
         """Tell rounds until nothing new was shown. It stops after each portion but the last."""
@@ -144,7 +155,7 @@ class Audience:
             one = _Round(self._before, self._shown)
             self._before += len(self._shown)
             self._shown = []
-            for peer in list(self._watchers | self._subscribers if one.news else self._watchers):
+            for peer in list(self._watchers | self.rounds.subscribers if one.news else self._watchers):
                 if told == PORTION:
                     yield
                     told = 0
@@ -155,7 +166,7 @@ class Audience:
     def _tell(self, peer: Peer, one: _Round) -> None:
         """One peer's trouble is nobody else's."""
         first = self._watchers.get(peer)
-        shown = one.news if first is None and peer in self._subscribers else one.since(first)
+        shown = one.news if first is None and peer in self.rounds.subscribers else one.since(first)
         try:
             if shown is not None:
                 peer.show(shown)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 
-from arena.host.broadcast import EncodedMessages
+from arena.host.broadcast import Broadcaster, EncodedMessages, Peer
 from arena.host.handler import HostHandler
+from arena.host.quotas import Quotas
 from arena.host.runner import Runner
 from arena.host.session import Session
 from protocol.close_codes import NOT_AUTHENTICATED, SUPERSEDED
@@ -17,6 +18,8 @@ from protocol.messages import Error, ListedBot, Listing
 from protocol.names import folded
 from referee.effects import Delayed, Forfeited
 
+AT_ONCE = 8
+"""Seats that are lost in one go, when their client is gone."""
 KEPT = 1.0
 """Seconds for which one listing is told to all who ask."""
 MOST_BOTS = MOST_MATCHES = 256
@@ -26,18 +29,24 @@ MOST_BOTS = MOST_MATCHES = 256
 class ClientRegistry:
     """The sessions of bots and the matches under way, with the seats that bots have in them. `handler` is told."""
 
-    def __init__(self, handler: HostHandler) -> None:
+    def __init__(self, handler: HostHandler, quotas: Quotas, broadcaster: Broadcaster) -> None:
         self.handler = handler
+        self.quotas = quotas
+        """What is kept for whom."""
         self._loop = asyncio.get_running_loop()
         self.sessions: dict[str, Session] = {}
         """Of the bots that are connected, by folded name."""
         self.runners: dict[str, Runner] = {}
         """The matches under way, the newest last."""
-        self._subscribers: set[Session] = set()
+        self.subscribers = broadcaster.subscribers
         """Spectators of every match."""
+        self._watched: dict[Peer, dict[str, Runner]] = {}
+        """The matches that each client watches."""
         self._playing: dict[str, dict[str, tuple[Runner, int]]] = {}
         """By bot and match, its seat."""
         self._known: set[str] = set()
+        self._removed = asyncio.Event()
+        """Set, and another one, whenever a match is."""
         self._listing = EncodedMessages([])
         self._listed: float | None = None
         """When that was made."""
@@ -56,32 +65,33 @@ class ClientRegistry:
         return list(self._playing.get(session.key, ()))
 
     def resume(self, session: Session) -> None:
-        """Give a bot that came in its seats back, one in a turn of the loop, so that nobody waits for all of them."""
-        self._resume(session, list(reversed(self._playing.get(session.key, {}).values())))
+        """Give a bot that came in its seats back, one by one when it is its turn."""
+        places = list(self._playing.get(session.key, {}).values())
+        if places:
+            session.wire.in_turn(self._resume(session, places))
 
-    def _resume(self, session: Session, places: list[tuple[Runner, int]]) -> None:
-        """Give the last of these seats back, and the others later."""
-        if not places or self.sessions.get(session.key) is not session:
-            return
-        runner, seat = places.pop()
-        if self.seat(session, runner.id) is None:
-            runner.tell_missed(seat, session)
-        else:
-            runner.come_back(seat, session, follow=session.follow)
-        self._loop.call_soon(self._resume, session, places)
+    def _resume(self, session: Session, places: list[tuple[Runner, int]]) -> Iterator[None]:
+        for runner, seat in places:
+            if self.sessions.get(session.key) is not session:
+                return
+            if self.seat(session, runner.id) is None:
+                runner.tell_missed(seat, session)
+            else:
+                self.quotas.seat(runner.id, seat, session.wire.address)
+                runner.come_back(seat, session, follow=session.follow)
+            yield
 
     def leave(self, session: Session) -> None:
-        """A connection is gone: its matches go on."""
-        for runner in list(self.runners.values()):
-            runner.unwatch(session)
-            runner.audience.unsubscribe(session)
-        self._subscribers.discard(session)
-        if session.bot is None or self.sessions.get(session.key) is not session:
-            return
-        del self.sessions[session.key]
-        self.handler.disconnected(session)
-        for runner, seat in list(self._playing.get(session.key, {}).values()):
-            runner.lose(seat, session)
+        """A connection is gone: its matches go on. What it held is let go of in its own time."""
+        self.subscribers.pop(session, None)
+        watched = list(self._watched.pop(session, {}).values())
+        places: list[tuple[Runner, int]] = []
+        if session.bot is not None and self.sessions.get(session.key) is session:
+            del self.sessions[session.key]
+            self.handler.disconnected(session)
+            places = list(self._playing.get(session.key, {}).values())
+        if watched or places:
+            session.wire.in_turn(_let_go(session, watched, places))
 
     def dismiss(self, bot: str, why: str, reason: str) -> bool:
         """End the connection of a bot whose token counts no more; whether there was one. Its matches go on."""
@@ -96,18 +106,24 @@ class ClientRegistry:
     def add_match(self, runner: Runner) -> None:
         """A match is about to begin, or goes on after a restart: seat the bots that are connected."""
         self.runners[runner.id] = runner
+        self.quotas.begin(runner.id, runner.config_bytes)
         for seat, bot in enumerate(runner.bots):
             self._playing.setdefault(folded(bot), {})[runner.id] = runner, seat
             session = self.session(bot)
             if session is not None:
                 self.handler.seated(session)
+                self.quotas.seat(runner.id, seat, session.wire.address)
                 runner.sit(seat, session, follow=session.follow)
-        for session in self._subscribers:
-            runner.audience.subscribe(session)
 
     def remove_match(self, runner: Runner) -> None:
-        """A match is over and told."""
+        """A match is over, and about to be told so."""
         del self.runners[runner.id]
+        for peer in runner.audience.watchers:
+            self._watched.get(peer, {}).pop(runner.id, None)
+        if self.quotas.end(runner.id):
+            self.handler.room_again()
+        self._removed.set()
+        self._removed = asyncio.Event()
         for seat in range(len(runner.bots)):
             self.release(runner, seat)
 
@@ -163,6 +179,15 @@ class ClientRegistry:
         for runner, seat in list(self.matches_of(bot).values()):
             runner.receive(Forfeited(seat))
 
+    def matches_with(self, bot: str) -> list[Runner]:
+        """The matches under way, until they are told, in which a bot plays or was released."""
+        return [runner for runner in self.runners.values() if folded(bot) in map(folded, runner.bots)]
+
+    async def matches_over(self, bot: str | None = None) -> None:
+        """Return when there are none of these, or none at all."""
+        while self.runners if bot is None else self.matches_with(bot):
+            await self._removed.wait()
+
     def seat(self, session: Session, match: str) -> tuple[Runner, int] | None:
         """A match under way in which a client's bot plays, and its seat there."""
         playing = self._playing.get(session.key)
@@ -194,14 +219,25 @@ class ClientRegistry:
             more_matches=max(0, len(self.runners) - MOST_MATCHES),
         )
 
-    def subscribe(self, session: Session) -> None:
-        """Tell a client the start and the end of every match."""
-        self._subscribers.add(session)
-        for runner in self.runners.values():
-            runner.audience.subscribe(session)
+    def watch(self, session: Session, runner: Runner) -> None:
+        """Tell a client how a match stands, and its turns from now on."""
+        self._watched.setdefault(session, {})[runner.id] = runner
+        runner.watch(session)
 
-    def unsubscribe(self, session: Session) -> None:
-        """Tell a client starts and ends no more."""
-        self._subscribers.discard(session)
-        for runner in self.runners.values():
-            runner.audience.unsubscribe(session)
+    def unwatch(self, session: Session, match: str) -> None:
+        """Tell a client turns of a match no more."""
+        runner = self._watched.get(session, {}).pop(match, None)
+        if runner is not None:
+            runner.unwatch(session)
+
+
+def _let_go(session: Session, watched: list[Runner], places: list[tuple[Runner, int]]) -> Iterator[None]:
+    """Take a client that is gone from what it watched, and from its seats, some in each piece."""
+    for number, runner in enumerate(watched, 1):
+        runner.unwatch(session)
+        if number % AT_ONCE == 0:
+            yield
+    for number, (runner, seat) in enumerate(places, 1):
+        runner.lose(seat, session)
+        if number % AT_ONCE == 0:
+            yield

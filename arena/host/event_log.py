@@ -5,23 +5,25 @@ All of it is bounded, whatever strangers do.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
-from collections import Counter, deque
-from collections.abc import Awaitable, Callable
+from collections import deque
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from arena.network.connection import CloseInfo
-from arena.network.rate_limits import TokenBucket
 from arena.store.registry import Incident
 from machine.event_loop import Tasks
+from machine.log_output import LeftOut
 from machine.timestamps import utc
+from machine.token_bucket import TokenBucket
 from protocol import close_codes
-from protocol.display import printable
+from protocol.display import cut, printable
 from protocol.errors import ArenaFault
+from protocol.games import game_class
 from protocol.messages import MAX_BAD_MESSAGES
 from protocol.names import folded
 from protocol.reasons import NO_SHOW, PLAYED_OUT, RESIGNED
@@ -29,12 +31,9 @@ from referee.record import Header
 from referee.result import Result
 
 OF_ADDRESS, OF_ADDRESS_PER_SECOND = 100, 0.5
-OF_ALL, OF_ALL_PER_SECOND = 300, 2.0
-"""Lines about who comes, leaves or is refused: so many at once, then so many a second."""
+"""Lines about who comes, leaves or is refused: so many at once, then so many a second. The log has a limit for all."""
 ENDS, ENDS_PER_SECOND = 60, 1.0
 """The same of matches that ended; what is beyond that is written at debug."""
-SUM_UP_AFTER = 60.0
-"""Seconds after which it is said how many lines were left out."""
 INCIDENTS_OF_BOT, INCIDENTS_OF_BOT_PER_SECOND = 10, 1 / 60
 INCIDENTS, INCIDENTS_PER_SECOND = 50, 1.0
 """Incidents that are noted: so many at once, then so many a second; what is beyond that is not noted."""
@@ -43,6 +42,8 @@ FINE = (1000, close_codes.GOING_AWAY, close_codes.RESTARTING)
 BROKEN = 1006
 """Stands for a close that never came."""
 KEPT_FAILURES = 50
+MOST_CONFIG = 80
+"""Characters of a config that is no preset."""
 BUCKET, HOUR = 10, 3600
 """Seconds in which ended matches are counted together, and for which they are."""
 
@@ -71,10 +72,8 @@ class EventLog:
         self._incidents = TokenBucket(INCIDENTS, INCIDENTS_PER_SECOND)
         self._noting = Tasks()
         self._of_address = TokenBucket(OF_ADDRESS, OF_ADDRESS_PER_SECOND)
-        self._of_all = TokenBucket(OF_ALL, OF_ALL_PER_SECOND)
         self._ends = TokenBucket(ENDS, ENDS_PER_SECOND)
-        self._left_out: Counter[str] = Counter()
-        self._summing: asyncio.TimerHandle | None = None
+        self._left_out = LeftOut(log)
         self._ended: deque[tuple[int, int]] = deque(maxlen=HOUR // BUCKET + 1)
         """Buckets of time in which matches ended, with how many."""
         self.failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
@@ -128,7 +127,12 @@ class EventLog:
         """A match began."""
         bots = [seat.bot for seat in header.seats]
         text = f"{header.match} began: {header.game}, {', '.join(bots)}"
-        fields = {"match": header.match, "game": header.game, "config": header.config, "bots": bots}
+        fields = {
+            "match": header.match,
+            "game": header.game,
+            "config": _named(header.game, header.config),
+            "bots": bots,
+        }
         self._write(logging.DEBUG, "begun", text, **fields)
 
     def ended(self, result: Result) -> None:
@@ -141,12 +145,13 @@ class EventLog:
         level = logging.INFO
         if self._ends.take(None, now):
             level = logging.DEBUG
-            self._leave_out("ended")
+            self._left_out.add("ended")
         bots = [seat.bot for seat in result.seats]
         ranks = [seat.rank for seat in result.seats]
         fared = ", ".join(f"{rank}. {bot}" for rank, bot in sorted(zip(ranks, bots, strict=True)))
         text = f"{result.match} ended: {result.game}, {fared}, {result.reason} after {result.plies} plies"
-        fields: dict[str, Any] = {"match": result.match, "game": result.game, "config": result.config, "bots": bots}
+        config = _named(result.game, result.config)
+        fields: dict[str, Any] = {"match": result.match, "game": result.game, "config": config, "bots": bots}
         fields |= {"ranks": ranks, "reason": result.reason, "plies": result.plies, "rated": result.rated}
         self._write(level, "ended", text, reasons=[seat.reason for seat in result.seats], **fields)
 
@@ -157,9 +162,7 @@ class EventLog:
 
     async def close(self) -> None:
         """Say what was left out until now, and return when all that was noted is written."""
-        if self._summing is not None:
-            self._summing.cancel()
-            self._sum_up()
+        self._left_out.tell()
         await self._noting.wait()
 
     async def _note(self, bot: str, incident: Incident) -> None:
@@ -180,26 +183,18 @@ class EventLog:
 
     def _of_strangers(self, event: str, address: str, text: str, /, **fields: Any) -> None:
         """Write a line about who comes or leaves, unless there are too many."""
-        now = self._now()
-        if self._of_address.take(address, now) or self._of_all.take(None, now):
-            self._leave_out(event)
+        if self._of_address.take(address, self._now()):
+            self._left_out.add(event)
         else:
-            self._write(logging.INFO, event, text, **fields)
-
-    def _leave_out(self, event: str) -> None:
-        self._left_out[event] += 1
-        if self._summing is None:
-            self._summing = asyncio.get_running_loop().call_later(SUM_UP_AFTER, self._sum_up)
-
-    def _sum_up(self) -> None:
-        self._summing = None
-        counts = dict(self._left_out)
-        self._left_out.clear()
-        told = ", ".join(f"{count} {event}" for event, count in counts.items())
-        self._write(logging.INFO, "left_out", f"too much happened for a line each, so left out here: {told}", **counts)
+            log.info("%s", text, extra={"event": event, "fields": fields, "of_stranger": True})
 
     def _write(self, level: int, event: str, text: str, /, **fields: Any) -> None:
         log.log(level, "%s", text, extra={"event": event, "fields": fields})
+
+
+def _named(game: str, config: Mapping[str, Any]) -> str:
+    """The preset that a config is, or how its JSON begins: a map may be long."""
+    return game_class(game).preset_of(config) or cut(msgspec.json.encode(config).decode(), MOST_CONFIG)
 
 
 def ending(ended: CloseInfo) -> str:

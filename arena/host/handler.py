@@ -52,6 +52,8 @@ class FinishedMatch:
         self.result = runner.result(utc())
         self.tell = tell
         """Tells everyone the end, with ratings or without; once."""
+        self.size = 0
+        """The bytes of its record, once that was made."""
         self._runner = runner
         self._journal = journal
 
@@ -61,7 +63,9 @@ class FinishedMatch:
 
     def record(self, ratings: Ratings | None) -> bytes:
         """Its record, with ratings or without. Raises `JournalFault`."""
-        return self.closed().record(ratings)
+        record = self.closed().record(ratings)
+        self.size = len(record)
+        return record
 
     def announce_wait(self) -> None:
         """Tell the seats why they hear nothing."""
@@ -127,6 +131,9 @@ class HostHandler(ABC):
 
     def seat_ready(self, session: Session) -> None:
         """A bot said that it is ready for a match."""
+
+    def room_again(self) -> None:
+        """A client of an address that had as much as it may may begin a match again."""
 
     def seat_released(self, runner: Runner, seat: int) -> None:
         """A seat plays no more in a match, which may go on: its bot has the slot back."""

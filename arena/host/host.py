@@ -15,9 +15,12 @@ from arena.host.client_registry import ClientRegistry
 from arena.host.event_log import EventLog
 from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
+from arena.host.journal_weights import weigh_journals
+from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
 from arena.host.runner import Runner
 from arena.host.session import Session
+from arena.host.work_queue import WorkQueue
 from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
 from arena.network.listener import Listener
@@ -27,14 +30,16 @@ from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MA
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
 from protocol.games import NAMES
-from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Player, Welcome
+from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Absent, Voided
 from referee.match import Match
-from referee.record import AnyLine, Header, Secret
+from referee.record import Header, Secret
 from referee.replay import Recalled
 from referee.result import Ratings
 
 HELLO_WITHIN = 5.0
+LONG_WAIT = 5.0
+"""Seconds after which it is said that who came waits for an answer."""
 
 log = logging.getLogger("arena.host")
 
@@ -77,32 +82,39 @@ class MatchHost:
         access: Access | None = None,
         encryption: Encryption | None = None,
         operate: Callable[[Connection], Awaitable[None]] | None = None,
+        quotas: Quotas | None = None,
     ) -> None:
         self._handler = handler
+        self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
         self.health = Health()
         self.events = EventLog(handler.note)
-        self.clients = ClientRegistry(handler)
+        self._broadcaster = Broadcaster()
+        self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)
         self.listener = Listener(
             self._serve,
             Admission(access or Access(), self.events.refused),
             encryption,
-            lambda: self.health.reason,
+            self._ailing,
             operate,
         )
-        self._broadcaster = Broadcaster()
+        self._due = WorkQueue()
         self._recorder = Recorder(self.listener.flusher.end_soon, journal.log)
         self.listener.flusher.before = self._recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._answers = asyncio.Event()
         """Whether a `hello` is answered."""
         self._answers.set()
+        self._unanswered: dict[Connection, float] = {}
+        """Who said `hello` and waits for the answer, since when; the first comes first."""
         self._finalizing = Tasks()
+        self._weighing = Tasks()
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
         self._answers.clear()
         self._recovery = asyncio.create_task(self._restore())
+        self._weighing.begin(weigh_journals(self.clients.runners, self.quotas))
         return self._recovery
 
     def begin(self, header: Header, seed: bytes, seeks: Sequence[str | None] = (), absent: Sequence[int] = ()) -> None:
@@ -110,8 +122,9 @@ class MatchHost:
 
         Raises `ArenaFault`; then there is no match.
         """
-        match = Match(header, seed, self._handler.players(header), seeks)
-        runner = self._add(match, self._journal.begin(match.id))
+        journal = self._journal.begin(header.match)
+        match = Match(header, seed, self._handler.players(header), seeks, journal.events_before)
+        runner = self._add(match, journal)
         try:
             runner.open()
         except ArenaFault:
@@ -128,9 +141,11 @@ class MatchHost:
         """Take no more connections, and close those there are with `code`."""
         if self._recovery is not None:
             self._recovery.cancel()
+        for weighing in self._weighing:
+            weighing.cancel()
         self.clients.close()
         self._recorder.close()
-        await self.listener.close(code)
+        await self.listener.close(code, "the arena stops")
 
     async def drain(self) -> None:
         """Return when all that is over is kept."""
@@ -161,6 +176,14 @@ class MatchHost:
             connection.drop(NO_HELLO, "no hello in time")
             return None
         connection.place.enter()
+        self._unanswered[connection] = time.monotonic()
+        try:
+            return await self._answer(connection, codec, frame)
+        finally:
+            del self._unanswered[connection]
+
+    async def _answer(self, connection: Connection, codec: Codec, frame: Frame) -> Session | None:
+        """The session of a client that said this first, as `_admit` has it."""
         if not self._answers.is_set():
             await until_first(self._answers.wait(), connection.wait_closed())
             if connection.gone:  # it may be back on another connection, which this one must not replace
@@ -191,6 +214,16 @@ class MatchHost:
             self.clients.resume(session)
         return session
 
+    def _ailing(self) -> str | None:
+        """Why no match begins, or that bots wait to be let in; None when all is well."""
+        if self.health.reason is not None or not self._unanswered:
+            return self.health.reason
+        waited = time.monotonic() - next(iter(self._unanswered.values()))
+        if waited < LONG_WAIT:
+            return None
+        why = "the database is slow" if self._answers.is_set() else "the matches of the journal are read"
+        return f"whoever comes waits to be let in, {len(self._unanswered)} by now, the first for {waited:.0f} s: {why}"
+
     async def _restore(self) -> int:
         matches = await recovered(self._journal, self._handler)
         for match, recalled, journal in matches:
@@ -201,7 +234,15 @@ class MatchHost:
 
     def _add(self, match: Match, journal: MatchJournal) -> Runner:
         runner = Runner(
-            match, journal, self._recorder, self._finish, self.clients.release, self.health.tell, self._broadcaster
+            match,
+            journal,
+            self._recorder,
+            self._finish,
+            self.clients.release,
+            self.health.tell,
+            self._broadcaster,
+            self._due,
+            self.quotas.limits.match_bytes,
         )
         self.clients.add_match(runner)
         self._handler.match_added(runner)
@@ -212,10 +253,12 @@ class MatchHost:
 
     async def _finalize(self, runner: Runner) -> None:
         match = FinishedMatch(runner, self._journal, partial(self._tell_end, runner))
+        parts = self.quotas.parts(runner.id, runner.size, runner.said)
         runner.stop()
         self.events.ended(match.result)
         try:
             await self._handler.finalize(match)
+            self.quotas.store(parts, match.size)
         except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start
             log.error("the result of match %s can't be stored, it stays in the journal: %s", runner.id, fault)
         except Exception:
@@ -274,10 +317,10 @@ async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tupl
     if not await handler.resumes(header):
         journal.forget(match)
         return None
-    played, recalled = await asyncio.to_thread(_recalled, header, lines[0], lines[2:], handler.players(header))
-    return played, recalled, journal.proceed(match)
-
-
-def _recalled(header: Header, secret: Secret, lines: list[AnyLine], players: list[Player]) -> tuple[Match, Recalled]:
-    match = Match(header, bytes.fromhex(secret.seed), players)
-    return match, match.recall(lines)
+    opened = journal.proceed(match)
+    try:
+        played = Match(header, bytes.fromhex(lines[0].seed), handler.players(header), older=opened.events_before)
+        return played, await asyncio.to_thread(played.recall, lines[2:]), opened
+    except BaseException:
+        opened.close()
+        raise

@@ -8,20 +8,38 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+
+import msgspec
+from msgspec import Struct
 
 from arena.host.commit_log import CommitLog, Entry, journal_path, mend
 from machine.atomic_write import sync
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
+from protocol.messages import Event
+from referee.messages import MOST_TOLD
 from referee.record import AnyLine, Header, public
 from referee.record_reader import read_lines, rows
 
+BLOCK = 64 * 1024
+"""Bytes that are read at once of a journal that is read from its end."""
 USUAL_BYTES = 16 * 1024
 """Of a journal."""
 SHOWN = 80
 
 log = logging.getLogger("arena.host.journal")
+
+
+class _EventLine(Struct, tag_field="type", tag="ply"):
+    """What tells an event of its line."""
+
+    event: Event
+
+
+_EVENT_LINE = b'{"type":"ply"'
+_encode = msgspec.json.Encoder().encode
+_event_of = msgspec.json.Decoder(_EventLine).decode
 
 
 class JournalFault(ArenaFault):
@@ -129,10 +147,11 @@ class MatchJournal:
         self._log = log
         with os_errors_as(JournalFault, f"the journal {path} can't be opened"):
             self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | flags, 0o600)
-            self._size = os.fstat(self._file).st_size
+            self.size = os.fstat(self._file).st_size
+            """Bytes."""
             if log is not None:
                 try:
-                    if self._size:  # lines that no log has
+                    if self.size:  # lines that no log has
                         os.fdatasync(self._file)
                     sync(path.parent)
                 except OSError:
@@ -157,19 +176,19 @@ class MatchJournal:
         if written != len(data):
             self._cut()
             raise JournalFault(f"the journal {self._path} took {written} of {len(data)} bytes: is the disk full?")
-        at = self._size
-        self._size += written
+        at = self.size
+        self.size += written
         return at
 
     def take_back(self, at: int, exc: BaseException) -> JournalFault:
         """Cut off what was appended last, as it could not be synced: the fault that says so."""
-        self._size = at
+        self.size = at
         self._cut()
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
 
     def _cut(self) -> None:
-        with contextlib.suppress(OSError):  # what is beyond `_size` is never read
-            os.ftruncate(self._file, self._size)
+        with contextlib.suppress(OSError):  # what is beyond `size` is never read
+            os.ftruncate(self._file, self.size)
 
     def record_lines(self) -> list[bytes]:
         """The lines that go into the record: all but what only a journal has. Raises `JournalFault`.
@@ -177,10 +196,47 @@ class MatchJournal:
         They are read from the open file: that it was removed from its folder is no matter.
         """
         with os_errors_as(JournalFault, f"the journal {self._path} can't be read"):
-            data = os.pread(self._file, self._size, 0)
-        if len(data) < self._size:
-            raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self._size} bytes")
+            data = os.pread(self._file, self.size, 0)
+        if len(data) < self.size:
+            raise JournalFault(f"the journal {self._path} was cut short to {len(data)} of {self.size} bytes")
         return [line for line in data.splitlines(keepends=True) if public(line)]
+
+    def events_before(self, event: Event, most: int) -> list[Event]:
+        """So many events that were recorded before this one; of more than a message carries, the last.
+
+        None where they can't be read, which is logged: what is told of them is a help, and the record has them all.
+        """
+        found: list[Event] = []
+        if self._file < 0:
+            return found
+        left, passed = MOST_TOLD, False
+        try:
+            for line in self._from_the_end():
+                if not line.startswith(_EVENT_LINE):
+                    continue
+                earlier = _event_of(line).event
+                if passed:
+                    left -= len(_encode(earlier))
+                    if len(found) == most or left < 0:
+                        break
+                    found.append(earlier)
+                elif earlier == event:
+                    passed = True
+        except OSError as exc:
+            log.error("the journal %s can't be read: %s", self._path, exc.strerror)
+            return []
+        return found[::-1]
+
+    def _from_the_end(self) -> Iterator[bytes]:
+        """The lines, the last first. Raises `OSError`."""
+        rest, at = b"", self.size
+        while at > 0:
+            block = min(BLOCK, at)
+            at -= block
+            first, *whole = (os.pread(self._file, block, at) + rest).split(b"\n")
+            yield from reversed(whole)
+            rest = first
+        yield rest
 
     def close(self) -> None:
         """Let go of the file; it stays in the folder until `Journal.forget`."""

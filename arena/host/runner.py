@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
+import msgspec
 from msgspec.structs import replace
 
 from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, Report
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
+from arena.host.work_queue import WorkQueue
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
@@ -94,7 +97,8 @@ class Runner:
     `finish` is called once, when the match is over; `release` for each seat that is free before that. What an event has
     recorded is written by the `recorder` at the end of the turn of the loop; until then nobody is told of it, and what
     comes in is kept for later. While it can't be recorded the match is held, and time stands still: `held(id, reason)`
-    is told why, and None when it goes on.
+    is told why, and None when it goes on. A match of a config that is no preset is called off beyond `most_bytes`.
+    Whose time is up is looked at in the queue of what is `due`.
     """
 
     def __init__(
@@ -106,6 +110,8 @@ class Runner:
         release: Callable[[Runner, int], None] = lambda runner, seat: None,
         held: Callable[[str, str | None], None] = lambda match, reason: None,
         rounds: Broadcaster | None = None,
+        due: WorkQueue | None = None,
+        most_bytes: float = math.inf,
     ) -> None:
         self.id = match.id
         self.bots = [player.bot for player in match.players]
@@ -122,6 +128,8 @@ class Runner:
         self._viewed = 0.0
         self._viewers: dict[Peer, float] = {}
         self._taught: set[Peer] = set()
+        self._most_bytes = math.inf if match.game.preset is not None else most_bytes
+        self._due_work = due or WorkQueue()
         self._finish = finish
         self._release = release
         self._held = held
@@ -229,7 +237,12 @@ class Runner:
             view = self._match.view(now)
             self._view = EncodedMessages([self._match.start()] if view is None else [self._match.start(), view])
             self._viewed = now
+            self._loop.call_later(ANEW, self._forget_view)  # that of a long match is large
         self._show(peer, self._view)
+
+    def _forget_view(self) -> None:
+        if self._loop.time() - self._viewed >= ANEW:
+            self._view = None
 
     def _teach(self, peer: Peer) -> None:
         """Tell a watcher once why it hears nothing new: most who ask again at once take `start` for a question."""
@@ -251,9 +264,31 @@ class Runner:
             self._backlog.watchers.pop(peer, None)
         self._match.watch(wanted=self.audience.wants_turns)
 
+    @property
+    def size(self) -> int:
+        """The bytes of its journal."""
+        return self._journal.size
+
+    @property
+    def said(self) -> Mapping[int, int]:
+        """How many bytes of these are what each seat said of its thinking."""
+        return self._match.standing.said
+
+    @property
+    def is_expendable(self) -> bool:
+        """Whether it may be called off to save room: not a match that counts, or is over."""
+        header = self._match.header
+        return not (header.rated or header.tournament is not None or self._ended or self._stopped)
+
+    @property
+    def config_bytes(self) -> int:
+        """Those of a config that is no preset."""
+        game = self._match.game
+        return 0 if game.preset is not None else len(msgspec.msgpack.encode(game.config))
+
     def listed(self) -> ListedMatch:
         """Where the match stands and how many watch it, for a listing: without what is not recorded yet."""
-        listed = self._match.listed(self.audience.watching)
+        listed = self._match.listed(len(self.audience.watchers))
         waiting = [effect.line for effect in self._unrecorded or () if type(effect) is Write]
         moves = sum(type(line) is Ply and line.event.out is None for line in waiting)
         return replace(listed, ply=listed.ply - moves) if moves else listed
@@ -355,6 +390,15 @@ class Runner:
             self.receive(Held(held))
         if backlog is not None:
             self._catch_up(backlog, timely=not failed)
+        if self._journal.size > self._most_bytes and not self._ended:
+            self._most_bytes, most = math.inf, self._most_bytes
+            self.call_off(f"its record has {self._journal.size} bytes, of {most:.0f} at most where no preset is played")
+
+    def call_off(self, why: str) -> None:
+        """Void the match, and tell the seats `why`."""
+        log.warning("match %s is called off: %s", self.id, why)
+        self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {why}", ref=self.id))
+        self.receive(Voided())
 
     def _catch_up(self, backlog: Backlog, *, timely: bool) -> None:
         """Do what was kept; what tells of time only where it was `timely`, as all of it is given back."""
@@ -448,7 +492,11 @@ class Runner:
         """Let every frame that has arrived be looked at before the time is declared up."""
         if times:
             self._loop.call_soon(self._look_again, times - 1)
-        elif self._deadline is not None and self._deadline <= self._loop.time():
+        else:
+            self._due_work.soon(self._expire)
+
+    def _expire(self) -> None:
+        if self._deadline is not None and self._deadline <= self._loop.time():
             self.receive(Expired())
 
 

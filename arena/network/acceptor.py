@@ -6,6 +6,7 @@ The event loop's own server would accept whatever comes, and not tell of a hands
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
 import socket
@@ -16,8 +17,12 @@ from arena.network.connection_limits import ConnectionSlot
 from arena.network.tls import Encryption, TlsMismatch
 from machine.event_loop import Tasks
 
+AT_ONCE = 8
+"""Connections that are accepted in one turn of the loop."""
 REST = 0.5
 """Seconds without accepting where the system has no more to give."""
+START, START_WITHIN = 8192, 10.0
+"""Bytes of a connection that are looked at before it becomes one, and the seconds in which the first of them come."""
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = logging.getLogger("arena.network.acceptor")
@@ -27,7 +32,8 @@ class Acceptor:
     """Accepts on these sockets until `close`; it is to websockets what the event loop's own server would be.
 
     `arrive(peer)` is the place of a connection, None where it is refused; `wire(place)` is what it becomes: an asyncio
-    protocol with that `place` and, once hands were shaken, its `transport`.
+    protocol with that `place` and, once hands were shaken, its `transport`. Before that `look(start, place)` is shown
+    the start of what came, where there is one.
     """
 
     def __init__(
@@ -37,12 +43,14 @@ class Acceptor:
         wire: Callable[[ConnectionSlot], Any],
         encryption: Encryption | None,
         foreign: TlsMismatch,
+        look: Callable[[bytes, ConnectionSlot], None] | None = None,
     ) -> None:
         self.sockets = tuple(sockets)
         self._arrive = arrive
         self._wire = wire
         self._encryption = encryption
         self._foreign = foreign
+        self._look = look
         self._loop = asyncio.get_running_loop()
         self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
         self._beginning = Tasks()
@@ -69,7 +77,7 @@ class Acceptor:
         await self._beginning.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
-        """One connection a turn of the loop, so that a storm of them holds up nothing else."""
+        """A few connections a turn of the loop, so that a storm of them holds up nothing else, nor a busy loop them."""
         while True:
             try:
                 accepted, peer = await self._loop.sock_accept(listening)
@@ -82,6 +90,11 @@ class Acceptor:
             else:
                 self._exhausted = False
                 self._take(accepted, peer[0])
+                with contextlib.suppress(OSError):
+                    for _ in range(AT_ONCE - 1):
+                        accepted, peer = listening.accept()
+                        accepted.setblocking(False)
+                        self._take(accepted, peer[0])
             await asyncio.sleep(0)
 
     def _take(self, accepted: socket.socket, peer: str) -> None:
@@ -97,8 +110,21 @@ class Acceptor:
         """Make a connection of a socket, encrypted if it has to be."""
         encrypted = {} if self._encryption is None else self._encryption.options()
         try:
+            if self._look is not None:
+                await self._readable(accepted)
+                self._look(accepted.recv(START, socket.MSG_PEEK), wire.place)
             await self._loop.connect_accepted_socket(lambda: wire, accepted, **encrypted)
         except (OSError, asyncio.CancelledError) as exc:  # it did not shake hands, or was cut off
             self._foreign.failed(wire.place.address, exc)
             wire.place.leave()
             accepted.close()
+
+    async def _readable(self, accepted: socket.socket) -> None:
+        """Return when something came. Raises `TimeoutError`."""
+        came = asyncio.Event()
+        self._loop.add_reader(accepted, came.set)
+        try:
+            async with asyncio.timeout(START_WITHIN):
+                await came.wait()
+        finally:
+            self._loop.remove_reader(accepted)

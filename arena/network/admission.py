@@ -14,7 +14,8 @@ from msgspec import Struct
 
 from arena.network.addresses import Network, OwnPage, Proxies, address_of, is_loopback, misdirected, page_may_connect
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
+from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
+from machine.token_bucket import TokenBucket
 from protocol.codec import CODECS
 from protocol.display import shown
 
@@ -28,6 +29,8 @@ ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
 
 _HOST = re.compile(r"[A-Za-z0-9.\[\]:-]+")
 """One that can be shown as it is."""
+_BEARER = re.compile(rb"\r\nauthorization: *bearer ([^\r\n]*)\r\n", re.IGNORECASE)
+_END = b"\r\n\r\n"
 
 log = logging.getLogger("arena.network.admission")
 
@@ -91,13 +94,29 @@ class Admission:
         """A place for a connection that was accepted just now; None: it is refused without a word, the cheapest way.
 
         `address` is whose it is, where that is known without asking. Where `operators` come in nobody comes too often:
-        anybody on the machine could keep them out so.
+        anybody on the machine could keep them out so. There it is a stranger's until `recognize` sees the token.
         """
         address = address or address_of(peer)
+        if operators:
+            address = f"strangers to {address}"
         shared = self._proxies.trusts(peer)
         if not (shared or operators) and self._arrivals.take(address, time.monotonic()):
             return None
         return self.places.take(address, shared=shared)
+
+    def recognize(self, request: bytes, place: ConnectionSlot, address: str) -> None:
+        """Give a connection the place of an operator, `address`, if its request is whole and has the token.
+
+        It is looked at before anything else is done: what strangers cost, and how many they are, is not the operator's.
+        """
+        found = _BEARER.search(request) if request.endswith(_END) else None
+        if found is not None and self._is_operators(found[1]):
+            place.move(address)
+            place.enter()
+
+    def _is_operators(self, token: bytes) -> bool:
+        known = (self._access.operator or "").encode()
+        return bool(known) and hmac.compare_digest(token, known)
 
     def refuse(self, asked: ConnectionRequest, place: ConnectionSlot) -> Refusal | None:
         """Why a request may not become a connection. None: it may, and its place is that of whose it is."""
@@ -144,15 +163,14 @@ class Admission:
         if OPERATOR not in asked.offered:
             text = f"operators alone come in here: offer the subprotocol {OPERATOR}"
             return Refusal(HTTPStatus.FORBIDDEN, text) if asked.operators else None
+        kind, _, token = asked.value("Authorization").partition(" ")
+        if kind.lower() == "bearer" and self._is_operators(token.encode(errors="surrogateescape")):
+            return None  # whatever others brought from there: it is one of 256 bits, which nobody guesses
         wait = self._failures.wait(address, time.monotonic())
-        if wait and not asked.operators:  # there, whoever is on this machine could keep the operator out
+        if wait and not asked.operators:
             seconds = math.ceil(wait)
             text = f"too many wrong tokens came from {address}: come back in {seconds} s"
             return Refusal(HTTPStatus.TOO_MANY_REQUESTS, text, {"Retry-After": str(seconds)})
-        kind, _, token = asked.value("Authorization").partition(" ")
-        known = (self._access.operator or "").encode()
-        if known and hmac.compare_digest(token.encode(errors="surrogateescape"), known) and kind.lower() == "bearer":
-            return None
         self._failures.fail(address, time.monotonic())
         text = "the operator's token is missing or wrong: it is the one that operator.json had when the server started"
         return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})

@@ -7,7 +7,7 @@ import socket
 
 from protocol.errors import ArenaFault
 
-BACKLOG = 100
+BACKLOG = 1024
 """Connections that the system keeps until they are accepted."""
 
 

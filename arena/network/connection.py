@@ -11,7 +11,7 @@ import socket
 import struct
 import sys
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, NamedTuple
 
 from websockets.asyncio.server import ServerConnection
@@ -44,6 +44,8 @@ TURN = 0.0005
 """Seconds after which a turn ends, however much there is to do."""
 TAKEN_AT_ONCE = 64 * 1024
 """What the kernel holds of what was received, and with it what waits here at most, in bytes; a frame has 16 KiB."""
+MOST_EARLY = 4
+"""Messages that are kept until it is known who receives them. Pings behind more of them are not answered meanwhile."""
 SENT_AT_ONCE = 128 * 1024
 """What the kernel holds of what was sent and not received, in bytes; the rest waits here, where it is counted."""
 OPENING, GREETING, READING = 0.0005, 0.001, 0.00005
@@ -76,7 +78,7 @@ def _tcp_info(transport: asyncio.BaseTransport, field: struct.Struct) -> int | N
         return None
     try:
         return int(field.unpack(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, field.size))[0])
-    except (OSError, struct.error):
+    except (OSError, ValueError, struct.error):  # uvloop: the socket of a connection that is closed has no descriptor
         return None
 
 
@@ -127,7 +129,8 @@ class Connection(ServerConnection):
         self._clock = budget.clock
         self._address = ""
         self._unread = bytearray()
-        self._in_line = False
+        self._in_line = self._is_next = False
+        """Whether it waits for its turn with what is unread, and whether it has one ahead of that."""
         self._reads = True
         self._account: Share
         self._ahead = budget.trust()
@@ -136,7 +139,7 @@ class Connection(ServerConnection):
         """The parts so far of a message that comes in parts."""
         self._text = False
         self._early: deque[Frame] = deque()
-        """Messages that came before there was somebody to take them; with the first one, reading stops until then."""
+        """Messages that came before there was somebody to take them; with `MOST_EARLY`, reading stops until then."""
         self._first: asyncio.Future[None] = self.loop.create_future()
         self._receive: Callable[[Frame], bool] | None = None
         self._awaited: Collection[object] = ()
@@ -160,7 +163,9 @@ class Connection(ServerConnection):
         if not self._early:
             raise self.close_exc
         self._account.charge(GREETING, self._clock())
-        return self._early.popleft()
+        message = self._early.popleft()
+        self._go_on()
+        return message
 
     async def deliver(self, receive: Callable[[Frame], bool], awaited: Collection[object]) -> None:
         """Pass every other message to `receive` until the connection is closed.
@@ -178,6 +183,23 @@ class Connection(ServerConnection):
     def charge(self, seconds: float) -> None:
         """Count work that this client makes elsewhere, or later."""
         self._account.charge(seconds, self._clock())
+
+    def in_turn(self, pieces: Iterator[None]) -> None:
+        """Have work done that this client makes, each piece when it is its turn, which may be now."""
+
+        def work() -> None:
+            began = self._clock()
+            more = False
+            try:
+                more = next(pieces, self) is None
+            except Exception:
+                log.exception("what a client made could not be done")
+            now = self._clock()
+            self._account.charge(now - began, now)
+            if more:
+                self._account.ask(work)
+
+        self._account.ask(work)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._address = "" if self.place.shared else self.place.address
@@ -248,16 +270,16 @@ class Connection(ServerConnection):
 
     @property
     def _is_held(self) -> bool:
-        """Whether what comes after the first message has to wait until it is known who receives it."""
-        return self._first.done() and self._receive is None and self.protocol.state is OPEN
+        """Whether what comes has to wait until it is known who receives it: so much has come already."""
+        return len(self._early) >= MOST_EARLY and self._receive is None and self.protocol.state is OPEN
 
     def _go_on(self) -> None:
         """Have what is unread acted on, in turn unless it is waited for. Nothing more is read until all of it was."""
-        if self._unread and not self._in_line and not self._is_held:
-            if self._is_awaited(self._clock()):
-                self._in_line = True
+        if self._unread and not self._is_held:
+            if not self._is_next and self._is_awaited(self._clock()):
+                self._is_next = True
                 self.loop.call_soon(self._turn, True)
-            elif not self.paused:  # a client that does not read is asked nothing, and need not ask
+            elif not (self._is_next or self._in_line or self.paused):  # who does not read is not asked, nor need ask
                 self._in_line = True
                 self._account.ask(self._turn)
         if self._reads != (not self._unread) and not self.transport.is_closing():
@@ -266,7 +288,10 @@ class Connection(ServerConnection):
 
     def _turn(self, ahead: bool = False) -> None:
         """Act on unread pieces until they are too much for one turn; the rest waits for the next."""
-        self._in_line = False
+        if ahead:
+            self._is_next = False
+        else:
+            self._in_line = False
         now = self._clock()
         ends = now + TURN
         if self._unread:
@@ -356,15 +381,21 @@ class Connection(ServerConnection):
         if now - queued > LATE and self.late is not None:
             self.late(self._flushed, now)
         self._flushed = now
+        if self._in_line and self._awaited:  # an answer is wanted now, which would wait behind what is in line
+            self._go_on()
         if self.paused:
             self._count_unread(self.transport.get_write_buffer_size())
 
     def send_data(self) -> None:
         writes = self.protocol.writes
-        if len(writes) == 1 and writes[0]:
-            self.transport.write(writes.pop())
-        else:
-            super().send_data()
+        try:
+            if len(writes) == 1 and writes[0]:
+                self.transport.write(writes.pop())
+            else:
+                super().send_data()
+        except RuntimeError:  # uvloop, of a connection that is closed, which is told elsewhere
+            if not self.transport.is_closing():
+                raise
 
     def _count_unread(self, size: int) -> None:
         """Take down how much the peer has left unread, and drop it where that is too much."""

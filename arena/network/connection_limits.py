@@ -74,13 +74,18 @@ class ConnectionSlot:
             return f"{address} has {limits.bounds.per_address} connections: connection limit reached"
         if limits.seated.total() >= limits.bounds.connections:
             return "the arena is full"
+        self.move(address)
+        self.seated = True
+        limits.seated[address] += 1
+        return None
+
+    def move(self, address: str) -> None:
+        """It is of another address than was thought."""
+        limits = self._limits
         if self in limits.waiting:
             _less(limits.waiting_by_address, self.address)
             limits.waiting_by_address[address] += 1
         self.address = address
-        self.seated = True
-        limits.seated[address] += 1
-        return None
 
     def enter(self) -> None:
         """It said who it is, and waits no more."""

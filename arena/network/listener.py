@@ -57,7 +57,7 @@ class Listener:
         self._operate = operate
         self._ailing = ailing
         self._gate = gate
-        self._encryption = encryption
+        self.encryption = encryption
         self._servers: list[Server] = []
         self._foreign = TlsMismatch()
         self._budget = FairScheduler(asyncio.get_running_loop())
@@ -85,18 +85,19 @@ class Listener:
 
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
-            encryption = self._encryption if address is None else None
+            encryption = self.encryption if address is None else None
             arrive = partial(self._gate.arrive, address=address, operators=operators)
-            return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign)
+            look = partial(self._gate.recognize, address=address) if address and operators else None
+            return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
         self._servers.append(server)
         return await server
 
-    async def close(self, code: int) -> None:
-        """Take no more, and close those there are with `code`."""
+    async def close(self, code: int, reason: str) -> None:
+        """Take no more, and close those there are with `code` and why."""
         for server in self._servers:
-            server.close(code=code)
+            server.close(code=code, reason=reason)
         self._gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()

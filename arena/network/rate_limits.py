@@ -1,37 +1,15 @@
-"""How often something may happen for each key, as for an address: steadily, or less and less."""
+"""How often something may fail for each key, as for an address: less and less."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
+from machine.token_bucket import MOST_KEYS
+
 FREE_FAILURES = 20
-"""Wrong tokens that an address may bring before it has to wait: a class makes mistakes."""
+"""Wrong tokens that an address may bring for a name before it has to wait: people make mistakes."""
 LONGEST_WAIT = 300.0
 FORGOTTEN_AFTER = 3600.0
-MOST_KEYS = 10_000
-"""Beyond so many, those that have waited the longest are forgotten."""
-
-
-class TokenBucket:
-    """A bucket of `burst` for each key, which fills again at `per_second`. Time comes in as `now`, in seconds."""
-
-    def __init__(self, burst: float, per_second: float) -> None:
-        self._burst = burst
-        self._per_second = per_second
-        self._full_at: dict[Hashable, float] = {}
-
-    def wait(self, key: Hashable, now: float) -> float:
-        """Seconds until there is one to take; 0 now."""
-        return max(0.0, self._full_at.get(key, now) - now - (self._burst - 1) / self._per_second)
-
-    def take(self, key: Hashable, now: float) -> float:
-        """Take one: 0. If there is none, nothing is taken: the seconds until there is."""
-        wait = self.wait(key, now)
-        full_at = max(self._full_at.pop(key, now), now)
-        self._full_at[key] = full_at if wait > 0 else full_at + 1 / self._per_second
-        if len(self._full_at) > MOST_KEYS:
-            del self._full_at[next(iter(self._full_at))]
-        return wait
 
 
 class FailureBackoff:
@@ -63,6 +41,10 @@ class FailureBackoff:
         count, until = self._failures.pop(key, (0, 0.0))
         if count > 1:
             self._failures[key] = count - 1, until
+
+    def count(self, key: Hashable) -> int:
+        """How many there were."""
+        return self._failures.get(key, (0, 0.0))[0]
 
     def wait(self, key: Hashable, now: float) -> float:
         """Seconds until the next attempt may be made; 0 now."""

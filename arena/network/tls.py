@@ -6,10 +6,11 @@ import contextlib
 import logging
 import ssl
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from arena.network.rate_limits import TokenBucket
+from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
 TLS_BEGINS = b"\x16\x03"
@@ -43,6 +44,11 @@ HANDSHAKE_WITHIN = 5.0
 SHUTDOWN_WITHIN = 1.0
 _ROUNDS = 4
 """Of messages in which any handshake ends."""
+_NO_CHECK_TIME = 0x200000
+"""X509_V_FLAG_NO_CHECK_TIME of OpenSSL."""
+DAY = 24 * 3600.0
+SOON = 14 * DAY
+"""Seconds before its end from which it is said that a certificate ends."""
 
 
 class CertificateFault(ArenaFault):
@@ -55,27 +61,31 @@ class Encryption:
     def __init__(self, certificate: Path, key: Path) -> None:
         self._certificate = certificate
         self._key = key
-        self._context = self._read()
+        self.reload()
 
     def reload(self) -> None:
         """Read the files again for connections to come. Raises `CertificateFault`, and what was in use stays so."""
         self._context = self._read()
+        shown = _as_seen_by_clients(self._context, self._certificate, at_any_time=True)
+        self._ends = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
     def trouble(self) -> str | None:
         """Why clients will not accept the certificate, whoever signed it: it has expired, or is not yet valid."""
-        client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        client.check_hostname = False
-        client.load_verify_locations(self._certificate)
-        client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
-        there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
-        sides = client.wrap_bio(back, there), self._context.wrap_bio(there, back, server_side=True)
         try:
-            for side in sides * _ROUNDS:
-                with contextlib.suppress(ssl.SSLWantReadError):
-                    side.do_handshake()
+            _as_seen_by_clients(self._context, self._certificate)
         except ssl.SSLCertVerificationError as exc:
             return exc.verify_message
         return None
+
+    def ending(self, now: float) -> str | None:
+        """When the certificate ends, in words, where that is soon or was already; `now` is in seconds since 1970."""
+        left = self._ends - now
+        if left > SOON:
+            return None
+        at = f"{datetime.fromtimestamp(self._ends, UTC):%Y-%m-%d %H:%M} UTC"
+        return (
+            f"the certificate ends at {at}, in {left / DAY:.1f} days" if left > 0 else f"the certificate ended at {at}"
+        )
 
     def options(self) -> dict[str, Any]:
         """How the event loop is told to encrypt a connection."""
@@ -101,3 +111,23 @@ class Encryption:
 
     def _no_password(self) -> str:
         raise CertificateFault(f"{self._key} is encrypted: encrypted keys are not supported")
+
+
+def _as_seen_by_clients(context: ssl.SSLContext, certificate: Path, *, at_any_time: bool = False) -> dict[str, Any]:
+    """A certificate as a client has it that trusts it whoever signed it, also one that is not valid now if asked so.
+
+    Raises `ssl.SSLCertVerificationError`.
+    """
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.load_verify_locations(certificate)
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    if at_any_time:
+        client.verify_flags |= _NO_CHECK_TIME
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    ours = client.wrap_bio(back, there)
+    sides = ours, context.wrap_bio(there, back, server_side=True)
+    for side in sides * _ROUNDS:
+        with contextlib.suppress(ssl.SSLWantReadError):
+            side.do_handshake()
+    return dict(ours.getpeercert() or {})

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import FinishedMatch, HostHandler, Identity
+from arena.host.handler import FinishedMatch, HostHandler, Identity, TooOften
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
+from arena.host.quotas import Quotas
 from arena.host.runner import TRY_AGAIN, Runner
 from arena.host.session import Session
 from arena.network.admission import Access
@@ -23,22 +25,25 @@ from arena.operator.requests import Handler
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
 from arena.server.bot_cache import BotCache
+from arena.server.drain import Drain
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, agreed
+from arena.server.warnings import Warnings
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
 from arena.store.registry import Incident, note_incident
-from arena.store.result_queries import record_of
+from arena.store.result_queries import result_of
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
 from protocol.dice import SEED_BYTES
 from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
-from protocol.errors import ArenaFault, BotFault, Fault
+from protocol.errors import ArenaFault, BotFault, Fault, UsageFault
 from protocol.games import rules_of
 from protocol.games.base import Game
 from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
+from protocol.names import folded
 from referee.record import Header, RecordedSeat, header_of
 
 if TYPE_CHECKING:
@@ -72,6 +77,7 @@ class Arena(HostHandler):
         bots: BotCache | None = None,
         rate: MatchRate | None = None,
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
+        quotas: Quotas | None = None,
     ) -> None:
         self.store = store
         """Where the store is asked."""
@@ -82,15 +88,20 @@ class Arena(HostHandler):
         self._away_ms = round(away * 1000)
         self._bots = bots or BotCache(store)
         self._channel = Channel(operations(self))
-        self.host = MatchHost(self, journal, access, encryption, self._channel.serve)
+        self.host = MatchHost(self, journal, access, encryption, self._channel.serve, quotas)
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
-        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate())
-        self.assigned = AssignedMatches(self.host, self.ladder)
+        self.warnings = Warnings()
+        self.drain = Drain(self.host.clients, self.warnings)
+        """How it ends by itself."""
+        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain)
+        self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check)
         """Matches that the operator has played."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self._revocations = 0
         """How often tokens were taken away."""
+        self._closed_names: set[str] = set()
+        """Folded."""
 
     def dismiss(self, bots: Iterable[str], why: str, reason: str) -> list[str]:
         """End the connections of bots that may no longer have them: those there were. A hello under way is looked up
@@ -98,6 +109,26 @@ class Arena(HostHandler):
         """
         self._revocations += 1
         return [bot for bot in bots if self.host.clients.dismiss(bot, why, reason)]
+
+    @contextlib.contextmanager
+    def closed_to(self, bot: str, why: str, reason: str) -> Iterator[None]:
+        """Meanwhile nobody comes in under a name; whoever is here is told `why`, and its connection ends.
+
+        Raises `UsageFault` where it is closed already.
+        """
+        name = folded(bot)
+        if name in self._closed_names:
+            raise UsageFault(f"{bot} is being renamed or deleted: try again in a moment")
+        self._closed_names.add(name)
+        self.dismiss([bot], why, reason)
+        try:
+            yield
+        finally:
+            self._closed_names.remove(name)
+
+    def renamed(self, bot: str, new: str) -> None:
+        """A bot that has left is called otherwise."""
+        self._bots.rename(folded(bot), folded(new))
 
     async def approvals_changed(self, bots: Iterable[str]) -> None:
         """Have the approvals of these bots count from now on. Raises `StoreError`."""
@@ -113,10 +144,10 @@ class Arena(HostHandler):
             for pool in pools:
                 self._feed.rated(pool)
 
-    async def publish_boards(self) -> None:
-        """Publish the leaderboard of every game with rated matches: a broker may have forgotten them."""
+    async def begin_feed(self) -> None:
+        """Publish what a broker has not got, or may have forgotten: ends of before a stop, and the leaderboards."""
         if self._feed is not None:
-            await self._feed.publish_boards()
+            await self._feed.begin()
 
     def header(
         self,
@@ -149,6 +180,7 @@ class Arena(HostHandler):
 
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
+        self.drain.close()
         self.ladder.seeks.close()
         await self.host.disconnect(code)
         await self._channel.close()
@@ -160,6 +192,8 @@ class Arena(HostHandler):
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
         """The bot of a `hello`, with its ratings at hand, and its token if that was made just now."""
+        if hello.bot is not None and folded(hello.bot) in self._closed_names:
+            raise TooOften(f"the operator is about to change the name {hello.bot}: come back later")
         revocations = self._revocations
         events = self.host.events
         try:
@@ -184,6 +218,7 @@ class Arena(HostHandler):
     def connected(self, session: Session) -> None:
         self._auth.last_seen.came(session.key)
         self.ladder.connected(session)
+        self.drain.came(session)
         self.assigned.again()
 
     def disconnected(self, session: Session) -> None:
@@ -200,6 +235,9 @@ class Arena(HostHandler):
         self.ladder.seat_released(runner, seat)
         self.assigned.again()
 
+    def room_again(self) -> None:
+        self.ladder.seeks.again()
+
     def seeks(self, bot: str) -> tuple[list[ListedSeek], int]:
         return self.ladder.listed(bot)
 
@@ -212,10 +250,12 @@ class Arena(HostHandler):
 
     async def resumes(self, header: Header) -> bool:
         """Not one that is stored already, nor a tournament's, which has its own played again."""
-        if header.tournament is not None or await self.store.read(record_of, header.match) is not None:
+        if header.tournament is not None or await self.store.read(result_of, header.match) is not None:
             return False
         for seat in header.seats:
             await self._bots.look_up(seat.bot)
+        if header.rated:
+            self._bots.begin_rated(header)
         return True
 
     async def note(self, bot: str, incident: Incident) -> None:
@@ -236,7 +276,9 @@ class Arena(HostHandler):
         finally:
             late.cancel()
         match.forget()
-        if ratings is not None:
+        if ratings is None:
+            self._bots.end_unrated(match.result.match)
+        else:
             self._bots.learn(match.result, ratings)
             if self._feed is not None:
                 self._feed.rated(ratings.pool)
@@ -259,6 +301,9 @@ class Arena(HostHandler):
         except ArenaFault as fault:
             self.ladder.seeks.put_back(group)
             self._hold_seeks(fault)
+            return
+        if rated:
+            self._bots.begin_rated(header)
 
     def _hold_seeks(self, fault: ArenaFault) -> None:
         """No match begins until a journal can be made."""

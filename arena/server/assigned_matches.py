@@ -26,10 +26,11 @@ class _UnderWay(NamedTuple):
 
 
 class AssignedMatches:
-    """Has matches played between the bots that the operator names."""
+    """Has matches played between the bots that the operator names. `check` raises `Fault` where none is to begin."""
 
-    def __init__(self, host: MatchHost, ladder: Ladder) -> None:
+    def __init__(self, host: MatchHost, ladder: Ladder, check: Callable[[], None]) -> None:
         self._host = host
+        self._check = check
         self._clients = host.clients
         self._ladder = ladder
         self._under_way: dict[str, _UnderWay] = {}
@@ -51,11 +52,13 @@ class AssignedMatches:
         """The match, once it is over; `made` gives its header and its seed when it begins.
 
         A bot that is not here within `wait` seconds has lost it. Asked for once more, a match that is under way goes
-        on. Raises `JournalFault`, and `UsageFault` where that is not of this tournament.
+        on. Raises `JournalFault`, what `check` does, and `UsageFault` where that is not of this tournament.
         """
         if not self._goes_on(match, tournament):
+            self._check()
             absent = await self._gather(bots, wait)
             if not self._goes_on(match, tournament):
+                self._check()
                 self._under_way[match] = _UnderWay(tournament, asyncio.get_running_loop().create_future())
                 try:
                     self._host.begin(*made(), absent=absent)

@@ -16,11 +16,12 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from arena.host.handler import AuthFailed, Identity, NotAllowed, TooOften
-from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff, TokenBucket
+from arena.server.guess_limits import GuessLimits
 from arena.store.async_store import AsyncStore
 from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
+from machine.token_bucket import TokenBucket
 from protocol import error_codes
 from protocol.errors import ArenaFault, BotFault
 from protocol.messages import Hello
@@ -139,7 +140,7 @@ class Authenticator:
         self._registration = registration
         self._clock = clock
         self._registrations = TokenBucket(registration.per_hour, registration.per_hour / 3600)
-        self._failures = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
+        self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """To be told of the connections of bots that were let in."""
         self.registered: Callable[[str, str], None] = lambda bot, address: None
@@ -149,13 +150,13 @@ class Authenticator:
         """Who a client is. Raises `BotFault` for one that must stay out, and `StoreError`."""
         if hello.bot is None:
             return Identity(None)
-        wait = self._failures.wait(address, self._clock())
-        if wait and hello.token is not None:
-            raise TooOften(f"too many wrong tokens came from {address}: come back in {math.ceil(wait)} s")
+        if hello.token is not None:
+            self._check_guesses(hello.bot, address)
         known = await self._store.read(registered_bot, hello.bot)
         if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
             registered = await self._register(hello.bot, hello.token, address)
             if registered is not None:
+                self._guesses.let_in(address, hello.bot)
                 return registered
             known = await self._store.read(registered_bot, hello.bot)
             if known is None:
@@ -166,10 +167,19 @@ class Authenticator:
             raise Revoked(known.name)
         if hello.token is None:
             raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
+        self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
         if not _fits(hello.token, known):
-            self._failures.fail(address, self._clock())
+            self._guesses.fail(address, hello.bot, self._clock())
             raise AuthFailed(f"wrong token for {hello.bot}")
+        self._guesses.let_in(address, hello.bot)
         return Identity(known.name)
+
+    def _check_guesses(self, bot: str, address: str) -> None:
+        """Raises `TooOften` if no token for a bot is compared that comes from an address now."""
+        wait = self._guesses.wait(address, bot, self._clock())
+        if wait:
+            seconds = math.ceil(wait)
+            raise TooOften(f"too many wrong tokens for {bot} came from {address}: come back in {seconds} s")
 
     def _is_unused(self, known: RegisteredBot) -> bool:
         """Whether a name may be free again, for all that is known without a look at the matches."""

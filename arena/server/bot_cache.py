@@ -6,9 +6,11 @@ from __future__ import annotations
 
 import itertools
 import logging
+import math
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any
 
 from arena.ratings.rating_system import INITIAL
 from arena.store.async_store import AsyncStore
@@ -20,8 +22,8 @@ from protocol.errors import ArenaFault
 from protocol.games import rules_of
 from protocol.messages import Player
 from protocol.names import folded
-from referee.record import Header
-from referee.result import Ratings, Result
+from referee.record import Header, RecordedSeat
+from referee.result import Ratings, Result, SeatResult
 
 DAY = 24 * 3600.0
 MOST_NAMES = 1000
@@ -41,7 +43,7 @@ class _Known:
         self.met: defaultdict[str, Counter[str]] = defaultdict(Counter)
         """How many matches with whom, those under way included."""
         self.rated: defaultdict[str, defaultdict[str, dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-        """With whom, when which rated match was over."""
+        """With whom, when which rated match was over; infinity while it is under way."""
         self.often: defaultdict[str, set[str]] = defaultdict(set)
         """With whom there were as many of these as a pair has in a day."""
         self.approved = False
@@ -71,6 +73,8 @@ class BotCache:
         """Of the names that seeks want to play against."""
         self._now = now
         self._bots: defaultdict[str, _Known] = defaultdict(_Known)
+        self._under_way: dict[str, Header] = {}
+        """The rated matches, by id."""
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
         """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
@@ -131,7 +135,7 @@ class BotCache:
     async def renew(self) -> None:
         """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
 
-        Raises `StoreError`.
+        Those under way stay counted. Raises `StoreError`.
         """
         for name in [name for name, known in self._bots.items() if known.has_history]:
             found = await self._store.read(bot_facts, name, history=True)
@@ -139,11 +143,40 @@ class BotCache:
             self._bots[name].rated.clear()
             self._bots[name].often.clear()
             self._note_meetings(name, found)
+        for header in self._under_way.values():
+            self.begin_rated(header)
+
+    def rename(self, bot: str, new: str) -> None:
+        """A bot that has left is called otherwise; in lower case, as others know it."""
+        self._bots.pop(bot, None)
+        for known in self._bots.values():
+            by_pool: list[dict[str, Any]] = [*known.met.values(), *known.rated.values()]
+            for met in by_pool:
+                if bot in met:
+                    met[new] = met.pop(bot)
+            for often in known.often.values():
+                if bot in often:
+                    often.remove(bot)
+                    often.add(new)
 
     def begin(self, pool: str, bots: Iterable[str]) -> None:
         """A match of these (in lower case) begins."""
         for bot, other in itertools.permutations(bots, 2):
             self._bots[bot].met[pool][other] += 1
+
+    def begin_rated(self, header: Header) -> None:
+        """A rated match of the ladder began, or goes on: it counts from now on, and not only once it is over."""
+        assert header.pool is not None
+        self._under_way[header.match] = header
+        for bot, other in _pairs(header.seats):
+            self._note_rated(bot, other, header.pool, header.match, math.inf)
+
+    def end_unrated(self, match: str) -> None:
+        """A match is over without ratings: if it began as a rated one, it counts no more."""
+        header = self._under_way.pop(match, None)
+        if header is not None and header.pool is not None:
+            for bot, other in _pairs(header.seats):
+                self._bots[bot].rated[header.pool][other].pop(match, None)
 
     def learn(self, result: Result, ratings: Ratings) -> None:
         """Know what a rated match changed."""
@@ -153,8 +186,9 @@ class BotCache:
 
     def learn_rated(self, result: Result) -> None:
         """Know that a match was rated, unless it was a tournament's."""
+        self._under_way.pop(result.match, None)
         if result.pool is not None and result.tournament is None:
-            for bot, other in itertools.permutations([folded(seat.bot) for seat in result.seats], 2):
+            for bot, other in _pairs(result.seats):
                 self._note_rated(bot, other, result.pool, result.match, self._now())
 
     def _note_meetings(self, name: str, found: BotFacts) -> None:
@@ -168,6 +202,11 @@ class BotCache:
             met[match] = at
             if len(met) >= self._per_pair:
                 known.often[pool].add(other)
+
+
+def _pairs(seats: Iterable[RecordedSeat | SeatResult]) -> Iterable[tuple[str, str]]:
+    """Each bot of a match with each other one, in lower case."""
+    return itertools.permutations([folded(seat.bot) for seat in seats], 2)
 
 
 class UnknownNames:

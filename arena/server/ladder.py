@@ -16,8 +16,10 @@ from arena.host.host import MatchHost
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.server.bot_cache import BotCache
+from arena.server.drain import Drain
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.playban import Playbans, paused
+from arena.server.seek_index import ActiveSeek
 from protocol import error_codes
 from protocol.errors import BadConfig, BotFault, MalformedMessage
 from protocol.games import game_class, load
@@ -39,13 +41,14 @@ class NoSlots(BotFault):
 
 class Ladder:
     """The seeks of bots that are connected to a host. `begin` starts a match of paired seeks; while the host is in
-    trouble none begins.
+    trouble, or drains, none begins.
     """
 
-    def __init__(self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate) -> None:
+    def __init__(self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain) -> None:
         self._loop = asyncio.get_running_loop()
         self._clients = host.clients
         self._events = host.events
+        self._quotas = host.quotas
         self._unknown = bots.unknown
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
@@ -54,10 +57,11 @@ class Ladder:
             begin,
             bots,
             plays=lambda bot: bool(host.clients.matches_of(bot)),
-            held=lambda: host.health.reason is not None,
+            held=lambda: host.health.reason is not None or drain.on,
             most=self._most,
             sated=self._sated,
             rate=rate,
+            count=self._count,
         )
         """The seeks in force."""
 
@@ -145,6 +149,9 @@ class Ladder:
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
         if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
+        refusal = self._quotas.refusal(session.wire.address)
+        if refusal is not None:
+            raise Unavailable(f"seek: {refusal}")
         pause = self._playbans.pause(session.key, session.wire.address)
         if pause > 0:
             raise Unavailable(paused(pause))
@@ -166,9 +173,16 @@ class Ladder:
         session = self._clients.session(bot)  # it may have left while a look went on
         if session is None or not self._playbans.free(bot, session.wire.address):
             return 0
+        if not self._quotas.may_begin(session.wire.address):
+            return 0
         if self._reserved[bot] and self._clients.free_slots(bot) <= self._reserved[bot]:
             return 0
         return session.slots if self._playbans.tried(bot) else 1
+
+    def _count(self, sought: ActiveSeek, back: bool) -> None:
+        """Count what a seek takes of memory."""
+        own = 0 if sought.kind.pool is not None else len(sought.kind.packed)
+        self._quotas.seek(sought.session.wire.address, own, back=back)
 
     def _sated(self, bot: str, other: str) -> bool:
         """Whether a bot plays as many matches with another one as it may take of its open seeks."""

@@ -13,7 +13,6 @@ from random import Random, SystemRandom
 from typing import Any
 
 from arena.host.session import Session
-from arena.network.rate_limits import TokenBucket
 from arena.ratings import ladder_pairing
 from arena.server.bot_cache import BotCache
 from arena.server.seek_index import (
@@ -26,6 +25,7 @@ from arena.server.seek_index import (
     open_match_spec,
     with_rating,
 )
+from machine.token_bucket import TokenBucket
 from protocol.games.base import Game
 from protocol.messages import MAX_SLOTS, Seek
 from protocol.names import folded
@@ -115,7 +115,8 @@ class Matchmaker:
     `plays(bot)`: whether it is in a match. No bot begins more matches of the ladder than its `rate` allows.
     While `held` says so, all of them wait. `most(bot)`: how many matches may begin for a bot that seeks; when it is not
     0 any more, `again` is called. `chance` draws among open seeks; `sated(bot, other)`: whether a bot plays as much
-    with another one as it may take of its open seeks.
+    with another one as it may take of its open seeks. `count(sought, back)` is told of each seek that is in force from
+    now on, or, with `back`, no longer.
     """
 
     def __init__(
@@ -128,6 +129,7 @@ class Matchmaker:
         chance: Random | None = None,
         sated: Callable[[str, str], bool] = lambda bot, other: False,
         rate: MatchRate | None = None,
+        count: Callable[[ActiveSeek, bool], None] = lambda sought, back: None,
     ) -> None:
         self._begin = begin
         self._bots = bots
@@ -136,7 +138,7 @@ class Matchmaker:
         self._most = most
         self._chance = chance or SystemRandom()
         self._sated = sated
-        self._waiting = SeekIndex()
+        self._waiting = SeekIndex(count)
         self._regulars = PoolMembers(plays, self._chance)
         self._new = FairQueue()
         """Those that were not looked at yet. No two of the others name each other and might begin."""

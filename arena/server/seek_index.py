@@ -104,9 +104,13 @@ ByBot = dict[str, dict[str, ActiveSeek]]
 
 
 class SeekIndex:
-    """The seeks in force. What is asked costs the same however many there are, but for `partner`."""
+    """The seeks in force. What is asked costs the same however many there are, but for `partner`.
 
-    def __init__(self) -> None:
+    `count(sought, back)` is told of each that is in force from now on, or, with `back`, no longer.
+    """
+
+    def __init__(self, count: Callable[[ActiveSeek, bool], None]) -> None:
+        self._count = count
         self._by_bot: ByBot = {}
         self._by_aim: dict[tuple[MatchSpec, frozenset[str]], ByBot] = {}
         """By what is sought and the opponents that are named."""
@@ -131,6 +135,7 @@ class SeekIndex:
         for seeks in self._indices(sought):
             seeks.setdefault(sought.key, {})[sought.id] = sought
         self._note_ripe(sought)
+        self._count(sought, False)
 
     def remove(self, sought: ActiveSeek) -> None:
         """Take a seek that is in force back."""
@@ -144,6 +149,7 @@ class SeekIndex:
             if not self._by_rival[rival]:
                 del self._by_rival[rival]
         self._note_ripe(sought)
+        self._count(sought, True)
 
     def _indices(self, sought: ActiveSeek) -> list[ByBot]:
         aimed = self._by_aim.setdefault((sought.kind, sought.opponents), {})

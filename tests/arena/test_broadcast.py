@@ -10,11 +10,12 @@ from typing import Any
 
 import msgpack
 import pytest
+from msgspec.structs import replace
 
 from arena.host import broadcast as audiences
 from arena.host.broadcast import PORTION, Audience, Broadcaster, EncodedMessages
 from protocol.codec import JSON, MSGPACK, Codec
-from protocol.messages import FromServer, Turn, Unseeked
+from protocol.messages import Event, FromServer, Turn, Unseeked
 from timeouts import WITHIN
 
 
@@ -207,7 +208,7 @@ async def test_who_reports_is_told_at_once_while_others_wait_for_their_rounds() 
     audience.show(turn(1))
     audience.show(turn(2))
     assert (plies(watcher), reported) == ([], [turn(1), turn(2)])
-    assert audience.watching == 1
+    assert len(audience.watchers) == 1
     await quiet()
     assert plies(watcher) == [1, 2]
 
@@ -227,7 +228,7 @@ async def test_a_report_that_fails_is_its_own_trouble(caplog: pytest.LogCaptureF
 async def test_what_is_neither_start_nor_end_does_not_reach_a_subscriber() -> None:
     audience = Audience(Broadcaster(), "m")
     news = Watcher()
-    audience.subscribe(news)
+    audience.rounds.subscribers[news] = None
     audience.show(Unseeked(id="x"))
     assert news.told == []
 
@@ -256,3 +257,24 @@ async def test_forty_watchers_in_both_encodings_see_a_match_from_start_to_end(se
     assert all(story == stories[0] for story in stories)
     assert [message["type"] for message in stories[0]] == ["start", *["turn"] * end["ply"], "end"]
     assert [message["ply"] for message in stories[0][1:]] == list(range(end["ply"] + 1))
+
+
+async def test_of_turns_that_wait_for_long_the_newest_stands_for_the_last_with_their_events(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(audiences, "MOST_WAITING", 8)
+    monkeypatch.setattr(audiences, "MOST_EVENTS", 5)
+    audience = Audience(rounds := Broadcaster(), "m")
+    (early,) = crowd(audience, 1)
+    rounds._waits = True
+    for ply in range(20):
+        audience.show(replace(turn(ply), events=[Event(ply=ply, seat=0)]))
+    (late,) = crowd(audience, 1)
+    for ply in range(20, 23):
+        audience.show(replace(turn(ply), events=[Event(ply=ply, seat=0)]))
+    rounds._tell()
+    await quiet()
+    assert plies(early) == [*range(7), 19, 22]
+    assert [event.ply for event in early.told[7].events] == [15, 16, 17, 18, 19]  # type: ignore[union-attr]
+    assert plies(late) == [22]
+    assert [event.ply for event in late.told[0].events] == [20, 21, 22]  # type: ignore[union-attr]

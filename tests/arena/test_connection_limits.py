@@ -6,7 +6,9 @@ import pytest
 
 from arena.network import rate_limits
 from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
-from arena.network.rate_limits import FORGOTTEN_AFTER, FailureBackoff, TokenBucket
+from arena.network.rate_limits import FORGOTTEN_AFTER, FailureBackoff
+from machine import token_bucket
+from machine.token_bucket import TokenBucket
 
 
 class Crowd:
@@ -122,7 +124,8 @@ def test_failures_of_long_ago_are_forgotten() -> None:
 
 
 def test_what_is_remembered_of_addresses_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rate_limits, "MOST_KEYS", 2)
+    for kept in (rate_limits, token_bucket):
+        monkeypatch.setattr(kept, "MOST_KEYS", 2)
     rate, patience = TokenBucket(1, 1.0), FailureBackoff(60.0)
     for key in "abc":
         rate.take(key, 0.0)

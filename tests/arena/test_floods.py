@@ -122,6 +122,21 @@ async def test_answers_that_are_waited_for_are_taken_though_their_address_rests(
     assert (await second.receive())["type"] == "unseeked"
 
 
+async def test_a_move_does_not_wait_behind_what_its_bot_had_in_line_before_it_was_asked(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun(config={"heaps": [6, 6]})
+    turn = await first.expect("turn")
+    address = served.arena.host.clients.session(second.passed[0]["bot"]).wire._account.above
+    address.charge(1.0, address._clock())  # as others of its address sought, say
+    await second.wire.pong()
+    await second.send(type="list")
+    await first.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
+    turn = await second.expect("turn")
+    await second.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
+    await first.expect("turn")
+    assert address.to_rest(address._clock()) > 0.5
+
+
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
 async def test_what_comes_with_the_hello_is_acted_on_after_it(serve: Any, encoding: str) -> None:
     flooder = await Flooder.connect(await serve(), encoding)

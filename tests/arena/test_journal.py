@@ -7,11 +7,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from arena.host import journal as journals
 from arena.host.journal import Journal, JournalFault
 from protocol.errors import BadRecord
-from referee.record import AnyLine, Begun, Header, Secret, write_line
+from referee.record import AnyLine, Begun, Header, Ply, Secret, write_line
 from referee_table import Table
 
 
@@ -199,6 +201,7 @@ def test_a_part_that_can_not_be_cut_off_is_never_taken_for_the_record(
 FULL_DISK = """
 import resource, signal, sys
 from pathlib import Path
+from arena.host import journal as journals
 from arena.host.journal import Journal, JournalFault
 from referee.record import Secret, write_line
 
@@ -254,3 +257,24 @@ def test_lines_that_can_not_be_synced_are_as_if_they_had_not_been_written(
     assert journal.read("m-1") == table.lines[:3]
     match.write(written(*table.lines[3:]))
     assert journal.read("m-1") == table.lines
+
+
+def test_events_are_read_back_from_the_end_before_one_that_is_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = Table(config={"heaps": [200], "take": [1]}).begin()
+    for _ in range(150):
+        table.play({"heap": 0, "take": 1})
+    opened = Journal(tmp_path).begin("m-1")
+    for line in table.lines:
+        opened.append(write_line(line))
+    events = [line.event for line in table.lines if isinstance(line, Ply)]
+    monkeypatch.setattr(journals, "BLOCK", 100)
+    assert opened.events_before(events[140], 3) == events[137:140]
+    assert opened.events_before(events[140], 1000) == events[:140]
+    assert opened.events_before(events[0], 5) == []
+    size = len(msgspec.json.encode(events[100]))
+    monkeypatch.setattr(journals, "MOST_TOLD", 4 * size)
+    assert opened.events_before(events[140], 1000) == events[136:140]
+    opened.close()
+    assert opened.events_before(events[140], 3) == []

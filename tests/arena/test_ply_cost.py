@@ -101,7 +101,9 @@ def serving(loop: str, log: Path | None) -> Iterator[tuple[subprocess.Popen[str]
     """The server and its port, under strace where there is to be a log."""
     trace = [] if log is None else ["strace", "-f", "-y", "-s", "0", "-o", str(log)]
     command = [*trace, sys.executable, str(PROGRAM), loop]
-    environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
+    # asyncio reads into 256 KiB: whether the C library asks the kernel for it each time depends on what was free
+    kept = {f"MALLOC_{name}_THRESHOLD_": str(2**24) for name in ("MMAP", "TRIM")}
+    environment = os.environ | kept | {"PYTHONPATH": str(REPOSITORY)}
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, text=True, env=environment, process_group=0) as server:
         assert server.stdin is not None

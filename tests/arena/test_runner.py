@@ -183,7 +183,7 @@ async def test_a_watcher_sees_the_turn_as_it_is_then_every_turn_then_the_end(tmp
     reported: list[FromServer] = []
     room.runner.watch(watcher)
     room.runner.report_to(reported.append)
-    room.runner.audience.subscribe(news)
+    room.runner.audience.rounds.subscribers[news] = None
     room.runner.watch(gone)
     room.runner.unwatch(gone)
     room.play()
@@ -236,8 +236,8 @@ async def test_who_follows_all_matches_hears_of_start_and_end_once_whether_it_wa
     room = Room(tmp_path)
     both, back, gone = Friend(), Friend(), Friend()
     for friend in (both, back, gone):
-        room.runner.audience.subscribe(friend)
-    room.runner.audience.unsubscribe(gone)
+        room.runner.audience.rounds.subscribers[friend] = None
+    room.runner.audience.rounds.subscribers.pop(gone)
     room.begin()
     for friend in (both, back, gone):
         room.runner.watch(friend)
@@ -262,7 +262,7 @@ async def test_no_turn_is_made_for_nobody(tmp_path: Path, monkeypatch: pytest.Mo
         return effects
 
     monkeypatch.setattr(room.match, "receive", observed)
-    room.runner.audience.subscribe(Friend())
+    room.runner.audience.rounds.subscribers[Friend()] = None
     room.begin()
     first, second = Friend(), Friend()
     room.runner.watch(first)

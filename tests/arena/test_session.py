@@ -117,7 +117,7 @@ async def test_a_reader_that_does_not_read_is_dropped_and_the_match_goes_on(
     await watcher.send(type="watch", match="*")
     slow = await served.enter("slow")
     first, second, start, _ = await served.pair()
-    flood = next(iter(served.arena.host.clients._subscribers))
+    flood = next(iter(served.arena.host.clients.subscribers))
     while flood.wire.state.name == "OPEN":
         flood.wire.push(bytes(1024))
         await asyncio.sleep(0)  # a turn of the loop, in which what was pushed is written
@@ -148,8 +148,8 @@ async def test_of_those_that_do_not_read_the_greedy_are_dropped_when_all_togethe
         await watcher.expect("welcome")
         watcher.wire.transport.pause_reading()
         await watcher.send(type="watch", match="*")
-    await turns_until(lambda: len(served.arena.host.clients._subscribers) == len(watchers))
-    sessions = list(served.arena.host.clients._subscribers)
+    await turns_until(lambda: len(served.arena.host.clients.subscribers) == len(watchers))
+    sessions = list(served.arena.host.clients.subscribers)
     while all(session.wire.state.name == "OPEN" for session in sessions):
         for session in sessions:
             session.wire.push(bytes(8192))

@@ -1,0 +1,51 @@
+"""What the journals of matches under way take of the disk, counted now and then; where that is too much, the largest
+matches of whoever takes the most are called off.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Mapping
+
+from arena.host.quotas import Quotas
+from arena.host.runner import Runner
+
+EVERY = 2.0
+"""Seconds between two looks."""
+AT_ONCE = 256
+
+
+async def weigh_journals(runners: Mapping[str, Runner], quotas: Quotas) -> None:
+    """Do so for ever."""
+    while True:
+        await asyncio.sleep(EVERY)
+        sizes: defaultdict[str, float] = defaultdict(float)
+        matches: defaultdict[str, list[Runner]] = defaultdict(list)
+        for number, runner in enumerate(list(runners.values()), 1):
+            for address, part in quotas.parts(runner.id, runner.size, runner.said).items():
+                sizes[address] += part
+                if runner.is_expendable:
+                    matches[address].append(runner)
+            if number % AT_ONCE == 0:
+                await asyncio.sleep(0)
+        quotas.stored.hold(sizes)
+        _call_off(sizes, matches, quotas)
+
+
+def _call_off(sizes: dict[str, float], matches: dict[str, list[Runner]], quotas: Quotas) -> None:
+    """Call matches off until what is held fits; `sizes` are what is held."""
+    stored = quotas.stored
+    for runners in matches.values():
+        runners.sort(key=lambda runner: runner.size)
+    while matches:
+        address = max(matches, key=stored.taken_by)
+        if stored.taken_by(address) <= stored.each and stored.taken <= stored.total:
+            return
+        runner = matches[address].pop()
+        if not matches[address]:
+            del matches[address]
+        if runner.is_expendable:  # it may have been called off for another address
+            for other, part in quotas.parts(runner.id, runner.size, runner.said).items():
+                sizes[other] -= part
+            runner.call_off(f"what {address} plays takes as much of the disk as it may in a day")

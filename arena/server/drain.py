@@ -1,0 +1,76 @@
+"""An arena that ends by itself: no match begins any more, and when those under way are over, it stops."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+
+from arena.host.client_registry import ClientRegistry
+from arena.host.session import Session
+from arena.server.warnings import Warnings
+from protocol.error_codes import UNAVAILABLE
+from protocol.errors import ArenaFault
+from protocol.messages import Error
+
+NO_MORE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
+AGAIN = "the arena goes on after all: matches begin again"
+
+
+class Drain:
+    """Begins and is undone; `stop` is called in the end. Clients are told, as they come too."""
+
+    def __init__(self, clients: ClientRegistry, warnings: Warnings) -> None:
+        self.stop: Callable[[], None] = lambda: None
+        self._clients = clients
+        self._warnings = warnings
+        self._waiting: asyncio.Task[None] | None = None
+
+    @property
+    def on(self) -> bool:
+        """Whether no match is to begin."""
+        return self._waiting is not None
+
+    def check(self) -> None:
+        """Raise `ArenaFault` where no match is to begin."""
+        if self.on:
+            raise ArenaFault("the server is about to stop, and begins no match any more")
+
+    def begin(self, within: float | None) -> None:
+        """Begin no match any more, and stop when all are over, or after so many seconds. It may be said once more."""
+        if self._waiting is None:
+            self._tell(NO_MORE)
+        else:
+            self._waiting.cancel()
+        self._waiting = asyncio.create_task(self._wait(within))
+        self._warnings.tell("drain", "no match begins any more: the server stops when those under way are over")
+
+    def undo(self) -> bool:
+        """Go on; whether it was about to stop."""
+        if self._waiting is None:
+            return False
+        self._waiting.cancel()
+        self._waiting = None
+        self._warnings.tell("drain", None)
+        self._tell(AGAIN)
+        return True
+
+    def came(self, session: Session) -> None:
+        """A bot comes in: it is told after its welcome."""
+        if self.on:
+            asyncio.get_running_loop().call_soon(session.send, Error(code=UNAVAILABLE, message=NO_MORE))
+
+    def close(self) -> None:
+        """Wait no more."""
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def _wait(self, within: float | None) -> None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(within):
+                await self._clients.matches_over()
+        self.stop()
+
+    def _tell(self, text: str) -> None:
+        for session in list(self._clients.sessions.values()):
+            session.send(Error(code=UNAVAILABLE, message=text))

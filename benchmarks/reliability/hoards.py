@@ -1,0 +1,198 @@
+"""What an honest pair of bots feels while others have the arena keep all that it keeps for them, and when they go.
+
+From each of so many addresses bots hold as many matches as they are let begin, of one of these kinds: `matches`, small
+ones that stand; `maps`, such on large maps, each its own; `notes`, which are played as fast as they go, with a note to
+every move; `views`, the same, and the latest are watched anew every second. Then all of them are cut off at once.
+Usage: python benchmarks/reliability/hoards.py [--kinds matches,maps] [--addresses 1,8,64] [--seconds 20] [--small]
+Exit status 1 if an address held more than it may, the pair was refused anything, or memory went beyond what it may.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import os
+import random
+import sys
+import time
+import urllib.request
+from itertools import count
+from typing import Any
+
+from rig import Closed, HonestPair, Raw, Server, attackers, small_or_asked
+
+MATCHES, MEMORY, STORED = 400, 96, 32
+"""Matches, MiB of memory and MiB of the disk in a day that an address may have: less than by default, as time is short.
+"""
+MEMORY_OF_ALL = 512
+CONNECTIONS = 800
+PROCESSES = 8
+SLOTS = 64
+OWN = 160.0
+"""MiB that the server takes beside what it keeps for clients: connections, and results on their way to the store."""
+
+
+def large_map(name: str) -> dict[str, Any]:
+    """A map with as many territories as may be, unlike all others."""
+    borders = [[one, one + 1] for one in range(99)]
+    return {
+        "name": name,
+        "territories": [{"name": str(one), "continent": 0, "x": one, "y": 0} for one in range(100)],
+        "continents": [{"name": "c", "bonus": 0}],
+        "borders": borders,
+    }
+
+
+def sought(kind: str, names: tuple[str, str], number: int) -> dict[str, Any]:
+    """What both bots of a pair seek as their match of this number."""
+    if kind == "maps":
+        name = f"{names[0]} {number}"
+        return {"game": "risk-campaign", "config": {"map": large_map(name), "players": 2}}
+    return {"game": "nim", "config": {"heaps": [1000], "take": [1]}}
+
+
+async def hold(port: int, source: str, seat: int, kind: str, names: tuple[str, str]) -> None:
+    """One of two bots that begin matches with each other, as many as they have slots and are let."""
+    raw = await Raw.enter(port, names[seat], source=source, slots=SLOTS)
+    numbers = count()
+
+    def seek(number: int) -> None:
+        what = sought(kind, names, number)
+        raw.send(type="seek", id=str(number), opponent=names[1 - seat], rated=False, slow=True, **what)
+
+    async def seek_again(number: int) -> None:
+        await asyncio.sleep(1.0)
+        seek(number)
+
+    viewed: list[str] = []
+    async with asyncio.TaskGroup() as group:
+        if kind == "views" and seat == 0:
+            group.create_task(view(port, source, viewed))
+        seek(next(numbers))
+        begun = False
+        with contextlib.suppress(Closed, ConnectionError):
+            while True:
+                told = await raw.receive()
+                if told["type"] == "start":
+                    viewed.append(told["match"])
+                    raw.send(type="ready", match=told["match"])
+                    for _ in range(0 if begun else SLOTS - 1):  # only who came to a match may begin more
+                        seek(next(numbers))
+                    begun = True
+                elif told["type"] == "turn" and kind in ("notes", "views"):
+                    info = {"note": "".join(chr(random.randrange(0x20000, 0x2A000)) for _ in range(250))}
+                    raw.send(type="move", match=told["match"], ply=told["ply"], move=told["legal"][0], info=info)
+                elif told["type"] == "end":
+                    seek(next(numbers))
+                elif told["type"] == "error" and told.get("ref", "").isdigit():
+                    group.create_task(seek_again(int(told["ref"])))
+                await raw.writer.drain()
+
+
+async def view(port: int, source: str, matches: list[str]) -> None:
+    """Watch the latest of these matches anew every second."""
+    raw = await Raw.enter(port, source=source)
+    reading = asyncio.create_task(raw.discard())
+    while not reading.done():
+        for match in matches[-8:]:
+            raw.send(type="watch", match=match)
+        await asyncio.sleep(1)
+
+
+async def hoard(port: int, sources: list[str], kind: str, pairs: int) -> None:
+    """From each of these addresses so many pairs of bots; they come one after the other, as newcomers have to."""
+
+    async def pair(source: str, number: int) -> None:
+        await asyncio.sleep(number * 0.3)
+        names = (f"{source}-{number}a".replace(".", "_"), f"{source}-{number}b".replace(".", "_"))
+        await asyncio.gather(*(hold(port, source, seat, kind, names) for seat in (0, 1)), return_exceptions=True)
+
+    await asyncio.gather(*(pair(source, number) for source in sources for number in range(pairs)))
+
+
+def run_hoard(number: int, port: int, addresses: int, kind: str) -> None:
+    """One process of those that hold, for its share of the addresses."""
+    sources = [f"127.0.4.{one + 1}" for one in range(number, addresses, PROCESSES)]
+    pairs = max(1, min(45, CONNECTIONS // addresses // 2))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(hoard(port, sources, kind, pairs))
+
+
+def answered(port: int) -> float:
+    """Seconds until /healthz is answered."""
+    began = time.perf_counter()
+    with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=60) as answer:
+        answer.read()
+    return time.perf_counter() - began
+
+
+def under_way(server: Server) -> int:
+    return len(list((server.data / "journal").glob("*.jsonl")))
+
+
+def stored(server: Server) -> float:
+    """MiB in the data folder."""
+    return sum(file.stat().st_size for file in server.data.rglob("*") if file.is_file()) / 2**20
+
+
+async def measure(kind: str, addresses: int, seconds: float) -> bool:
+    """One line of the table; whether all kept to what they may."""
+    options = ["--slow-clock", "3000+0", "--registrations-per-hour", "100000"]
+    options += ["--max-matches-per-address", str(MATCHES), "--match-memory-per-address", str(MEMORY)]
+    options += ["--match-memory", str(MEMORY_OF_ALL), "--stored-per-day-per-address", str(STORED)]
+    with Server(*options) as server:
+        async with HonestPair(server.port) as pair:
+            alone = await pair.feel(max(2.0, seconds / 5))
+            at_first = server.memory()
+            disk = stored(server)
+            memory, held, longest = 0.0, 0, 0.0
+            processes = min(PROCESSES, addresses)
+            with attackers(processes, run_hoard, server.port, addresses, kind):
+                felt = None
+                ends = time.perf_counter() + seconds
+                pair.take()
+                while time.perf_counter() < ends:
+                    longest = max(longest, await asyncio.to_thread(answered, server.port))
+                    memory, held = max(memory, server.memory()), max(held, under_way(server))
+                    await asyncio.sleep(0.2)
+                felt = pair.take()
+            gone, ends = 0.0, time.perf_counter() + max(2.0, seconds / 4)
+            while time.perf_counter() < ends:
+                gone = max(gone, await asyncio.to_thread(answered, server.port))
+                await asyncio.sleep(0.05)
+            after = pair.take()
+            grown = stored(server) - disk
+    refused = [drop for one in (alone, felt, after) for drop in one.drops]
+    allowed = addresses * (MATCHES + SLOTS) + 1
+    most = at_first + OWN + min(MEMORY_OF_ALL, addresses * MEMORY)
+    kept = f"{held} matches, {memory:.0f} MiB ({at_first:.0f} before), {grown:.0f} MiB of disk"
+    print(f"{kind}, {addresses} addresses: {kept}")
+    for what, one in (("alone", alone), ("beside", felt), ("cut off", after)):
+        print(f"  {what:8}{one}")
+    print(
+        f"  /healthz answered after {longest * 1000:.0f} ms at most, {gone * 1000:.0f} when they were cut off",
+        flush=True,
+    )
+    ok = not refused and held <= allowed and memory <= most
+    if not ok:
+        print(f"  BROKEN: {refused[:3]}, at most {allowed} matches and {most:.0f} MiB")
+    return ok
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kinds", default="matches,maps,notes,views")
+    parser.add_argument("--addresses", default="1,8,64")
+    parser.add_argument("--seconds", type=float, default=20.0)
+    options = small_or_asked(parser, kinds="matches,views", addresses="2", seconds=5.0)
+    kept = True
+    for kind in options.kinds.split(","):
+        for addresses in map(int, options.addresses.split(",")):
+            kept &= asyncio.run(measure(kind, addresses, options.seconds))
+    return 0 if kept else 1
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("PYTHONUNBUFFERED", "1")
+    sys.exit(main())

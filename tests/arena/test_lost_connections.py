@@ -1,0 +1,69 @@
+"""Connections that are reset or cut off at a moment when the arena has something to do with them."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import socket
+import struct
+from typing import Any
+
+import pytest
+import uvloop
+from websockets.exceptions import ConnectionClosedError
+
+from protocol.close_codes import TOO_MANY_BAD_MESSAGES
+from timeouts import WITHIN
+
+pytestmark = pytest.mark.filterwarnings("ignore:Overriding the .event_loop_policy. fixture:DeprecationWarning")
+RESET = struct.pack("ii", 1, 0)
+"""How a socket lingers that is to be reset when it is closed."""
+
+
+@pytest.fixture(params=["asyncio", "uvloop"])
+def event_loop_policy(request: pytest.FixtureRequest) -> asyncio.AbstractEventLoopPolicy:
+    """Each test on both kinds of loop: what is closed refuses more on the one than on the other."""
+    policies = {"asyncio": asyncio.DefaultEventLoopPolicy, "uvloop": uvloop.EventLoopPolicy}
+    return policies[request.param]()
+
+
+async def test_a_reset_right_behind_the_hello_is_a_bot_that_came_and_left(
+    serve: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level(logging.INFO, "arena.events")
+    served = await serve()
+    client = await served.connect()
+    authenticate = served.arena.authenticate
+    [server] = served.arena.host.listener._servers
+
+    async def reset_meanwhile(*args: Any) -> Any:
+        bot = await authenticate(*args)
+        [wire] = server.all_connections
+        client.wire.transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+        client.wire.transport.abort()
+        await asyncio.wait_for(wire.wait_closed(), WITHIN)
+        await asyncio.sleep(0)  # uvloop forgets the socket a turn later
+        return bot
+
+    monkeypatch.setattr(served.arena, "authenticate", reset_meanwhile)
+    handlers = set(server.handler_tasks)
+    await client.send(type="hello", bot="ann", token="*" * 16)
+    await asyncio.wait(handlers, timeout=WITHIN)
+    assert [getattr(record, "event", record.exc_info) for record in caplog.records] == ["registered", "came", "left"]
+
+
+async def test_what_is_still_sent_on_a_connection_that_is_closed_is_dropped(
+    serve: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    served = await serve()
+    client = await served.enter("ann")
+    [session] = served.arena.host.clients.sessions.values()
+    session.wire.transport.abort()
+    await asyncio.wait_for(session.wire.wait_closed(), WITHIN)
+    await asyncio.sleep(0)  # uvloop closes its handle a turn later
+    session.wire.protocol.writes += [b"one", b"more"]
+    session.wire.send_data()
+    session.close(TOO_MANY_BAD_MESSAGES, "too many bad messages")
+    with pytest.raises(ConnectionClosedError):
+        await asyncio.wait_for(client.wire.recv(), WITHIN)
+    assert caplog.messages == []

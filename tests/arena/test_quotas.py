@@ -1,0 +1,352 @@
+"""Of what the arena keeps an address gets its part, and never what others need."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.commands import quota_limits as limits
+from arena.commands.settings import ServerSettings
+from arena.host import journal_weights
+from arena.host.client_registry import AT_ONCE, ClientRegistry
+from arena.host.quotas import CONFIG_WEIGHT, DAY, MATCH_BYTES, MIB, DailyQuota, Quota, QuotaLimits, Quotas
+from arena.host.runner import Runner
+from arena.host.work_queue import WorkQueue
+from protocol.errors import ArenaFault
+from timeouts import WITHIN
+
+HERE, THERE = "127.0.0.2", "127.0.0.3"
+OWN = {"heaps": [1000], "take": [1]}
+"""A config that is no preset, for a match that doesn't end by itself."""
+
+
+def test_one_address_alone_has_half_of_all_and_each_of_many_as_much_as_is_left() -> None:
+    quota = Quota(120, 1000)
+    while quota.left("a") >= 1:
+        quota.take("a", 1)
+    assert quota.taken_by("a") == 60
+    for address in "bcd":
+        while quota.left(address) >= 1:
+            quota.take(address, 1)
+    assert [quota.taken_by(address) for address in "bcd"] == [30, 15, 8]
+    assert quota.left("new") >= 7
+
+
+def test_who_took_the_most_waits_until_there_is_as_much_left_and_what_is_given_back_may_be_taken() -> None:
+    quota = Quota(10, 4)
+    quota.take("a", 4)
+    assert quota.left("a") == 0
+    quota.take("b", 4)
+    assert (quota.left("a"), quota.left("b"), quota.left("c")) == (-2, -2, 2)
+    quota.take("a", -4)
+    assert (quota.left("a"), quota.taken, quota.taken_by("a")) == (4, 4, 0)
+
+
+def test_what_a_day_allows_is_had_half_at_once_and_comes_back_steadily() -> None:
+    now = 0.0
+    quota = DailyQuota(1000, 200, lambda: now)
+    quota.take("a", 100)
+    quota.take("b", 50)
+    assert (quota.left("a"), quota.wait("a")) == (0, 1)
+    quota.take("a", 25)
+    assert quota.taken_by("a") == 100
+    now = DAY / 2
+    assert (quota.taken_by("a"), quota.taken_by("b"), quota.taken) == (pytest.approx(50), 0, pytest.approx(50))
+    now = 2 * DAY
+    assert quota.taken == 0
+
+
+@pytest.mark.parametrize("addresses", [1, 8, 64])
+def test_in_no_day_is_more_taken_than_may_be(addresses: int) -> None:
+    now, passed, taken = 0.0, [0.0], [0.0]
+    quota = DailyQuota(1000, 200, lambda: now)
+    names = [str(number) for number in range(addresses)]
+    for _ in range(3 * 96):
+        took = 0.0
+        for name in names:
+            amount = max(quota.left(name), 0.0)
+            quota.take(name, amount)
+            took += amount
+        passed.append(now)
+        taken.append(took)
+        now += DAY / 96
+    for first in range(0, len(taken), 8):
+        day = sum(took for at, took in zip(passed, taken, strict=True) if 0 <= at - passed[first] < DAY)
+        assert day <= min(1000, addresses * 200) * 1.02
+
+
+def test_nobody_waits_for_longer_than_it_takes_and_what_is_held_counts_until_it_is_not() -> None:
+    now = 0.0
+    quota = DailyQuota(100, 100, lambda: now)
+    for address in "abcd":
+        quota.take(address, 20)
+    seconds = quota.wait("a")
+    assert 1 < seconds <= DAY
+    now = seconds + 1.0
+    assert quota.left("a") == pytest.approx(0, abs=1e-2)
+    quota = DailyQuota(1000, 200, lambda: now)
+    quota.hold({"a": 150.0, "b": 10.0})
+    assert (quota.left("a"), quota.left("b"), quota.taken) == (-50, 90, 160)
+    quota.hold({})
+    assert quota.left("a") == 100
+
+
+def test_a_refusal_says_whose_what_how_much_and_what_to_do() -> None:
+    quotas = Quotas(QuotaLimits(matches=100, matches_each=1, memory=MIB, stored=MIB, stored_each=100.0))
+    assert quotas.refusal(HERE) is None
+    quotas.begin("m", 0)
+    quotas.seat("m", 0, HERE)
+    assert quotas.refusal(HERE) == "127.0.0.2 has 1 matches under way, of 1 at most: end some"
+    quotas.end("m")
+    quotas.seek(HERE, MIB // 2)
+    text = "matches and seeks of 127.0.0.2 take 1 MiB of memory, of 0 at most: end some, or play smaller maps"
+    assert quotas.refusal(HERE) == text
+    quotas.seek(HERE, MIB // 2, back=True)
+    quotas.stored.hold({HERE: 100.0})
+    text = "what 127.0.0.2 plays takes as much of the disk as it may in a day: come back in 86400 s"
+    assert quotas.refusal(HERE) == text
+
+
+def test_a_match_is_charged_once_to_each_address_that_plays_in_it_by_the_size_of_its_map() -> None:
+    quotas = Quotas(QuotaLimits(matches=100, memory=100 * MIB), exempt={"the house"})
+    quotas.begin("m", 1000)
+    for seat, address in enumerate((HERE, HERE, THERE, "the house")):
+        quotas.seat("m", seat, address)
+    assert (quotas.matches.taken, quotas.memory.taken_by(HERE)) == (2, MATCH_BYTES + CONFIG_WEIGHT * 1000)
+    quotas.end("m")
+    assert (quotas.matches.taken, quotas.memory.taken) == (0, 0)
+    assert quotas.parts("m", 100, {}) == {}
+    assert quotas.may_begin("the house")
+
+
+def test_whoever_comes_back_from_elsewhere_is_charged_no_second_time() -> None:
+    quotas = Quotas(QuotaLimits(matches=100))
+    quotas.begin("m", 0)
+    for seat, address in ((0, HERE), (1, THERE), (0, "127.0.0.4"), (0, "127.0.0.5")):
+        quotas.seat("m", seat, address)
+    assert (quotas.matches.taken, quotas.matches.taken_by("127.0.0.5")) == (2, 0)
+
+
+def test_each_pays_for_what_its_bot_said_and_all_for_the_rest() -> None:
+    quotas = Quotas(QuotaLimits(stored=MIB))
+    quotas.begin("m", 0)
+    quotas.seat("m", 0, HERE)
+    quotas.seat("m", 1, THERE)
+    parts = quotas.parts("m", 1000, {0: 800})
+    assert parts == {HERE: 900, THERE: 100}
+    quotas.store(parts, 300)
+    assert (quotas.stored.taken_by(HERE), quotas.stored.taken_by(THERE)) == (pytest.approx(900), pytest.approx(100))
+
+
+@pytest.mark.parametrize("little", [True, False])
+def test_limits_follow_from_the_machine_and_what_is_little_is_logged(
+    little: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    there = (200 if little else 4000) * MIB
+    monkeypatch.setattr(limits, "memory_bytes", lambda: there)
+    monkeypatch.setattr(limits, "_free", lambda data: there)
+    found = limits.quota_limits(ServerSettings(), 500, tmp_path)
+    assert (found.matches, found.memory, found.stored) == (500, there // 4, there // 4)
+    warned = [
+        "matches have 50 MiB of memory: 228 small ones at most",
+        f"there is little room in {tmp_path}: what is played may take 50 MiB of it in a day",
+    ]
+    assert caplog.messages == (warned if little else [])
+    given = limits.quota_limits(ServerSettings(max_matches=90, match_memory=7, stored_per_day=9), 500, tmp_path)
+    assert (given.matches, given.memory, given.stored) == (90, 7 * MIB, 9 * MIB)
+
+
+def test_a_data_folder_that_is_gone_is_no_traceback(tmp_path: Path) -> None:
+    with pytest.raises(ArenaFault, match=r"how much room there is in .* can't be known: No such file"):
+        limits.quota_limits(ServerSettings(), 500, tmp_path / "gone")
+
+
+async def enter(served: Any, bot: str, address: str) -> Any:
+    client = await served.connect(local_addr=(address, 0))
+    await client.send(type="hello", bot=bot, token=f"{bot:*>16}", slots=64)
+    await client.expect("welcome")
+    return client
+
+
+async def two(served: Any, address: str, names: str) -> list[Any]:
+    return [await enter(served, name, address) for name in names]
+
+
+async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
+    """A match of these has begun; the `start` of one."""
+    for client in clients:
+        await client.send(type="seek", id="s", game="nim", **{"config": OWN, "rated": False, **seek})
+    starts = [await client.expect("start") for client in clients]
+    for client in clients:
+        await client.ready(starts[0])
+    first: dict[str, Any] = starts[0]
+    return first
+
+
+async def test_an_address_with_all_its_matches_under_way_is_refused_and_others_play(serve: Any) -> None:
+    served = await serve(quotas=Quotas(QuotaLimits(matches_each=1)))
+    greedy = await two(served, HERE, "ab")
+    match = (await begun(greedy))["match"]
+    await greedy[0].send(type="seek", id="more", game="nim")
+    error = await greedy[0].expect("error")
+    assert (error["code"], error["ref"]) == ("unavailable", "more")
+    assert error["message"] == "seek: 127.0.0.2 has 1 matches under way, of 1 at most: end some"
+    await begun(await two(served, THERE, "cd"))
+    await greedy[0].send(type="resign", match=match)
+    await greedy[0].expect("end")
+    await begun(greedy)
+
+
+async def test_seeks_that_came_before_wait_until_their_address_may_begin_another(serve: Any) -> None:
+    served = await serve(quotas=Quotas(QuotaLimits(matches_each=1)))
+    clients = await two(served, HERE, "ab")
+    for client in clients:
+        await client.send(type="seek", id="early", game="tictactoe", opponent="a" if client is clients[1] else "z")
+    match = (await begun(clients))["match"]
+    await clients[0].send(type="resign", match=match)
+    ends = [await client.expect("end") for client in clients]
+    assert [end["reason"] for end in ends] == ["resigned", "resigned"]
+
+
+async def test_a_match_of_no_preset_that_grows_beyond_what_it_may_is_called_off_and_its_seats_hear_why(
+    serve: Any,
+) -> None:
+    served = await serve(quotas=Quotas(QuotaLimits(match_bytes=5000)))
+    clients = await two(served, HERE, "ab")
+    await begun(clients)
+    other = asyncio.create_task(clients[1].play())
+    while (error := await clients[0].receive())["type"] != "error":
+        if error["type"] == "turn":
+            await clients[0].send(type="move", match=error["match"], ply=error["ply"], move=error["legal"][0])
+    assert (await other)["reason"] == (await clients[0].expect("end"))["reason"] == "void"
+    assert error["message"].startswith("the match is called off: its record has 5")
+    assert error["message"].endswith(" bytes, of 5000 at most where no preset is played")
+
+
+async def test_a_preset_is_played_to_its_end_however_long_its_record(serve: Any) -> None:
+    served = await serve(quotas=Quotas(QuotaLimits(match_bytes=1)))
+    clients = await two(served, HERE, "ab")
+    await begun(clients, config={}, rated=True)
+    ends = await asyncio.gather(*(client.play() for client in clients))
+    assert [end["reason"] for end in ends] == ["win", "win"]
+
+
+async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played(serve: Any) -> None:
+    quotas = Quotas(QuotaLimits(stored_each=800.0))
+    served = await serve(quotas=quotas)
+    clients = [*await two(served, HERE, "a"), *await two(served, THERE, "b")]
+    match = (await begun(clients))["match"]
+    await clients[0].send(type="resign", match=match)
+    for client in clients:
+        await client.expect("end")
+    await asyncio.sleep(0)
+    assert quotas.stored.taken_by(HERE) == pytest.approx(quotas.stored.taken_by(THERE), rel=0.01)
+    assert quotas.stored.taken == pytest.approx(800)
+    await clients[0].send(type="seek", id="more", game="nim")
+    assert "takes as much of the disk as it may in a day" in (await clients[0].expect("error"))["message"]
+
+
+async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_called_off(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(journal_weights, "EVERY", 0.01)
+    served = await serve(quotas=Quotas(QuotaLimits(stored_each=500.0)))
+    clients = await two(served, HERE, "ab")
+    await begun(clients)
+    error = await clients[0].expect("error")
+    assert error["message"] == (
+        "the match is called off: what 127.0.0.2 plays takes as much of the disk as it may in a day"
+    )
+    assert (await clients[0].expect("end"))["reason"] == "void"
+
+
+async def test_what_a_client_watched_and_where_it_sat_is_let_go_of_in_pieces(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    clients = await two(served, HERE, "ab")
+    matches = 2 * AT_ONCE + 3
+    for number in range(matches):
+        for client in clients:
+            await client.send(type="seek", id=str(number), game="nim", config=OWN, rated=False)
+        starts = [await client.expect("start") for client in clients]
+        for client in clients:
+            await client.ready(starts[0])
+    watcher = await two(served, THERE, "w")
+    await watcher[0].send(type="watch", match=starts[0]["match"])
+    await watcher[0].expect("turn")
+
+    turns: list[int] = []
+    loop = asyncio.get_running_loop()
+    turn = 0
+
+    def tick() -> None:
+        nonlocal turn
+        turn += 1
+        loop.call_soon(tick)
+
+    gone = asyncio.Event()
+    lose, unwatch = Runner.lose, Runner.unwatch
+
+    def noted(runner: Runner, seat: int, peer: Any) -> None:
+        turns.append(turn)
+        lose(runner, seat, peer)
+        if len(turns) == matches:
+            gone.set()
+
+    let_go: list[str] = []
+    monkeypatch.setattr(Runner, "lose", noted)
+    monkeypatch.setattr(Runner, "unwatch", lambda runner, peer: (let_go.append(runner.id), unwatch(runner, peer)))
+    tick()
+    clients[0].wire.transport.abort()
+    async with asyncio.timeout(WITHIN):
+        await gone.wait()
+    assert max(map(turns.count, turns)) <= AT_ONCE
+    assert let_go == []
+    await watcher[0].wire.close()
+    async with asyncio.timeout(WITHIN):
+        while not let_go:  # noqa: ASYNC110
+            await asyncio.sleep(0)
+    assert let_go == [starts[0]["match"]]
+
+
+async def test_a_match_that_is_over_is_held_by_nobody_who_watched_it(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun(config={"heaps": [3]})
+    watcher = await served.connect()
+    await watcher.send(type="hello")
+    await watcher.send(type="watch", match=start["match"])
+    await watcher.expect("turn")
+    clients: ClientRegistry = served.arena.host.clients
+    assert [list(watched) for watched in clients._watched.values()] == [[start["match"]]]
+    await asyncio.gather(first.play(), second.play())
+    assert not any(clients._watched.values())
+
+
+async def test_much_work_at_once_leaves_room_for_others_between_its_pieces() -> None:
+    queue = WorkQueue()
+    done: list[int] = []
+    at: list[int] = []
+
+    def work(number: int) -> None:
+        done.append(number)
+        _busy(0.0006)
+
+    for number in range(10):
+        queue.soon(lambda number=number: work(number))  # type: ignore[misc]
+    queue.soon(lambda: 1 // 0)  # type: ignore[arg-type, return-value]
+    queue.soon(lambda: done.append(99))
+    while 99 not in done:
+        await asyncio.sleep(0)
+        at.append(len(done))
+    assert done == [*range(10), 99]
+    assert len(at) >= 5
+
+
+def _busy(seconds: float) -> None:
+    ends = asyncio.get_running_loop().time() + seconds
+    while asyncio.get_running_loop().time() < ends:
+        pass
