@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from arena.store.registry import NameInUse, add_bots, registered_bot
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
+from machine.event_loop import until_first
 from protocol import bot_launch
 from protocol.bot_launch import bot_name_in, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
@@ -39,9 +40,12 @@ FIRST_WAIT = 1.0
 """Seconds until a bot is started again, at first."""
 NICE = 10
 """The referee goes first, then the page."""
+LOOK_EVERY = 5.0
+"""Seconds between two looks at whether a bot is connected."""
+AWAY_MOST = 60.0
+"""Seconds without a connection after which a bot that had one is taken for hung."""
 LARGEST_LOG = 1024 * 1024
 """Bytes of a log; then it is begun anew, and the one before it is kept."""
-LOOK_EVERY = 60.0
 
 log = logging.getLogger("arena.builtin_bots")
 
@@ -157,9 +161,9 @@ class Supervisor:
         self._environment = environment
         self._keeping: asyncio.Task[None] | None = None
 
-    def begin(self, url: str) -> None:
-        """Start them, and keep them running; the arena is at `url`."""
-        self._keeping = asyncio.create_task(self._keep_all(url))
+    def begin(self, url: str, connected: Callable[[str], bool]) -> None:
+        """Start them, and keep them running; the arena is at `url`, and knows of a name whether it is `connected`."""
+        self._keeping = asyncio.create_task(self._keep_all(url, connected))
 
     async def end(self) -> None:
         """End them."""
@@ -168,48 +172,43 @@ class Supervisor:
             with contextlib.suppress(asyncio.CancelledError):
                 await self._keeping
 
-    async def _keep_all(self, url: str) -> None:
+    async def _keep_all(self, url: str, connected: Callable[[str], bool]) -> None:
         environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0"}
         with tell_warm_ups(self._folder):
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:
                     order = LaunchSpec(
-                        command=bot.command, environment=environment, token=self._tokens[bot.name], nice=NICE
+                        command=bot.command,
+                        environment=environment,
+                        token=self._tokens[bot.name],
+                        nice=NICE,
+                        largest_log=LARGEST_LOG,
                     )
-                    run = partial(self._run, bot.name, order)
+                    run = partial(self._run, bot.name, order, partial(connected, bot.name))
                     group.create_task(keep_running(run, FIRST_WAIT, log, "the house's bot"))
-                group.create_task(self._bound_logs())
 
-    async def _run(self, name: str, order: LaunchSpec) -> str:
-        """One process from its start to its end, in words."""
-        ended: asyncio.Queue[str] = asyncio.Queue()
-
-        def crashed(process: BotProcess, crash: Crash) -> None:
-            ended.put_nowait(" ".join(str(crash).split()))
-
-        process = BotProcess(name, order, self._log(name), crashed)
+    async def _run(self, name: str, order: LaunchSpec, connected: Callable[[], bool]) -> str:
+        """One process from its start to its end, in words; one that hangs is ended."""
+        crash: asyncio.Future[Crash] = asyncio.get_running_loop().create_future()
+        log_file = self._folder / f"{name}.log"
+        process = BotProcess(name, order, log_file, lambda process, how: crash.set_result(how))
         try:
             await process.start()
-            return await ended.get()
+            await until_first(asyncio.wait((crash,)), _lost(connected))
         except ArenaFault as fault:
             return str(fault)
         finally:
             await process.stop(0)
-
-    def _log(self, name: str) -> Path:
-        return self._folder / f"{name}.log"
-
-    async def _bound_logs(self) -> None:
-        while True:
-            for bot in self._bots:
-                with contextlib.suppress(OSError):
-                    begin_anew(self._log(bot.name))
-            await asyncio.sleep(LOOK_EVERY)
+        if not crash.done():
+            return f"{name} has had no connection for {AWAY_MOST:g} s"
+        return " ".join(str(crash.result()).split())
 
 
-def begin_anew(file: Path) -> None:
-    """Begin a log anew that has grown too large, and keep what it held. Who writes to it appends, and need not know."""
-    if file.stat().st_size > LARGEST_LOG:
-        file.with_suffix(".log.1").write_bytes(file.read_bytes())
-        with file.open("r+b") as opened:
-            opened.truncate()
+async def _lost(connected: Callable[[], bool]) -> None:
+    """Return when a bot that was connected has not been so for long: it answers no pings, and does not come back."""
+    loop = asyncio.get_running_loop()
+    seen = None
+    while seen is None or loop.time() - seen < AWAY_MOST:
+        await asyncio.sleep(LOOK_EVERY)
+        if connected():
+            seen = loop.time()

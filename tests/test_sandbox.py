@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -19,6 +20,7 @@ import pytest
 
 from arena.tournament.contestants import Contestant
 from arena.tournament.sandbox import Sandbox
+from arena.tournament.sandbox_users import USERS
 from commands import FAULTY, REPOSITORY, call, descendants, ends, passing, run, started
 from hostile_bot import TAKES
 from protocol.errors import UsageFault
@@ -146,6 +148,21 @@ def test_as_a_user_of_its_own_a_bot_gets_what_is_open_to_all_and_no_more(folder:
         "port": True,
         "arena": True,
     }
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can")
+@pytest.mark.ci
+def test_what_a_bot_leaves_in_tmp_is_gone_after_the_tournament(folder: Path, tmp_path: Path) -> None:
+    left = Path("/tmp", f"left-{uuid.uuid4()}")
+    program = folder / "leaving"
+    program.write_text(f"id -u; echo mine > {left}; cat {left}\n")
+    program.chmod(0o644)
+    words = ["random", f"mine=/bin/sh {program}", "--game", "nim", "--data", str(tmp_path / "data"), "--no-strict"]
+    run("arena", "tournament", *words, "--sandbox", "users")
+    (log,) = (tmp_path / "data" / "tournaments").glob("*/mine.log")
+    user, word, *_ = log.read_text().splitlines()
+    assert (int(user) in USERS, word) == (True, "mine")
+    assert not left.exists()
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root can")

@@ -96,6 +96,10 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     nice: int = 0
     """By how much others go before it."""
     limits: ResourceLimits | None = None
+    log: str | None = None
+    """The file for what it writes, with `largest_log`; else it is where this process writes."""
+    largest_log: int | None = None
+    """Bytes after which the log is begun anew, and the one before it kept."""
     sandbox: tuple[str, ...] = ()
     """A command that takes a descriptor of the socket to the arena, and the command to run."""
 

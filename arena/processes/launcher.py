@@ -6,7 +6,6 @@ It ends as the bot ends. Whenever the arena is gone, however it went, the bot an
 from __future__ import annotations
 
 import contextlib
-import os
 import socket
 import subprocess
 from functools import partial
@@ -14,9 +13,10 @@ from pathlib import Path
 
 import msgspec
 
+from arena.processes.bounded_log import BoundedLog
 from arena.processes.launch_spec import LaunchSpec
 from machine.keeper import keep
-from machine.subprocesses import die_with_parent, keep_private
+from machine.subprocesses import die_with_parent, give_way, keep_private
 
 
 def main() -> None:
@@ -27,10 +27,20 @@ def main() -> None:
     arena = socket.socket(fileno=0)
     with arena.makefile("rb", buffering=0) as orders:
         order = msgspec.json.decode(orders.readline(), type=LaunchSpec)
-    keep(arena, partial(_start, order, arena))
+    if order.log is None or order.largest_log is None:
+        keep(arena, partial(_start, order, arena, None))
+        return
+    log = BoundedLog(Path(order.log), order.largest_log)
+
+    def start() -> int:
+        child = _start(order, arena, log.pipe)
+        log.begin()
+        return child
+
+    keep(arena, start, log.end)
 
 
-def _start(order: LaunchSpec, arena: socket.socket) -> int:
+def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
     """Run the bot; its process id. Its standard input is a socket: a pipe could be opened by others through /proc."""
     theirs, ours = socket.socketpair()
     with theirs, ours, arena.dup() as line:
@@ -39,6 +49,8 @@ def _start(order: LaunchSpec, arena: socket.socket) -> int:
             (*order.sandbox, str(line.fileno()), *order.command) if order.sandbox else order.command,
             env=order.environment,
             stdin=theirs.fileno(),
+            stdout=output,
+            stderr=output,
             pass_fds=[line.fileno()] if order.sandbox else (),
             start_new_session=True,
             preexec_fn=partial(_prepare, order),
@@ -48,7 +60,7 @@ def _start(order: LaunchSpec, arena: socket.socket) -> int:
 
 
 def _prepare(order: LaunchSpec) -> None:
-    os.nice(order.nice)
+    give_way(order.nice)
     if order.limits is not None:
         order.limits.hold()
     die_with_parent()  # after the user has changed, which would undo it

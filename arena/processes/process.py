@@ -15,6 +15,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from arena.processes.launch_spec import LISTENING, TERMINATE, LaunchSpec
 from machine.backoff import Backoff
 from machine.keeper import FAILED, STARTED
@@ -61,7 +63,8 @@ class Crash(NamedTuple):
 
 
 class BotProcess:
-    """A bot's process, which may be started again when it has ended. What it writes goes to a file, appended.
+    """A bot's process, which may be started again when it has ended. What it writes goes to a file, appended; where the
+    order has a `largest_log`, to one that is begun anew then.
 
     A keeper runs it, which ends as it does, and ends it when this process is gone. From its sandbox comes a socket, on
     which `listen` has the arena listen until what it returns is called.
@@ -79,7 +82,7 @@ class BotProcess:
         self.log = log
         self.crashes = 0
         """How many there were in a row, without a match finished in between."""
-        self._order = order
+        self._order = replace(order, log=str(log))
         self._crashed = crashed
         self._listen = listen
         self._leave: Callable[[], None] = lambda: None
@@ -150,7 +153,8 @@ class BotProcess:
         lines: list[str] = []
         with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be gone
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(self._begins, size - 4000))
+            begins = self._begins if self._begins <= size else 0  # it was begun anew
+            file.seek(max(begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
         return lines
 

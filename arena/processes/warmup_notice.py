@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
+from protocol.display import cut
 
 LOOK_EVERY, LOOK_FOR = 0.5, 60.0
 """Seconds."""
+MOST_TOLD = 200
+"""Characters of the line."""
 
 
 @contextmanager
@@ -46,7 +49,7 @@ def _look(logs: Path, before: dict[Path, int], enough: threading.Event) -> None:
         for log in sorted(_sizes(logs)):
             line = _line(log, before.get(log, 0))
             if line is not None:
-                print(f"arena: {line}", file=sys.stderr, flush=True)
+                say(f"arena: {cut(line, MOST_TOLD)}", err=True)
                 return
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -17,6 +16,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, pending_of_tournament, save_pending
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
+from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_function import NoLuck
 from measuring.value_registry import names_of
@@ -63,7 +63,7 @@ def _once_it_can(change: Callable[[], object]) -> None:
             change()
         except StoreUnavailable as fault:
             if not told:
-                print(f"arena: results can't be stored now, which is tried again: {fault}", file=sys.stderr)
+                say(f"arena: results can't be stored now, which is tried again: {fault}", err=True)
                 told = True
             time.sleep(TRY_AGAIN)
         else:

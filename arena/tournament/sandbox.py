@@ -5,9 +5,7 @@ What is not bound into a box is not there. The only way out is a port on which t
 
 from __future__ import annotations
 
-import contextlib
 import os
-import pwd
 import shutil
 import subprocess
 import sys
@@ -26,8 +24,6 @@ NONE, USERS, BWRAP = "none", "users", "bwrap"
 KINDS = (NONE, USERS, BWRAP)
 NO_HOME = "/nonexistent"
 _SCRATCH = "/tmp"  # noqa: S108 - a box has its own
-_NOBODYS = range(61_184, 65_520)
-"""Numbers of users that no system gives to a person or to a service that stays."""
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
 _OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
@@ -123,15 +119,6 @@ def check_bubblewrap() -> None:
 def _namespaces() -> tuple[str, ...]:
     """Root needs no namespace of users: each bot becomes a user of its own instead."""
     return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
-
-
-def free_users(count: int) -> tuple[int, ...]:
-    """Numbers of users that have no name and no process. Only root can run programs as them."""
-    taken = {entry.pw_uid for entry in pwd.getpwall()}
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            taken.add(process.stat().st_uid)
-    return tuple(user for user in _NOBODYS if user not in taken)[:count]
 
 
 def _scratch(place: str) -> list[str]:

@@ -12,6 +12,7 @@ import sys
 import msgspec
 
 from arena.processes.launch_spec import LISTENING, ResourceLimits
+from machine.terminal import say
 from protocol import PORT
 
 HOST = "127.0.0.1"
@@ -28,7 +29,7 @@ def main() -> None:
     try:
         os.execvp(command[0], command)  # noqa: S606 - the operator's own command line
     except OSError as exc:
-        print(f"{command[0]} can't be started: {exc.strerror}", file=sys.stderr)
+        say(f"{command[0]} can't be started: {exc.strerror}", err=True)
         raise SystemExit(NOT_STARTED) from None
 
 

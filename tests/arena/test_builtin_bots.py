@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 import stat
 import sys
 from pathlib import Path
@@ -9,14 +11,16 @@ from pathlib import Path
 import pytest
 
 from arena import builtin_bots
-from arena.builtin_bots import begin_anew, demo_bots, house_bots, house_tokens
+from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.processes.bot_commands import check_settings
+from arena.processes.launch_spec import passed
 from arena.store.registry import register_bot, registered_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
-from commands import call
+from commands import call, ends
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import NAMES
+from timeouts import WITHIN, found_in
 
 
 def sets(*settings: str) -> list[str]:
@@ -101,22 +105,48 @@ def test_tokens_that_are_damaged_are_said(tmp_path: Path) -> None:
         house_tokens(store, file, ["random"])
 
 
-def test_a_log_that_grows_too_large_is_begun_anew_under_whoever_writes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(builtin_bots, "LARGEST_LOG", 10)
-    file = tmp_path / "my.bot.log"
-    with file.open("ab", buffering=0) as writer:
-        writer.write(b"0123456789")
-        begin_anew(file)
-        assert file.read_bytes() == b"0123456789"
-        writer.write(b"!")
-        begin_anew(file)
-        writer.write(b"new")
-    assert (file.read_bytes(), (tmp_path / "my.bot.log.1").read_bytes()) == (b"new", b"0123456789!")
-
-
 def test_more_bots_than_an_address_may_have_connections_are_refused(tmp_path: Path) -> None:
     words = ("--house", "random,greedy", "--max-per-address", "1", "--data", str(tmp_path / "data"))
     done = call("arena", "serve", "--no-web", "--port", "0", *words)
     assert (done.code, done.err) == (2, "arena: max_per_address is 1: the house alone has 2 bots\n")
+
+
+async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("LOOK_EVERY", "AWAY_MOST", "FIRST_WAIT"):
+        monkeypatch.setattr(builtin_bots, name, 0.01)
+    program = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
+    bot = BuiltinBot(name="mine", command=(sys.executable, "-c", program))
+    house = Supervisor([bot], {"mine": "t" * 20}, tmp_path, passed(os.environ))
+    log = tmp_path / "mine.log"
+    log.touch()
+
+    def pids(least: int) -> list[str]:
+        return found_in(tmp_path, lambda: found if len(found := log.read_text().split()) >= least else None)
+
+    present, seen = True, asyncio.Event()
+
+    def connected(name: str) -> bool:
+        seen.set()
+        return present
+
+    house.begin("ws://127.0.0.1:9", connected)
+    try:
+        await asyncio.to_thread(pids, 1)
+        await asyncio.wait_for(seen.wait(), WITHIN)
+        present = False
+        first, second, *_ = await asyncio.to_thread(pids, 2)
+    finally:
+        await house.end()
+    assert first != second
+    assert ends(int(first))
+    assert caplog.messages[0].startswith("the house's bot mine has had no connection for 0.01 s; it is started again")
+
+
+async def test_a_bot_that_never_had_a_connection_is_left_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("LOOK_EVERY", "AWAY_MOST"):
+        monkeypatch.setattr(builtin_bots, name, 0.0)
+    looks = iter([False] * 20 + [True, False, False])
+    await asyncio.wait_for(builtin_bots._lost(lambda: next(looks)), WITHIN)
+    assert len(list(looks)) <= 2

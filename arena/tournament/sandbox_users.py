@@ -1,0 +1,138 @@
+"""The users that strangers' programs run as: numbers without a name, which a tournament draws for itself alone.
+
+What they leave behind is removed: files and shared memory outlive the programs that made them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import fcntl
+import os
+import pwd
+import stat
+import subprocess
+from collections.abc import Collection, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from protocol.errors import ArenaFault
+
+USERS = range(61_184, 65_520)
+"""Numbers of users that no system gives to a person or to a service that stays."""
+LOCKS = Path("/run/arena-sandbox")
+"""A file for each user that was ever drawn, locked by the tournament that has it."""
+_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - where others leave things
+_REMOVE = 0
+"""The kernel's IPC_RMID."""
+
+
+@contextmanager
+def drawn_users(count: int, locks: Path = LOCKS) -> Iterator[tuple[int, ...]]:
+    """So many users that have no name, no process and no other tournament, until the end. It takes root.
+
+    What they left is removed before, as their last tournament may have been killed, and after. Raises `ArenaFault`.
+    """
+    with ExitStack() as held:
+        folder = held.enter_context(_lock_folder(locks))
+        taken = {entry.pw_uid for entry in pwd.getpwall()} | _with_processes()
+        users: list[int] = []
+        for user in USERS:
+            if len(users) < count and user not in taken and _lock(folder, user, held):
+                users.append(user)
+        if len(users) < count:
+            raise ArenaFault(f"{count} bots in sandboxes want a user each: {len(users)} are free on this machine")
+        held.callback(remove_leftovers, users)
+        remove_leftovers(users)
+        yield tuple(users)
+
+
+@contextmanager
+def _lock_folder(locks: Path) -> Iterator[int]:
+    try:
+        with contextlib.suppress(FileExistsError):
+            locks.mkdir(mode=0o700)
+        folder = os.open(locks, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as exc:
+        raise ArenaFault(f"the locks of sandboxes can't be in {locks}: {exc.strerror}") from exc
+    try:
+        found = os.fstat(folder)
+        if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise ArenaFault(f"the locks of sandboxes can't be in {locks}: others may write there; remove it")
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def _lock(folder: int, user: int, held: ExitStack) -> bool:
+    """Whether a user is ours from now on."""
+    try:
+        file = os.open(str(user), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    except OSError as exc:
+        raise ArenaFault(f"the lock of a sandbox's user {user} can't be made: {exc.strerror}") from exc
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(file)
+        return False
+    held.callback(os.close, file)
+    return True
+
+
+def _with_processes() -> set[int]:
+    found = set()
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            found.add(process.stat().st_uid)
+    return found
+
+
+def remove_leftovers(users: Collection[int]) -> None:
+    """Remove the files of users where anyone may write, and their shared memory, queues and semaphores."""
+    for place in _OPEN_TO_ALL:
+        with contextlib.suppress(OSError):
+            _remove_files(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), users, deeper=True)
+    libc = ctypes.CDLL(None)
+    for kind in ("shm", "msg", "sem"):
+        for number in _kernel_objects(kind, users):
+            if kind == "sem":
+                libc.semctl(number, 0, _REMOVE)
+            else:
+                libc[f"{kind}ctl"](number, _REMOVE, None)
+
+
+def _remove_files(folder: int, users: Collection[int], *, deeper: bool) -> None:
+    """Remove what is theirs in an open folder, which is closed, and in those in it that anyone may write to.
+
+    Nothing is named by a path that others could lead elsewhere meanwhile.
+    """
+    theirs = []
+    try:
+        for entry in os.scandir(folder):
+            with contextlib.suppress(OSError):
+                found = entry.stat(follow_symlinks=False)
+                if found.st_uid in users:
+                    theirs.append(f"./{entry.name}")
+                elif deeper and stat.S_ISDIR(found.st_mode) and found.st_mode & stat.S_IWOTH:
+                    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+                    _remove_files(os.open(entry.name, flags, dir_fd=folder), users, deeper=False)
+        for first in range(0, len(theirs), 1000):
+            # Programs may nest folders deeper than Python can follow; this one goes down any number.
+            subprocess.run(  # noqa: S603
+                ["rm", "-rf", "--one-file-system", "--", *theirs[first : first + 1000]],  # noqa: S607
+                cwd=f"/proc/self/fd/{folder}",
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+    finally:
+        os.close(folder)
+
+
+def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
+    """The numbers of what users made of a kind of System V's, which the kernel lists second, after the key."""
+    with contextlib.suppress(OSError):
+        names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
+        for line in lines:
+            row = dict(zip(names, line, strict=False))
+            if int(row["uid"]) in users or int(row["cuid"]) in users:
+                yield int(line[1])
