@@ -10,8 +10,9 @@ from typing import Annotated, Any
 
 import typer
 
-from arena.commands.settings import SETTINGS, Described, data_folder, database
+from arena.commands.settings import OF_RECORDS, SETTINGS, Described, data_folder, database
 from machine import command_line
+from machine.terminal import say
 from protocol import VERSION
 from protocol.errors import UsageFault
 
@@ -33,7 +34,7 @@ def _group(name: str, says: str) -> typer.Typer:
 app = _group("arena", "A networked referee for games between programs.")
 replay_app = _group("replay", "Show, verify, grade and export match records.")
 bot_app = _group("bot", "Register bots and their tokens.")
-match_app = _group("match", "Decide which matches count.")
+match_app = _group("match", "Decide which matches count, and mend their records.")
 season_app = _group("season", "Begin ratings anew.")
 db_app = _group("db", "Look after the database.")
 for _named in (replay_app, bot_app, match_app, season_app, db_app):
@@ -88,7 +89,7 @@ def _database_of(flag: str | None, data: Path | None) -> str:
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        print(f"bot-arena {VERSION}")
+        say(f"bot-arena {VERSION}")
         raise typer.Exit
 
 
@@ -269,6 +270,20 @@ def status(
     from arena.commands import status as command
 
     command.status(data_folder(data), watch=watch, to_json=to_json)
+
+
+@app.command()
+def drain(
+    within: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Stop by then; what is under way goes on at the next start.")
+    ] = None,
+    undo: Annotated[bool, typer.Option("--undo", help="Begin matches again.")] = False,
+    data: Data = None,
+) -> None:
+    """Have the running server begin no match any more, and stop when those under way are over."""
+    from arena.commands import drain as command
+
+    command.drain(data_folder(data), within, undo=undo)
 
 
 @app.command()
@@ -456,6 +471,29 @@ def bot_revoke(names: BotNames, db: Database = None, data: Data = None) -> None:
     revoke_bots(_database_of(db, data), data_folder(data), names)
 
 
+@bot_app.command("rename")
+def bot_rename(
+    name: BotName, new: Annotated[str, typer.Argument(metavar="NEW")], db: Database = None, data: Data = None
+) -> None:
+    """Call a bot otherwise; it keeps its token, its results and its ratings."""
+    from arena.commands.bots import rename_bot
+
+    rename_bot(_database_of(db, data), data_folder(data), name, new)
+
+
+@bot_app.command("delete")
+def bot_delete(
+    name: BotName,
+    records: Annotated[bool, typer.Option("--records", help="The records of its matches, too.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Forget who a bot was, for good; its results stay, under a name that says nothing."""
+    from arena.commands.bots import delete_bot
+
+    delete_bot(_database_of(db, data), data_folder(data), name, records=records)
+
+
 @bot_app.command("approve")
 def bot_approve(
     names: BotNames,
@@ -470,11 +508,15 @@ def bot_approve(
 
 
 @db_app.command("upgrade")
-def db_upgrade(db: Database = None, data: Data = None) -> None:
+def db_upgrade(
+    backup: Annotated[Path | None, typer.Option(metavar="FILE", help="Copy it there before, if need be.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
     """Bring the schema up to date."""
     from arena.commands.db import upgrade
 
-    upgrade(_database_of(db, data), data_folder(data))
+    upgrade(_database_of(db, data), data_folder(data), backup)
 
 
 @db_app.command("rebuild-ratings")
@@ -491,6 +533,25 @@ def db_backup(to: Annotated[Path, typer.Argument(metavar="FILE")], db: Database 
     from arena.commands.db import backup
 
     backup(_database_of(db, data), to)
+
+
+@db_app.command("thin")
+@_with({name: _option_of(name, SETTINGS[name]) for name in OF_RECORDS})
+def db_thin(
+    *,
+    words: dict[str, Any],
+    config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may say these.")] = None,
+    vacuum: Annotated[
+        bool, typer.Option("--vacuum", help="Make the file smaller, too: without a server, with as much room free.")
+    ] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Remove the records of old matches, also while a server runs; results and ratings stay."""
+    from arena.commands.config import retention, settings
+    from arena.commands.db import thin
+
+    thin(_database_of(db, data), data_folder(data), retention(settings(words, config)), vacuum=vacuum)
 
 
 @db_app.command("check")
@@ -520,6 +581,19 @@ def match_annul(
     from arena.commands.ladder import annul
 
     annul(_database_of(db, data), data_folder(data), ids or (), bot, since, undo=undo)
+
+
+@match_app.command("restore")
+def match_restore(
+    ids: Annotated[list[str], typer.Argument(metavar="ID...")],
+    backup: Annotated[Path, typer.Option("--from", metavar="BACKUP", help="A copy that `arena db backup` made.")],
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Put records back that were removed or are damaged, from a backup."""
+    from arena.commands.restore import restore
+
+    restore(_database_of(db, data), ids, backup)
 
 
 @season_app.command("start")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -18,6 +17,8 @@ from arena.store.registry import all_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
+from machine.terminal import say
+from protocol.display import csv_cell
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
@@ -77,11 +78,11 @@ def _check(listed: NameList, source: Path | None, taken: set[str]) -> None:
 
 
 def _document(listed: NameList, tokens: Mapping[str, str]) -> str:
-    """The rows as they came, with the tokens."""
+    """The rows as they came, with the tokens; what a spreadsheet would compute is kept from it, as `csv_cell` does."""
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter=listed.delimiter, lineterminator="\n")
-    writer.writerow([*listed.columns, GIVEN])
-    writer.writerows([*row.values(), tokens[row[NAME]]] for row in listed.rows)
+    rows = [[*listed.columns, GIVEN], *([*row.values(), tokens[row[NAME]]] for row in listed.rows)]
+    writer.writerows(map(csv_cell, row) for row in rows)
     return text.getvalue()
 
 
@@ -103,12 +104,12 @@ def _tell(listed: NameList, tokens: Mapping[str, str], tokens_to: Path | None) -
     brings = "as ARENA_TOKEN or --token"
     if tokens_to is not None:
         who = counted(len(tokens), "bot", "bots")
-        print(f"{who} registered; their tokens are in {tokens_to}: each bot supplies its own {brings}")
+        say(f"{who} registered; their tokens are in {tokens_to}: each bot supplies its own {brings}")
         return
     if len(tokens) == 1:
-        print(*tokens.values())
+        say(next(iter(tokens.values())))
         what = f"{listed.rows[0][NAME]} brings this token {brings}; it is"
     else:
-        print(_document(listed, tokens), end="")
+        say(_document(listed, tokens), end="")
         what = f"each bot brings its token {brings}; they are"
-    print(f"arena: {what} not shown again", file=sys.stderr)
+    say(f"arena: {what} not shown again", err=True)

@@ -14,6 +14,7 @@ from arena.store.leaderboards import Profile, UnratedStanding, VersionRow, profi
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import Page
 from arena.store.store import Reader
+from machine.terminal import say
 from measuring import score_format
 from measuring.pair_scores import SideScore
 from measuring.scores import Z95, Estimate, estimate_scores
@@ -74,7 +75,7 @@ def show_bot(where: str, name: str, *, to_json: bool) -> None:
     if to_json:
         print_document(found)
     else:
-        print("\n\n".join(_told(found)))
+        say("\n\n".join(_told(found)))
 
 
 def _versions(pool: str, page: Page[VersionRow]) -> PoolVersions:

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.output import columns, minute, print_document, table
+from arena.commands.output import columns, counted, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
 from arena.operations.administration import Approve, Dismissed, Revoke, Rotate
+from arena.operations.names import Delete, Deleted, Rename
 from arena.operations.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.operator.client import NoServer
 from arena.store import registry
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
+from arena.store.thinning import RecordsOfBot, Removed, remove_all
 from arena.store.tokens import hash_token, new_token
-from protocol.errors import ArenaFault
+from machine.terminal import say
+from protocol.errors import ArenaFault, UsageFault
 from protocol.names import folded
 
 _OF_A_CONNECTION = ("version", "client", "since", "address", "playing")
@@ -29,10 +31,10 @@ def rotate_bot(where: str, data: Path, name: str) -> None:
     found = by_server_or_local(
         where, data, request, Dismissed, lambda store: store.write(registry.rotate_token, name, request.token_hash)
     )
-    print(token)  # alone, for who reads it from here
-    print(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", file=sys.stderr)
+    say(token)  # alone, for who reads it from here
+    say(f"arena: {name} brings this token as ARENA_TOKEN or --token; it is not shown again", err=True)
     if found is not None and found.bots:
-        print(f"arena: {name} was online with its old token: that connection was ended", file=sys.stderr)
+        say(f"arena: {name} was online with its old token: that connection was ended", err=True)
 
 
 def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
@@ -41,7 +43,7 @@ def revoke_bots(where: str, data: Path, names: Sequence[str]) -> None:
     found = by_server_or_local(where, data, request, Dismissed, lambda store: store.write(registry.revoke_bots, names))
     for name in names:
         ended = "; its connection was ended" if found is not None and name in found.bots else ""
-        print(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")
+        say(f"{name} may not come in any more{ended}; `arena bot rotate {name}` gives it a new token")
 
 
 def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool) -> None:
@@ -50,7 +52,41 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
     by_server_or_local(
         where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
     )
-    print(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
+    say(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
+
+
+def rename_bot(where: str, data: Path, name: str, new: str) -> None:
+    """Call a bot otherwise. Raises `UsageFault` while a match of it is under way."""
+
+    def rename(store: Store) -> None:
+        _check_journal(data)
+        store.write(registry.rename_bot, name, new)
+
+    by_server_or_local(where, data, Rename(name=name, new=new), type(None), rename, alone=True)
+    say(f"{name} is {new} now, with the same token and ratings; records of before have {name}")
+
+
+def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
+    """Forget who a bot was. Raises `UsageFault` while a match of it is under way without a server."""
+
+    def delete(store: Store) -> Deleted:
+        _check_journal(data)
+        placeholder = store.write(registry.delete_bot, name)
+        removed = remove_all(store, RecordsOfBot(placeholder).remove) if records else Removed()
+        return Deleted(placeholder=placeholder, records=removed.records)
+
+    done = by_server_or_local(where, data, Delete(name=name, records=records), Deleted, delete, alone=True)
+    say(f"{name} is deleted, and the name is free; its results are those of {done.placeholder}")
+    if records:
+        say(f"{counted(done.records, 'record', 'records')} of its matches removed")
+    else:
+        say(f"records of its matches have the name: `arena bot delete {done.placeholder} --records` removes them")
+
+
+def _check_journal(data: Path) -> None:
+    """Matches that go on at the next start know bots by their names. Raises `UsageFault`."""
+    if any((data / "journal").glob("*.jsonl")):
+        raise UsageFault(f"matches wait in {data}/journal for the next start: start the server, and ask it")
 
 
 def list_bots(where: str, data: Path, *, to_json: bool) -> None:
@@ -61,7 +97,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
     if to_json:
         print_document([_listed(bot, online.get(folded(bot.name))) for bot in bots])
     elif not bots:
-        print("no bots yet")
+        say("no bots yet")
     else:
         rows = [
             (
@@ -74,7 +110,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
             for bot in bots
         ]
         headers = ("bot", "token", "since", "approved", "last seen")
-        print(table(headers, rows, elastic=0, left=(1, 2, 3, 4), width=columns()))
+        say(table(headers, rows, elastic=0, left=(1, 2, 3, 4), width=columns()))
 
 
 def _online(data: Path, database: Path) -> dict[str, BotStatus]:
@@ -84,7 +120,7 @@ def _online(data: Path, database: Path) -> dict[str, BotStatus]:
     except NoServer:
         return {}
     except ArenaFault as fault:
-        print(f"arena: who is online is not known: {fault}", file=sys.stderr)
+        say(f"arena: who is online is not known: {fault}", err=True)
         return {}
     return {folded(bot.bot): bot for bot in found.bots}
 

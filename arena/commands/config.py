@@ -6,17 +6,24 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from arena.commands.settings import RENAMED, SETTINGS, ServerSettings
+from arena.feed import Broker
 from arena.network.addresses import networks, origins
+from arena.store.thinning import Retention
+from protocol import bot_launch
 from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock
 
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
+ELSEWHERE = ("ARENA_OPERATOR_TOKEN", "ARENA_PLAIN")
+"""Variables that commands and the machine know, beside those of a server and of bots."""
+_PREFIX = "ARENA_"
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins}
 
 
@@ -42,6 +49,8 @@ def settings(
     made = ServerSettings(**values)
     clock(made.clock)
     clock(made.slow_clock, "slow_clock")
+    if made.mqtt is not None:
+        Broker.parse(made.mqtt)
     if made.socket_url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", made.socket_url):
         raise UsageFault(f"socket_url is {made.socket_url!r}: it is {SETTINGS['socket_url'].setting.takes}")
     if (made.tls_cert is None) != (made.tls_key is None):
@@ -52,6 +61,20 @@ def settings(
         except ValueError as exc:
             raise UsageFault(f"{key}: {exc}; it is {SETTINGS[key].setting.takes}") from exc
     return made
+
+
+def unknown_variables(environment: Mapping[str, str]) -> list[str]:
+    """A line for each `ARENA_…` variable that nothing here knows, with the known name that is nearest."""
+    names = [*(f"ARENA_{key.upper()}" for key in SETTINGS), *vars(bot_launch).values(), *ELSEWHERE]
+    known = [name.removeprefix(_PREFIX) for name in names if isinstance(name, str) and name.startswith(_PREFIX)]
+    lines = []
+    for name in sorted(environment):
+        key = name.removeprefix(_PREFIX)
+        if key != name and key not in known:
+            near = get_close_matches(key, known, 1)
+            meant = f"did you mean {_PREFIX}{near[0]}?" if near else "`arena serve --help` names the settings"
+            lines.append(f"{name} in the environment is ignored, as nothing here knows it: {meant}")
+    return lines
 
 
 def _check(key: str, value: Any) -> None:
@@ -84,6 +107,15 @@ def _from_file(file: Path) -> dict[str, Any]:
         if key not in SETTINGS:
             raise UsageFault(f"the config file {file} has an unknown key {key!r}: one of {', '.join(SETTINGS)}")
     return values
+
+
+def retention(settings: ServerSettings) -> Retention:
+    """Which records are kept."""
+    return Retention(
+        unrated_days=settings.keep_unrated_records,
+        rated_days=settings.keep_rated_records,
+        max_unrated_mib=settings.max_unrated_records,
+    )
 
 
 def clock(text: str, key: str = "clock") -> Clock:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from arena.commands.settings import database
 from arena.store.data_folder import lock, restrict_to_owner
 from arena.store.database import DatabaseNotFound, database_path, revision_of
+from machine.terminal import say
 from protocol.errors import ArenaFault
 
 
@@ -27,7 +27,7 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
         found = restrict_to_owner(data, file if ours else None)
         if found:
             names = ", ".join(map(str, found))
-            print(f"arena: open to other users until now, and from now on yours alone: {names}", file=sys.stderr)
+            say(f"arena: open to other users until now, and from now on yours alone: {names}", err=True)
         yield where
 
 

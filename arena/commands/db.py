@@ -8,21 +8,25 @@ from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 
-from rich.console import Console
+from msgspec.structs import asdict
 from rich.progress import Progress
 
 from arena.commands.data_dir import exclusively
 from arena.commands.output import counted
+from arena.commands.server_or_local import by_server_or_local
+from arena.operations.thinning import Thin
 from arena.replay.verify import differences, verify
 from arena.store import database, rating_rebuild
 from arena.store.backup import back_up
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
+from arena.store.thinning import MIB, Removed, Retention, count_removed, find_removable, remove_all, remove_records
 from arena.store.upgrade import upgrade as upgrade_file
+from machine.console import Console
+from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_registry import names_of
-from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord
 from protocol.games import rules_of
 from referee import record_reader
@@ -37,24 +41,51 @@ class Unsound(ArenaFault):
     """The database does not add up."""
 
 
-def upgrade(where: str, data: Path) -> None:
-    """Bring the database's schema up to date."""
+def upgrade(where: str, data: Path, backup: Path | None) -> None:
+    """Bring the database's schema up to date; before, if there is anything to do, it is copied to `backup`."""
     with exclusively(where, data) as file:
-        before, after = upgrade_file(file)
-    print(f"{file} has schema {after}" + ("" if before == after else f", upgraded from {before}"))
+        before, after = upgrade_file(file, backup)
+    if before == after:
+        say(f"{file} has schema {after}" + ("" if backup is None else ": nothing to do, and no backup made"))
+    else:
+        say(f"{file} has schema {after}, upgraded from {before}" + (f"; as it was: {backup}" if backup else ""))
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
     """Compute all ratings again from the results."""
     with exclusively(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
-    print(f"ratings computed again from the results: {count} rows were different")
+    say(f"ratings computed again from the results: {count} rows were different")
 
 
 def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
     matches = back_up(database.database_path(where), to)
-    print(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
+    say(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
+
+
+def thin(where: str, data: Path, keep: Retention, *, vacuum: bool) -> None:
+    """Remove the records of old matches, by the server where one runs; `vacuum` gives the room back."""
+    if vacuum:
+        with exclusively(where, data), closing(Store.open(where, create=False)) as store:
+            removed = _removed(store, keep)
+            freed = store.vacuum()
+        say(f"{_told(removed)}; {store.file} is {_mib(freed)} smaller")
+        return
+    removed = by_server_or_local(where, data, Thin(**asdict(keep)), Removed, lambda store: _removed(store, keep))
+    say(f"{_told(removed)}; the database has that room for what comes, and is as large as before")
+
+
+def _removed(store: Store, keep: Retention) -> Removed:
+    return remove_all(store, remove_records, store.read(find_removable, keep))
+
+
+def _told(removed: Removed) -> str:
+    return f"{counted(removed.records, 'record', 'records')} removed, {_mib(removed.bytes)}"
+
+
+def _mib(size: int) -> str:
+    return f"{size / MIB:.1f} MiB"
 
 
 def check(where: str, *, quick: bool = False) -> None:
@@ -62,12 +93,14 @@ def check(where: str, *, quick: bool = False) -> None:
     looking = partial(look, quick=quick)
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
+        removed = 0 if complaints else store.read(count_removed)
     for line in complaints:
-        print(printable(line))
+        say(line)
     if complaints:
         raise Unsound(f"{store.file} does not add up: {counted(len(complaints), 'complaint', 'complaints')}")
     records = "agrees with its record" if quick else "agrees with its record, which verifies"
-    print(f"{store.file} is sound: the file, its rows, every result {records}, and the ratings follow")
+    gone = f"; {counted(removed, 'record was', 'records were')} removed" if removed else ""
+    say(f"{store.file} is sound: the file, its rows, every result {records}, and the ratings follow{gone}")
 
 
 def look(
@@ -76,7 +109,7 @@ def look(
     luck: MatchLuck | None,
     body: bytes,
     *,
-    quick: bool,
+    quick: bool = False,
     waits: bool = False,
 ) -> Iterator[str]:
     """What is wrong with a record and what is stored beside it, of a match that is rated if it is to be, or `waits`."""

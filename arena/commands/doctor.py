@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import json
 import os
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from arena.commands.output import WIDTH
+from arena.commands.output import WIDTH, print_document
 from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case, Examined
 from arena.doctor.cases import examine as examine_bot
 from arena.processes.bot_commands import startable
 from machine import event_loop
-from protocol.display import among, printable
+from machine.terminal import say
+from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
 
@@ -36,13 +36,12 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
         os.close(handle)
         log = Path(name)
     if not to_json:
-        print(f"{printable(' '.join(command))}\nwhat it says goes to {log}\n", flush=True)
+        say(f"{' '.join(command)}\nwhat it says goes to {log}\n", flush=True)
     examined = event_loop.run(_examine(command, game, log, cases, aloud=not to_json))
     if to_json:
-        shown = {"command": list(command), "log": str(log), "cases": [_as_json(one) for one in examined]}
-        print(json.dumps(shown, indent=2))
+        print_document({"command": command, "log": str(log), "cases": [_as_json(one) for one in examined]})
     else:
-        print(_summary(examined))
+        say(_summary(examined))
     if any(one.finding.verdict == FAILED for one in examined):
         raise SystemExit(1)
 
@@ -62,7 +61,7 @@ async def _examine(
     async for one in examine_bot(command, game, log, cases):
         examined.append(one)
         if aloud:
-            print(_told(one), flush=True)
+            say(_told(one), flush=True)
     return examined
 
 
@@ -70,7 +69,7 @@ def _told(one: Examined) -> str:
     """A case in a few lines: the verdict, what was done, what the bot did and should do, and where that is said."""
     case, finding = one.case, one.finding
     lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
-    lines += _wrapped("did", printable(finding.did))
+    lines += _wrapped("did", finding.did)
     lines += _wrapped("should", case.should)
     if finding.verdict != PASSED:
         lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")

@@ -28,6 +28,7 @@ from arena.store.export_rows import (
 )
 from arena.store.store import Reader
 from machine.atomic_write import folder_in_place_of
+from machine.terminal import say
 from protocol.display import among
 from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
@@ -49,13 +50,14 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
         search = selected(reader, chosen)
         with writing(to), folder_in_place_of(to) as folder:
             counts = _write(folder, form, reader.iterate(export_matches, search, records=plies), plies=plies)
-    print(f"{to}: {', '.join(counted(count, ONE_OF[name], name) for name, count in counts.items())}, as {form}")
+    say(f"{to}: {', '.join(counted(count, ONE_OF[name], name) for name, count in counts.items())}, as {form}")
 
 
 def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) -> dict[str, int]:
     """How many rows there are of each table."""
     tables = {"matches": MATCHES, "seats": SEATS} | ({"plies": PLIES} if plies else {})
     counts = dict.fromkeys(tables, 0)
+    removed = 0
     with ExitStack() as held:
         files = {name: _opened(folder, name, columns, form, held) for name, columns in tables.items()}
 
@@ -72,8 +74,14 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
                 raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
             for number, match, data in batch.records:
+                if data is None:
+                    removed += 1
+                    continue
                 record = record_reader.read(data, f"the record of match {match}")
                 take("plies", [(number, match, *row) for row in ply_rows(record)])
+    if removed:
+        gone = "has no plies, its record was" if removed == 1 else "have no plies, their records were"
+        say(f"arena: {counted(removed, 'match', 'matches')} {gone} removed", err=True)
     return counts
 
 

@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from typing import TypeVar
 
-from rich.console import Console
 from rich.progress import track
 from rich.table import Table
-from rich.text import Text
 
-from arena.commands.output import columns, counted, print_document, print_line, say, table
-from arena.commands.replay import load, read
+from arena.commands.output import columns, counted, print_document, print_line, table
+from arena.commands.replay import load, read, stored_record
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
 from arena.replay.luck_report import format_signed, luck_by_move, luck_summary
 from arena.store.registry import is_known_bot
-from arena.store.result_queries import iter_results, record_of
+from arena.store.result_queries import iter_results
 from arena.store.store import Store
+from machine.console import Console
+from machine.terminal import say
 from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record
+from referee.result import Result
 
 T = TypeVar("T")
 SIMS = 2000
@@ -67,19 +67,26 @@ def grade_bot(
         results = [
             result for result in store.iterate(iter_results, bot, game, limit=limit or LIMIT) if result.reason != VOID
         ]
-        records = (_record(store, result.match) for result in results)
-        tracked = _tracked(records, len(results), f"the matches of {bot}")
+        removed: list[str] = []
+        tracked = _tracked(_records(store, results, removed), len(results), f"the matches of {bot}")
         report = position_costs(bot, tracked, SIMS if sims is None else sims)
+    if removed:
+        without = counted(len(removed), f"match of {bot} has", f"matches of {bot} have")
+        say(f"arena: {without} no record any more", err=True)
     if to_json:
         print_document(report)
     else:
         _print_costs(bot, report)
 
 
-def _record(store: Store, match: str) -> Record:
-    body = store.read(record_of, match)
-    assert body is not None, "a result is stored with its record"
-    return record_reader.read(body, match)
+def _records(store: Store, results: Iterable[Result], removed: list[str]) -> Iterator[Record]:
+    """Those of matches, where they were not `removed`."""
+    for result in results:
+        body = stored_record(store, result.match)
+        if body is None:
+            removed.append(result.match)
+        else:
+            yield record_reader.read(body, result.match)
 
 
 def _tracked(things: Iterator[T], count: int, what: str) -> Iterable[T]:
@@ -98,20 +105,20 @@ def _told_now_and_then(things: Iterator[T], count: int, what: str) -> Iterator[T
         now = time.monotonic()
         if now >= due:
             left = (now - began) / (done + 1) * (count - done - 1)
-            print(f"arena: grading {what}: {done + 1} of {count}, some {left:.0f} s left", file=sys.stderr, flush=True)
+            say(f"arena: grading {what}: {done + 1} of {count}, some {left:.0f} s left", err=True)
             due = now + TELL_AGAIN
 
 
 def _print_costs(bot: str, report: list[Costs]) -> None:
     if not report:
-        print(f"no match of {bot} can be graded")
+        say(f"no match of {bot} can be graded")
     for number, costs in enumerate(report):
         games = counted(costs.matches, "match", "matches")
         moves = f"{counted(costs.exact + costs.estimated, 'move', 'moves')} in {games}"
         mean = "" if costs.mean is None else f", each gave away {costs.mean:z.4f} on average"
-        print(f"{'' if number == 0 else chr(10)}{costs.game}, {costs.bot}: {moves}{mean}")
+        say(f"{'' if number == 0 else chr(10)}{costs.game}, {costs.bot}: {moves}{mean}")
         if costs.estimated:
-            print(f"{costs.estimated} of them estimated: {said_of(costs.estimate, costs.noise)}")
+            say(f"{costs.estimated} of them estimated: {said_of(costs.estimate, costs.noise)}")
         headers = ("told apart by", "kind of position", "moves", "each gave away", "of all")
         rows = [
             (
@@ -120,7 +127,7 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
             )
             for row in costs.kinds
         ]
-        print(table(headers, rows, elastic=1, left=(0,), width=columns()))
+        say(table(headers, rows, elastic=1, left=(0,), width=columns()))
 
 
 def said_of(estimate: str | None, noise: float | None) -> str:
@@ -131,10 +138,7 @@ def said_of(estimate: str | None, noise: float | None) -> str:
 def print_grades(report: Grades) -> None:
     """Print them, within the columns of a terminal where there is one."""
 
-    def said(text: str) -> Text:
-        return Text(printable(text))
-
-    console = Console(width=columns(), highlight=False)
+    console = Console(width=columns())
     grid = Table(box=None, pad_edge=False)
     luck = luck_by_move(report.luck)
     for column in ("ply", "bot", "move", *(["luck"] if luck else []), "value", "better", "value", "gave away"):
@@ -145,17 +149,17 @@ def print_grades(report: Grades) -> None:
         better = ("", "", "")
         if move.gave_away:
             better = (move.best_notation, format_signed(move.best_value), f"{move.gave_away:z.3f}")
-        worth = format_signed(move.value)
-        grid.add_row(str(move.ply), said(move.bot), said(move.notation), *gave, worth, *map(said, better))
+        cells = (str(move.ply), move.bot, move.notation, *gave, format_signed(move.value), *better)
+        grid.add_row(*map(printable, cells))
     console.print(grid)
-    say(
-        console, "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
+    console.print(
+        "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
     )
     if report.estimate:
-        say(console, f"estimate: {said_of(report.estimate, report.noise)}")
+        console.print(f"estimate: {said_of(report.estimate, report.noise)}")
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
         mean = "" if mark.mean is None else f" {mark.mean:z.4f} on average"
-        say(console, f"seat {mark.seat}  {mark.bot}: {told}{mean}")
+        console.print(f"seat {mark.seat}  {mark.bot}: {told}{mean}")
     if report.luck and luck:
-        say(console, luck_summary(report.luck, [mark.bot for mark in report.seats]))
+        console.print(luck_summary(report.luck, [mark.bot for mark in report.seats]))

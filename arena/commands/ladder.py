@@ -14,6 +14,7 @@ from arena.store import seasons
 from arena.store.annulment import Annulment, annul_matches
 from arena.store.match_search import parse_time_bound
 from arena.store.store import Store
+from machine.terminal import say
 from protocol.errors import UsageFault
 
 
@@ -27,7 +28,7 @@ def start_season(where: str, data: Path, name: str) -> None:
         lambda store: store.write(seasons.start_season, name),
         alone=True,
     )
-    print(f"season {name} has begun: ratings start anew; `arena leaderboard --season` shows those before")
+    say(f"season {name} has begun: ratings start anew; `arena leaderboard --season` shows those before")
 
 
 def list_seasons(where: str, *, to_json: bool) -> None:
@@ -38,7 +39,7 @@ def list_seasons(where: str, *, to_json: bool) -> None:
         print_document(known)
         return
     rows = [(season.season, minute(season.started or "") or "the beginning", season.matches) for season in known]
-    print(table(("season", "since", "matches"), rows, elastic=0, left=(1,), width=columns()))
+    say(table(("season", "since", "matches"), rows, elastic=0, left=(1,), width=columns()))
 
 
 def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: str | None, *, undo: bool) -> None:
@@ -64,6 +65,6 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
     what = "counts again" if undo else "annulled"
     many = "count again" if undo else "annulled"
     if done.matches:
-        print(f"{counted(done.matches, f'match {what}', f'matches {many}')}, and {', '.join(done.pools)} rated anew")
+        say(f"{counted(done.matches, f'match {what}', f'matches {many}')}, and {', '.join(done.pools)} rated anew")
     else:
-        print("nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them"))
+        say("nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them"))

@@ -10,6 +10,7 @@ from arena.store.export_rows import LADDER
 from arena.store.result_queries import LeaderboardRow, leaderboard_of, rated_pools
 from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
+from machine.terminal import say
 from protocol.errors import UsageFault
 from protocol.games import game_class
 
@@ -33,9 +34,9 @@ def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bo
     elif to_csv:
         print_csv(LADDER, (_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
     elif not boards:
-        print("no rated matches yet" if season is None else f"no rated matches in season {season}")
+        say("no rated matches yet" if season is None else f"no rated matches in season {season}")
     else:
-        print("\n\n".join(_board(pool, rows) for pool, rows in boards))
+        say("\n\n".join(_board(pool, rows) for pool, rows in boards))
 
 
 def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:

@@ -17,6 +17,7 @@ from arena.store.registry import is_known_bot
 from arena.store.result_queries import DRAWN, LOST, WON
 from arena.store.store import Reader
 from arena.store.tournaments import has_tournament, tournaments_page
+from machine.terminal import say
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.games import game_class
@@ -63,9 +64,9 @@ def matches(where: str, chosen: Selection, limit: int | None, *, to_json: bool, 
         found = list(iter_matches(reader, search, SHOWN if limit is None else limit))
     if found:
         headers = ("match", "game", "best first", "reason", "plies", "finished")
-        print(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))
+        say(table(headers, [_match(result) for result in found], elastic=2, left=(0, 1, 3), width=columns()))
     else:
-        print("no matches yet" if search == Search() else "no match fits")
+        say("no matches yet" if search == Search() else "no match fits")
 
 
 def _match(result: Result) -> tuple[object, ...]:

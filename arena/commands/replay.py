@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
-from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
 from arena.commands import step_viewer
 from arena.commands.matches import match_named
-from arena.commands.output import columns, counted, document, print_line, say, writing
+from arena.commands.output import columns, counted, document, print_line, writing
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
 from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
 from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import annulled_pool
-from arena.store.result_queries import iter_results, record_of
+from arena.store.result_queries import RecordRemoved, iter_results, record_of
 from arena.store.store import Store
+from machine.console import Console
+from machine.terminal import say
 from measuring.luck import Luck
-from protocol.display import printable, rating
+from protocol.display import rating
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.reasons import PLAYED_OUT
 from referee import record_reader
@@ -75,7 +74,11 @@ def verify(targets: Sequence[str], database: str) -> None:
     """Referee records again; with no targets, every record of the store. Raises `BadRecord` if any is wrong."""
     wrong = 0
     count = 0
+    removed = 0
     for name, body in _bodies(targets, database):
+        if body is None:
+            removed += 1
+            continue
         count += 1
         try:
             record = read(name, body)
@@ -84,27 +87,37 @@ def verify(targets: Sequence[str], database: str) -> None:
             if len(targets) == 1:
                 raise
             wrong += 1
-            print(f"arena: {printable(str(fault))}", file=sys.stderr)
+            say(f"arena: {fault}", err=True)
             continue
         if targets:
-            print(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
+            say(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")
     if not targets:
-        print(f"{counted(count, 'record', 'records')} verified")
+        gone = f"; {counted(removed, 'match has', 'matches have')} none any more" if removed else ""
+        say(f"{counted(count, 'record', 'records')} verified{gone}")
 
 
-def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes]]:
+def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None]]:
+    """Names and records; None for one of the store that was removed."""
     if targets:
         for target in targets:
             yield load(target, database)
         return
     with closing(Store.open(database, create=False)) as store:
         for match in store.iterate(iter_results):
-            body = store.read(record_of, match.match)
-            if body is None:
-                raise ArenaFault(f"match {match.match} has no record in {database}")
-            yield match.match, body
+            yield match.match, stored_record(store, match.match)
+
+
+def stored_record(store: Store, match: str) -> bytes | None:
+    """The record of a match that has a result; None where it was removed. Raises `ArenaFault` where it is missing."""
+    try:
+        body = store.read(record_of, match)
+    except RecordRemoved:
+        return None
+    if body is None:
+        raise ArenaFault(f"match {match} has no record in {store.file}: `arena db check` tells what is wrong")
+    return body
 
 
 def export(target: str, to: Path, database: str) -> None:
@@ -170,25 +183,25 @@ def show(
 
 
 def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None) -> None:
-    console = Console(width=columns(), highlight=False)
+    console = Console(width=columns())
     for text in _opening(record.header, rated=record.footer.ratings is not None):
-        say(console, text)
+        console.print(text)
     if annulled is not None:
-        say(console, f"annulled: it counts for no rating, though it was rated in {annulled}")
+        console.print(f"annulled: it counts for no rating, though it was rated in {annulled}")
     told: list[TranscriptLine] = []
     gave = luck_by_move(luck)
     for line, course in replay(record):
         if line is not None:
             told.append(describe_line(line, course.game, record.header, gave))
         if boards and line is not None:
-            say(console, f"\n{told[-1].sentence()}")
+            console.print(f"\n{told[-1].sentence()}")
         if boards and course.state is not None and not isinstance(line, Strike):
-            say(console, course.game.board(course.state))
+            console.print(course.game.board(course.state))
     if not boards:
         console.print(_table(told, estimate=luck is not None and luck.estimate))
-        say(console, "" if course.state is None else course.game.board(course.state))
+        console.print("" if course.state is None else course.game.board(course.state))
     for text in _end(record, luck):
-        say(console, text)
+        console.print(text)
 
 
 def _opening(header: Header, *, rated: bool) -> list[str]:
@@ -206,7 +219,7 @@ def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
     for at in used:
         table.add_column(columns[at], justify="left" if columns[at] in ("bot", "move", "note") else "right")
     for line in told:
-        table.add_row(*(Text(line[at]) for at in used))
+        table.add_row(*(line[at] for at in used))
     return table
 
 

@@ -8,24 +8,33 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
-from arena.commands.config import clock
+from arena.commands.certificate import encryption_of
+from arena.commands.config import clock, retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
+from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.output import counted
+from arena.commands.quota_limits import quota_limits
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import page_url, shown, web_scheme, web_sockets
+from arena.feed import Feed
 from arena.host.journal import Journal
+from arena.host.quotas import Quotas
 from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
 from arena.network.binding import bound, port_of, url_of
 from arena.network.connection_limits import Bounds
-from arena.network.tls import CertificateFault, Encryption
+from arena.network.tls import Encryption
+from arena.operations import disk_space
 from arena.operations.administration import operations
+from arena.operations.backups import Schedule, keep_backing_up
+from arena.operations.thinning import keep_thin
 from arena.operator import credentials
 from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import passed
@@ -34,16 +43,19 @@ from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
 from arena.store.async_store import AsyncStore
-from arena.store.database import database_path
+from arena.store.data_folder import FOLDER
+from arena.store.database import database_path, revision_of
+from arena.store.feed_position import is_fed, switch_feed
+from arena.store.schema import REVISIONS
 from arena.store.store import Store
+from arena.store.upgrade import upgrade
 from machine import event_loop
+from machine.event_loop import running
 from machine.log_output import write_log
-from protocol.errors import UsageFault
+from machine.service_manager import ServiceManager
+from protocol.errors import ArenaFault, UsageFault
 from protocol.games import NAMES, load
 from protocol.names import folded
-
-if TYPE_CHECKING:
-    from arena.feed import Feed
 
 HOST = "127.0.0.1"
 OPERATOR, HOUSE = "the operator", "the house"
@@ -55,10 +67,34 @@ log = logging.getLogger("arena")
 def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
     write_log(settings.log_level, settings.log)
+    for line in unknown_variables(os.environ):
+        log.warning("%s", line)
     data = Path(settings.data)
     bots = builtin_bots_of(settings)
-    with listening(settings) as ports, hold_data_dir(data, settings.db):
+    with listening(settings) as ports, hold_data_dir(data, settings.db) as where:
+        if settings.upgrade:
+            upgrade_if_older(database_path(where), settings.backup_to)
         event_loop.run(serve(settings, data, ports, bots))
+
+
+def upgrade_if_older(file: Path, backup_to: str | None) -> None:
+    """Bring a database of an older schema up to date, once it is copied into the folder for backups, or beside it.
+
+    Raises `Fault`; then nothing has changed.
+    """
+    before = revision_of(file)
+    if before in (None, REVISIONS[-1]):
+        return
+    name = f"{file.stem}-schema-{before}-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.db"
+    folder = file.parent if backup_to is None else Path(backup_to)
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+    except OSError as exc:
+        raise ArenaFault(f"the folder for backups {folder} can't be made: {exc.strerror}") from exc
+    backup = folder / name
+    log.info("the database has schema %s, older than this version's: it is copied and upgraded", before)
+    upgrade(file, backup)
+    log.info("the database has schema %s now; as it was: %s", REVISIONS[-1], backup)
 
 
 class Ports(NamedTuple):
@@ -92,51 +128,29 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
 
 async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
+    manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
-        feed = None
-        if settings.mqtt is not None:
-            from arena.feed import Feed  # whose library is loaded for nobody else
-
-            feed = Feed(settings.mqtt)
-        files = raise_fd_limit(settings.max_connections)
-        journal = Journal(data / "journal", synced=settings.durability == "machine", most=files.journals)
-        where = database(settings.db, data)
-        store = stack.enter_context(contextlib.closing(Store.open(where)))
-        token = credentials.token_of(data)
-        house = None
-        if bots:
-            folder = data / "house"
-            held = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots])
-            house = Supervisor(bots, held, folder, passed(os.environ))
-            stack.push_async_callback(house.end)
-        archive = AsyncStore(store)
-        stack.push_async_callback(archive.drain)
-        if feed is not None:
-            await stack.enter_async_context(_publishing(feed))
+        feed = None if settings.mqtt is None else Feed(settings.mqtt)
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
-        encryption = _encryption(settings, others)
-        registration = Registration(
-            open=settings.registration == "open",
-            per_hour=settings.registrations_per_hour,
-            free_after_days=settings.free_names_after,
-        )
-        arena = Arena(
-            archive,
-            journal,
-            Authenticator(archive, registration),
-            clock(settings.clock),
-            slow_clock=clock(settings.slow_clock),
-            away=settings.reconnect_timeout,
-            feed=feed,
-            access=_access(settings, files, ports.page, token),
-            encryption=encryption,
-            rate=MatchRate(settings.max_matches_per_hour),
-            bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
-            operations=operations,
-        )
+        encryption = encryption_of(settings, others)
+        where = database(settings.db, data)
+        file = database_path(where)
+        folders = {data, file.parent}
+        await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
+        if stop.is_set():
+            return
+        store = stack.enter_context(_opened(where, fed=feed is not None))
+        token = credentials.token_of(data)
+        house = await stack.enter_async_context(_house(bots, store, data / "house")) if bots else None
+        archive = AsyncStore(store)
+        stack.push_async_callback(archive.drain)
+        if feed is not None:
+            await stack.enter_async_context(_publishing(feed))
+        arena = _arena(settings, data, archive, feed, encryption, ports.page, token)
+        arena.drain.stop = stop.set
         stack.push_async_callback(arena.close)
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
@@ -147,22 +161,103 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         scheme = "wss" if encryption else "ws"
         named = settings.socket_url if encryption else None  # what the certificate is for
         operator = await _socket_for(OPERATOR, arena, operators=True)
-        public = named or url_of(scheme, settings.host, port)
-        credentials.write(data, token, operator, database_path(where), public)
+        credentials.write(data, token, operator, file, named or url_of(scheme, settings.host, port))
         log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
-        here = settings.host == "localhost" or is_loopback(settings.host)
-        if settings.tls_cert is None and not settings.trusted_proxy and not here:
-            log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+        _warn_of_clear_text(settings)
         if house is not None:
-            house.begin(await _socket_for(HOUSE, arena))
+            clients = arena.host.clients
+            house.begin(await _socket_for(HOUSE, arena), lambda bot: clients.session(bot) is not None)
         if ports.page:
             page = await stack.enter_async_context(shown(settings, where, ports.page, port))
             others.append(page.reload)
-        if settings.demo and ports.page:
-            log.info(
-                "matches begin within seconds; open %s in a browser; Ctrl-C ends it", page_url(settings, ports.page)
-            )
+            if settings.demo:
+                url = page_url(settings, ports.page)
+                log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
+        await stack.enter_async_context(_looked_after(arena, settings, file, folders))
+        manager.tell("READY=1")
+        stack.callback(manager.tell, "STOPPING=1")
+        await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
+
+
+@contextlib.contextmanager
+def _opened(where: str, *, fed: bool) -> Iterator[Store]:
+    """The store, inside; from now on it notes what a broker has, if it is `fed` from here."""
+    with contextlib.closing(Store.open(where)) as store:
+        if store.read(is_fed) != fed:
+            store.write(switch_feed, on=fed)
+        yield store
+
+
+@contextlib.asynccontextmanager
+async def _house(bots: Sequence[BuiltinBot], store: Store, folder: Path) -> AsyncIterator[Supervisor]:
+    """The house's bots, registered, which play until the end once they are told to begin."""
+    tokens = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots])
+    house = Supervisor(bots, tokens, folder, passed(os.environ))
+    try:
+        yield house
+    finally:
+        await house.end()
+
+
+def _arena(
+    settings: ServerSettings,
+    data: Path,
+    archive: AsyncStore,
+    feed: Feed | None,
+    encryption: Encryption | None,
+    page: list[socket.socket],
+    operator: str,
+) -> Arena:
+    """The arena as it is set; `operator` is the token by which an operator is known."""
+    files = raise_fd_limit(settings.max_connections)
+    registration = Registration(
+        open=settings.registration == "open",
+        per_hour=settings.registrations_per_hour,
+        free_after_days=settings.free_names_after,
+    )
+    return Arena(
+        archive,
+        Journal(data / "journal", synced=settings.durability == "machine", most=files.journals),
+        Authenticator(archive, registration),
+        clock(settings.clock),
+        slow_clock=clock(settings.slow_clock),
+        away=settings.reconnect_timeout,
+        feed=feed,
+        access=_access(settings, files, page, operator),
+        encryption=encryption,
+        rate=MatchRate(settings.max_matches_per_hour),
+        bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
+        operations=operations,
+        quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR, HOUSE}),
+    )
+
+
+def _warn_of_clear_text(settings: ServerSettings) -> None:
+    here = settings.host == "localhost" or is_loopback(settings.host)
+    if settings.tls_cert is None and not settings.trusted_proxy and not here:
+        log.warning("tokens travel in clear text: see --tls-cert, or --trusted-proxy for a proxy that encrypts")
+
+
+@contextlib.asynccontextmanager
+async def _looked_after(
+    arena: Arena, settings: ServerSettings, file: Path, folders: Collection[Path]
+) -> AsyncIterator[None]:
+    """The disk is watched inside, old records are removed, and backups made."""
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(running(disk_space.watch(arena.warnings, folders)))
+        await stack.enter_async_context(running(keep_thin(arena.store, retention(settings))))
+        if settings.backup_to is not None:
+            schedule = Schedule(Path(settings.backup_to), settings.backup_every, settings.backup_keep)
+            await stack.enter_async_context(running(keep_backing_up(file, schedule, arena.warnings)))
+        yield
+
+
+def _status(arena: Arena) -> str:
+    clients = arena.host.clients
+    here = counted(len(clients.sessions), "bot", "bots")
+    playing = f"{here} online, {counted(len(clients.runners), 'match', 'matches')} under way"
+    return "; ".join(filter(None, (playing, arena.host.health.reason, *arena.warnings.all())))
 
 
 async def _socket_for(whom: str, arena: Arena, *, operators: bool = False) -> str:
@@ -185,12 +280,12 @@ async def _until(stop: asyncio.Event, arena: Arena, restoring: asyncio.Task[int]
 
 
 async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
-    """Say how many matches go on from the journal, and publish the leaderboards."""
+    """Say how many matches go on from the journal, and begin the feed."""
     count = await restoring
     if count:
         matches = counted(count, "match goes on", "matches go on")
         log.info("%s from the journal", matches)
-    await arena.publish_boards()
+    await arena.begin_feed()
 
 
 def _access(settings: ServerSettings, files: Shares, page: list[socket.socket], operator: str) -> Access:
@@ -208,41 +303,11 @@ def _access(settings: ServerSettings, files: Shares, page: list[socket.socket], 
     )
 
 
-def _encryption(settings: ServerSettings, others: Sequence[Callable[[], None]]) -> Encryption | None:
-    """TLS as it is set, which reads its files again on SIGHUP, and then has the others do so."""
-    if settings.tls_cert is None or settings.tls_key is None:
-        return None
-    encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
-
-    def look() -> None:
-        trouble = encryption.trouble()
-        if trouble is not None:
-            log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
-
-    def reload() -> None:
-        try:
-            encryption.reload()
-        except CertificateFault as fault:
-            log.error("the certificate in use stays so: %s", fault)
-            return
-        log.info("the certificate was read again")
-        look()
-        for read_again in others:
-            read_again()
-
-    look()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, reload)
-    return encryption
-
-
 @contextlib.asynccontextmanager
 async def _publishing(feed: Feed) -> AsyncIterator[None]:
     """Publish inside; at the end what waits, for a moment at most."""
-    running = asyncio.create_task(feed.run())
-    try:
-        yield
-    finally:
-        await feed.close()
-        running.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await running
+    async with running(feed.run()):
+        try:
+            yield
+        finally:
+            await feed.close()

@@ -18,6 +18,7 @@ RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
 """What settings were called once."""
 _LEVELS = ("debug", "info", "warning", "error")
 _FORMS = ("text", "json")
+_MIB = "a number of MiB from 1"
 _CLOCK = "seconds and increment, like 60+0.5"
 
 
@@ -72,6 +73,38 @@ class ServerSettings:
     ] = 30
     max_connections: Annotated[int, Setting("Connections at once.", "a number from 1", least=1)] = 1000
     max_per_address: Annotated[int, Setting("Connections at once from one address.", "a number from 1", least=1)] = 100
+    max_matches: Annotated[
+        int,
+        Setting(
+            "Matches at once; 0: as many as files may be open.",
+            "a number, or 0 for as many as files may be open",
+            "MATCHES",
+        ),
+    ] = 0
+    max_matches_per_address: Annotated[int, Setting("Matches at once of one address.", "a number from 1", least=1)] = (
+        1000
+    )
+    match_memory: Annotated[
+        int,
+        Setting(
+            "Memory for matches and seeks, in MiB; 0: a quarter of all.",
+            "a number of MiB, or 0 for a quarter of what there is",
+            "MIB",
+        ),
+    ] = 0
+    match_memory_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", least=1)] = 256
+    max_match_size: Annotated[
+        int, Setting("The longest record where no preset is played, in MiB.", _MIB, "MIB", least=1)
+    ] = 24
+    stored_per_day: Annotated[
+        int,
+        Setting(
+            "Disk that a day's matches take, in MiB; 0: a quarter of what is free.",
+            "a number of MiB, or 0 for a quarter of what is free at the start",
+            "MIB",
+        ),
+    ] = 0
+    stored_per_day_per_address: Annotated[int, Setting("The same of one address.", _MIB, "MIB", least=1)] = 2048
     trusted_proxy: Annotated[
         str,
         Setting(
@@ -112,6 +145,41 @@ class ServerSettings:
             "MATCHES",
         ),
     ] = 600
+    keep_unrated_records: Annotated[
+        int,
+        Setting(
+            "When records of unrated matches are removed; 0: never.",
+            "days from 0 to 36500, 0 for never",
+            "DAYS",
+            most=36500,
+        ),
+    ] = 30
+    keep_rated_records: Annotated[
+        int,
+        Setting(
+            "When records of rated matches are removed; 0: never.",
+            "days from 0 to 36500, 0 for never",
+            "DAYS",
+            most=36500,
+        ),
+    ] = 0
+    max_unrated_records: Annotated[
+        int,
+        Setting(
+            "What records of unrated matches have in all; 0: any size.",
+            "MiB, or 0 for any size",
+            "MIB",
+            most=2**40,
+        ),
+    ] = 10 * 1024
+    backup_to: Annotated[
+        str | None, Setting("A folder for backups alone, which are made by themselves.", "a folder", "FOLDER")
+    ] = None
+    backup_every: Annotated[int, Setting("Hours between two backups.", "hours from 1", "HOURS", least=1)] = 24
+    backup_keep: Annotated[int, Setting("How many backups are kept.", "a number from 1", least=1)] = 7
+    upgrade: Annotated[
+        bool, Setting("Upgrade an older database first, after a backup.", "true or false", flags=("--upgrade",))
+    ] = False
     web: Annotated[
         bool, Setting("A page for browsers beside it, or none.", "true or false", flags=("--web/--no-web",))
     ] = True
@@ -160,6 +228,9 @@ SETTINGS = {
     for name, hint in get_type_hints(ServerSettings, include_extras=True).items()
 }
 """All settings by name, in the order in which they are shown."""
+
+OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
+"""Those that say which records are kept."""
 
 
 def data_folder(flag: Path | None) -> Path:

@@ -5,14 +5,13 @@ Its options, what it asks with them, its findings while it runs and in the end, 
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Iterable
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from rich.console import Console, Group, RenderableType
+from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
@@ -29,6 +28,8 @@ from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, latest_finished_seed
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
+from machine.console import Console
+from machine.terminal import say
 from measuring import score_format
 from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
@@ -77,9 +78,9 @@ def run(options: SprtOptions) -> None:
         played = len(evidence.matches)
         if played:
             games = counted(played, "game was", "games were")
-            print(f"arena: {games} played before, and count: has a bot changed, take another --seed", file=sys.stderr)
+            say(f"arena: {games} played before, and count: has a bot changed, take another --seed", err=True)
         elif setup.options.seed is None and (seed := store.read(latest_finished_seed, setup.key)) is not None:
-            print(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", file=sys.stderr)
+            say(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", err=True)
         if evidence.verdict is None and played < plan.count:
             _play(test, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
@@ -98,13 +99,13 @@ def run(options: SprtOptions) -> None:
             "matches": [{"luck": sample.luck, "result": sample.result} for sample in evidence.matches],
         }
         write_document(setup.options.to_json, document)
-    console = Console(width=columns(), highlight=False)
+    console = Console(width=columns())
     console.print(shown(plan, question, findings))
     console.print(f"seed {plan.seed}, id {plan.id}")
     results = [sample.result for sample in evidence.matches]
     print_uncontested_losses(console, plan, results, setup.options.data)
     for said in (*warned, found):
-        console.print(f"\n{said}", markup=False)
+        console.print(f"\n{said}")
 
 
 def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
@@ -127,7 +128,7 @@ def _play(test: TournamentRun, evidence: Evidence) -> None:
                 if evidence.verdict is not None:
                     break
     except KeyboardInterrupt:
-        print(f"arena: stopped after {standing(evidence.findings())}; the same command goes on", file=sys.stderr)
+        say(f"arena: stopped after {standing(evidence.findings())}; the same command goes on", err=True)
         raise
 
 
@@ -216,7 +217,7 @@ class Display:
                 now = time.monotonic()
                 self._due = now + max(SHOWN_EVERY, (now - began) / SHOWN_FOR)
         elif pairs >= max(FIRST_TOLD, 2 * self._told):
-            print(f"arena: {standing(self._evidence.findings())}", file=sys.stderr)
+            say(f"arena: {standing(self._evidence.findings())}", err=True)
             self._told = pairs
 
     def _show(self) -> None:

@@ -13,6 +13,7 @@ from arena.commands.output import columns, counted, print_document, redraw, scre
 from arena.host.event_log import Failure
 from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to
+from machine.terminal import say
 from protocol.display import printable
 from protocol.errors import UsageFault
 
@@ -35,9 +36,9 @@ def status(data: Path, *, watch: bool, to_json: bool) -> None:
         try:
             asyncio.run(_watch(data))
         finally:
-            print()
+            say()
     else:
-        print("\n".join(status_lines(asked(data, StatusRequest(most=MOST), ServerStatus), MOST, columns())))
+        say("\n".join(status_lines(asked(data, StatusRequest(most=MOST), ServerStatus), MOST, columns())))
 
 
 async def _watch(data: Path) -> None:
@@ -67,6 +68,7 @@ def status_lines(present: ServerStatus, most: int, width: int) -> list[str]:
     lines = [f"{here} online, {matches} under way", finished]
     if present.held is not None:
         lines += [printable(f"new matches paused: {present.held}")]
+    lines += [printable(f"warning: {warning}") for warning in present.warnings]
     if present.bots:
         lines += ["", *_bots(present.bots[:most], now, width), *_more(present.connected, most)]
     if present.matches:

@@ -5,15 +5,14 @@
 
 from __future__ import annotations
 
-import logging
+import os
 import secrets
 import signal
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from typing import NamedTuple
 
-from rich.console import Console
+from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.data_dir import hold_data_dir
@@ -29,8 +28,13 @@ from arena.tournament.dispatch import play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.result_writer import luck_by_match, pending_reports, save_pending_reports, store_reports
+from arena.tournament.sandbox import BotEnvironment
+from arena.tournament.sandbox_users import drawn_users
+from machine.console import Console
+from machine.log_output import write_log
 from machine.source_digest import digest_of_all
 from machine.subprocesses import keep_private
+from machine.terminal import say
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes
 from measuring.value_registry import names_of
@@ -42,7 +46,7 @@ def run(options: TournamentOptions) -> None:
     setup = read_options(options)
     value = names_of(setup.rules)[0] if setup.rules.seats == 2 else None
     for bot, why in setup.failing.items():
-        print(f"arena: {bot} {why}; it forfeits its matches", file=sys.stderr)
+        say(f"arena: {bot} {why}; it forfeits its matches", err=True)
     with tournament_run(setup, value) as tournament:
         results = _play(tournament)
         measured_by, luck = luck_by_match(tournament.store, tournament.plan, results)
@@ -61,7 +65,7 @@ def _play(tournament: TournamentRun) -> list[Result]:
     if before:
         again = "" if before < plan.count else ": another --seed or --data plays new ones"
         said = f"{before} of {counted(plan.count, 'match was', 'matches were')} played before{again}"
-        print(f"arena: {said}", file=sys.stderr)
+        say(f"arena: {said}", err=True)
     if len(played) < plan.count:
         _play_missing(tournament, list(played), pending)
         store.write(finish_tournament, plan.id)
@@ -100,7 +104,7 @@ def _play_missing(tournament: TournamentRun, results: list[Result], pending: set
         # What is stored counts: the signal may come between that and its being noted here.
         stored = len(tournament.store.read(tournament_results, plan.id)) + len(tournament.pending())
         matches = counted(plan.count, "match", "matches")
-        print(f"arena: stopped after {stored} of {matches}; the same command goes on", file=sys.stderr)
+        say(f"arena: stopped after {stored} of {matches}; the same command goes on", err=True)
         raise
 
 
@@ -150,7 +154,7 @@ class TournamentRun(NamedTuple):
 
     def _tell(self, reports: Sequence[MatchReport]) -> None:
         for note in (note for report in reports for note in report.notes):
-            self.console.print(note, markup=False, highlight=False, soft_wrap=True)
+            self.console.print(note, soft_wrap=True)
 
 
 @contextmanager
@@ -160,11 +164,11 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
     `value` names what luck is measured by. Raises `UsageFault` and `ArenaFault`.
     """
     keep_private()
-    logging.basicConfig(level=logging.WARNING, format="arena: %(message)s")
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)
+    write_log("warning", "text")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = setup.options
     with (
+        _with_users(setup) as environment,
         processes(setup.jobs) if options.dask is None else cluster(options.dask) as workers,
         hold_data_dir(options.data, options.db) as where,
         closing(Store.open(where)) as store,
@@ -174,7 +178,7 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
         job = MatchJob(
             key=secrets.token_hex(8),
             plan=plan,
-            environment=setup.environment,
+            environment=environment,
             logs=plan.logs(options.data).absolute(),
             value=value,
             connect_timeout=options.connect_timeout,
@@ -184,3 +188,14 @@ def tournament_run(setup: TournamentSetup, value: str | None) -> Iterator[Tourna
             server=setup.server,
         )
         yield TournamentRun(job, workers, store, Console(stderr=True))
+
+
+@contextmanager
+def _with_users(setup: TournamentSetup) -> Iterator[BotEnvironment]:
+    """What the bots find around them; for root, each in a sandbox is a user of its own. Raises `ArenaFault`."""
+    around = setup.environment
+    if around.sandbox is None or os.geteuid() != 0:
+        yield around
+        return
+    with drawn_users(len(setup.contestants)) as users:
+        yield replace(around, sandbox=replace(around.sandbox, users=users))

@@ -22,7 +22,7 @@ from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import check
 from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
 from arena.tournament.plan import Plan
-from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap, free_users
+from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap
 from machine.arguments import read_value
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
@@ -228,7 +228,6 @@ def _environment(options: TournamentOptions) -> BotEnvironment:
         kind=options.sandbox,
         data=options.data,
         database=database_path(database(options.db, options.data)),
-        users=free_users(len(options.bots)) if os.geteuid() == 0 else (),
         readable=tuple(options.read),
         memory_mib=options.memory,
         copies=_jobs(options) if options.dask is None else MOST_ON_A_MACHINE,

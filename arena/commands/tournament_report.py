@@ -8,7 +8,6 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, TypeVar
 
-from rich.console import Console
 from rich.table import Table
 
 from arena.commands.output import columns, counted, write_document
@@ -22,6 +21,7 @@ from arena.ratings.standings import (
     uncontested_losses,
 )
 from arena.tournament.plan import Plan, place_of
+from machine.console import Console
 from measuring.elo import Comparison
 from measuring.score_format import better, elo_interval, elo_of, games, interval, points
 from referee.result import Result
@@ -217,6 +217,6 @@ def print_uncontested_losses(
         told = failed.most_common(MOST_FAILURES)
         others = failed.total() - sum(times for _, times in told)
         for text, times in [*told, *([("in other ways", others)] if others else [])]:
-            console.print(f"  {text} ({counted(times, 'match', 'matches')})", markup=False, soft_wrap=True)
+            console.print(f"  {text} ({counted(times, 'match', 'matches')})", soft_wrap=True)
         for log in logs:
-            console.print(f"  {log}", markup=False, soft_wrap=True)
+            console.print(f"  {log}", soft_wrap=True)

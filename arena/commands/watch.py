@@ -18,6 +18,7 @@ from arena.commands.step_viewer import clocks
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.replay.transcript import describe_line
+from machine.terminal import say
 from protocol import games
 from protocol.close_codes import RESTARTING
 from protocol.codec import MSGPACK
@@ -58,7 +59,7 @@ def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> No
         asyncio.run(_watch(where, match, follow))
     finally:
         if sys.stdout.isatty():  # what comes next begins below the board
-            print()
+            say()
 
 
 def _url_of(data: Path) -> str:
@@ -97,7 +98,7 @@ async def _newest(spectator: Spectator, seen: str) -> str:
             return found
         if not said:
             here = counted(len(listing.bots) + listing.more_bots, "bot", "bots")
-            print(f"waiting for a match to begin; {here} online", file=sys.stderr, flush=True)
+            say(f"waiting for a match to begin; {here} online", err=True)
             said = True
         await asyncio.sleep(LOOK_EVERY)
 
@@ -143,9 +144,9 @@ class _Shown:
         self._clock = [start.clock.bank_ms] * len(start.seats)
         self._terminal = sys.stdout.isatty()
         seats = ", ".join(f"{seat.bot} {seat.version}".rstrip() for seat in start.seats)
-        self._title = printable(f"{start.match}: {start.game}, {'rated' if start.rated else 'unrated'}, {seats}")
+        self._title = f"{start.match}: {start.game}, {'rated' if start.rated else 'unrated'}, {seats}"
         if not self._terminal:
-            print(self._title, flush=True)
+            say(self._title, flush=True)
 
     def turned(self, turn: Turn) -> None:
         """Show what happened since the last turn, and the board after it."""
@@ -172,7 +173,7 @@ class _Shown:
             left = clocks(self._header, self._clock, columns())
             redraw([*board.split("\n"), "", self._title, *told[-1:], *left, *below])
         else:
-            print("\n" + printable("\n".join([*told, board, *below]), lines=True), flush=True)
+            say("\n".join(["", *told, board, *below]), flush=True)
 
 
 class Spectator:

@@ -9,21 +9,29 @@ import contextlib
 import logging
 import signal
 import socket
+import ssl
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
 
+from arena.commands.certificate import say_nothing_is_read_again
 from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, url_of
 from arena.processes.process import keep_running
 from arena.store.store import Reader
 from arena.web.process_messages import RELOAD, WebServerConfig
 from machine import event_loop
-from machine.subprocesses import ending
+from machine.event_loop import running, until_first
+from machine.log_output import write_log
+from machine.subprocesses import ending, give_memory_back, leave_process_group
 
 FIRST_WAIT = 0.5
 """Seconds until the process is started again, at first."""
 SHUTDOWN_TIMEOUT = 3.0
+ASK_EVERY = 10.0
+"""Seconds between two questions whether the page answers, and for an answer."""
+SILENT_MOST = 60.0
+"""Seconds without an answer after which the page is taken for hung."""
 _NO_PORT = "choose another one for the page with --web-port, 0 for a free one, or --no-web"
 _CHILD = (sys.executable, "-P", "-m", "arena.web.process")
 
@@ -38,21 +46,26 @@ def web(where: str, host: str, port: int) -> None:
     async def serve() -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, server.leave)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, say_nothing_is_read_again)
+        log.info("the page is at %s", url_of("http", host, port_of(listening)))
         await server.serve(listening)
 
-    logging.basicConfig(level=logging.INFO, format="arena: %(message)s")
+    write_log("info", "text")
+    give_memory_back()
     with contextlib.closing(Reader.open(where)) as reader:
         listening = bound(host, port, "choose another one with --web-port, or 0 for a free one")
-        log.info("the page is at %s", url_of("http", host, port_of(listening)))
         server = PageServer(Site(reader))
         event_loop.run(serve())
 
 
 class PageProcess:
-    """The page's process. Visitors wait while there is none, as long as its sockets stay open here."""
+    """The page's process. Visitors wait while there is none, as long as its sockets, which are at `address`, stay open
+    here.
+    """
 
-    def __init__(self, order: WebServerConfig) -> None:
+    def __init__(self, order: WebServerConfig, address: tuple[str, int]) -> None:
         self._order = order
+        self._address = address
         self._process: Process | None = None
 
     def reload(self) -> None:
@@ -60,21 +73,48 @@ class PageProcess:
         self._say(RELOAD)
 
     async def run(self) -> str:
-        """One process from its start to its end, in words; it is ended where this is cancelled."""
+        """One process from its start to its end, in words; it is ended where it hangs or this is cancelled."""
         try:
             process = await asyncio.create_subprocess_exec(
-                *_CHILD, stdin=PIPE, pass_fds=self._order.descriptors, start_new_session=True
+                *_CHILD, stdin=PIPE, pass_fds=self._order.descriptors, preexec_fn=leave_process_group
             )
         except OSError as exc:
             return f"can't be started: {exc.strerror}"
         self._process = process
         try:
             self._say(self._order.line())
-            code = await process.wait()
+            await until_first(process.wait(), self._silence())
+            code = process.returncode
         finally:
             self._process = None
             await _ended(process)
-        return ending(code)
+        return f"has not answered for {SILENT_MOST:g} s" if code is None else ending(code)
+
+    async def _silence(self) -> None:
+        """Return when the page has answered nothing for long."""
+        loop = asyncio.get_running_loop()
+        answered = loop.time()
+        while loop.time() - answered < SILENT_MOST:
+            await asyncio.sleep(ASK_EVERY)
+            if await self._answers():
+                answered = loop.time()
+
+    async def _answers(self) -> bool:
+        """Whether the page answers now, whatever it says."""
+        encryption = None
+        if self._order.certificate is not None:  # whose it is does not matter here
+            encryption = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+            encryption.check_hostname = False
+            encryption.verify_mode = ssl.CERT_NONE
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(ASK_EVERY):
+                reader, writer = await asyncio.open_connection(*self._address, ssl=encryption)
+                try:
+                    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+                    return bool(await reader.read(1))
+                finally:
+                    writer.transport.abort()
+        return False
 
     def _say(self, line: bytes) -> None:
         if self._process is not None and self._process.stdin is not None:
@@ -124,12 +164,7 @@ async def shown(
         log_level=settings.log_level,
         log=settings.log,
     )
-    page = PageProcess(order)
-    keeping = asyncio.create_task(keep_running(page.run, FIRST_WAIT, log, "the page"))
+    page = PageProcess(order, sockets[0].getsockname()[:2])
     log.info("the page is at %s", page_url(settings, sockets))
-    try:
+    async with running(keep_running(page.run, FIRST_WAIT, log, "the page")):
         yield page
-    finally:
-        keeping.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await keeping

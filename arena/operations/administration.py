@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
 
-from arena.operations import status
+from arena.operations import draining, names, status, thinning
 from arena.operator.requests import Handler, Request, Tell
-from arena.store import annulment, registry, result_queries, seasons
-from arena.store.annulment import Annulment
+from arena.store import registry, result_queries, seasons
+from arena.store.annulment import Annulling, Annulment
 from arena.tournament.play_request import Play, PlayReply
 from protocol.dice import SEED_BYTES
 from protocol.display import shown
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 MOST_WAIT = 3600.0
+FEW_MATCHES = 50
+"""So many that are stored while others are rated anew may be rated anew while results wait, some 10 ms."""
 
 
 class Revoke(Request, frozen=True, tag="revoke"):
@@ -72,7 +75,15 @@ class StartSeason(Request, frozen=True, tag="start_season"):
 
 def operations(arena: Arena) -> dict[str, Handler]:
     """All that an arena does for its operator, by name."""
-    every = (*status.operations(arena), *_about_bots(arena), *_about_the_ladder(arena), _play_of(arena))
+    every = (
+        *status.operations(arena),
+        *_about_bots(arena),
+        *names.operations(arena),
+        *_about_the_ladder(arena),
+        _play_of(arena),
+        thinning.operation(arena),
+        draining.operation(arena),
+    )
     return {operation.request.do(): operation for operation in every}
 
 
@@ -101,15 +112,23 @@ def _about_bots(arena: Arena) -> Iterator[Handler]:
 def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
     store = arena.store
 
+    deciding = asyncio.Lock()
+    """What is rated is decided by one after the other."""
+
     async def annul(request: Annul, tell: Tell) -> Annulment:
-        done = await store.write(annulment.annul_matches, request.ids, request.bot, request.since, undo=request.undo)
-        await arena.ratings_changed(done.pools)
-        return done
+        async with deciding:
+            annulling = await store.read_beside(Annulling, request.ids, request.bot, request.since, undo=request.undo)
+            while await store.read_beside(annulling.advance) > FEW_MATCHES:
+                pass
+            done = await store.write(annulling.save)
+            await arena.ratings_changed(done.pools)
+            return done
 
     async def start_season(request: StartSeason, tell: Tell) -> None:
-        pools = await store.read(result_queries.rated_pools)
-        await store.write(seasons.start_season, request.name)
-        await arena.ratings_changed(pools)
+        async with deciding:
+            pools = await store.read(result_queries.rated_pools)
+            await store.write(seasons.start_season, request.name)
+            await arena.ratings_changed(pools)
 
     yield Handler(Annul, annul)
     yield Handler(StartSeason, start_season)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterator
 from itertools import islice
 from math import ceil
@@ -71,7 +72,8 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 class ServerStatus(Struct, frozen=True, kw_only=True):
     """The state of an arena: bots by name, matches and failures from the newest on, and how many there are of them.
 
-    `held` says why no match begins, if that is so. Matches were finished in the last minute and hour.
+    `held` says why no match begins, if that is so, `warnings` what to look after. Matches were finished
+    in the last minute and hour.
     """
 
     at: str
@@ -83,6 +85,7 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     last_minute: int
     last_hour: int
     failures: list[Failure]
+    warnings: list[str] = []
 
 
 def operations(arena: Arena) -> Iterator[Handler]:
@@ -91,6 +94,8 @@ def operations(arena: Arena) -> Iterator[Handler]:
     async def status(request: StatusRequest, tell: Tell) -> ServerStatus:
         sessions = sorted(arena.host.clients.sessions.values(), key=lambda session: session.key)
         runners = arena.host.clients.runners.values()
+        encryption = arena.host.listener.encryption
+        ending = None if encryption is None else encryption.ending(time.time())
         return ServerStatus(
             at=utc(),
             held=arena.host.health.reason,
@@ -115,6 +120,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
             last_minute=arena.host.events.matches_within(MINUTE),
             last_hour=arena.host.events.matches_within(HOUR),
             failures=list(islice(reversed(arena.host.events.failures), request.most)),
+            warnings=[*arena.warnings.all(), *([] if ending is None else [ending])],
         )
 
     yield Handler(StatusRequest, status)

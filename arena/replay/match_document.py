@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import zip_longest
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -10,8 +10,11 @@ from msgspec import Struct
 
 from measuring.luck import Luck
 from protocol.errors import BadRecord
+from referee.course import Course
 from referee.record import Footer, Header, Ply, Record, Strike
 from referee.replay import replay
+
+_encode = msgspec.json.Encoder().encode
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
@@ -37,28 +40,64 @@ class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
     fault: str | None = None
 
 
+class Refereed:
+    """The match of a record, refereed again as its plies are asked for, once."""
+
+    def __init__(self, record: Record) -> None:
+        self.start: dict[str, Any] = {}
+        self.fault: str | None = None
+        """What is wrong with the record, as far as it was asked for."""
+        self.strikes: list[Strike] = []
+        """Those so far."""
+        self.record = record
+        self._courses = replay(record)
+        course = self._next()
+        if course is not None:
+            self.start = course.wire
+
+    def plies(self) -> Iterator[StatedPly]:
+        """Every event, with the state after it as far as the rules and the dice give it."""
+        for line in self.record.lines:
+            course = self._next()
+            if isinstance(line, Strike):
+                self.strikes.append(line)
+            else:
+                state = None if course is None else course.wire
+                yield StatedPly(**msgspec.structs.asdict(line), state=state)
+
+    def _next(self) -> Course | None:
+        if self.fault is None:
+            try:
+                return next(self._courses)[1]
+            except BadRecord as exc:
+                self.fault = str(exc)
+        return None
+
+
 def document(record: Record) -> Document:
     """The match of a record, with states as far as it can be refereed again."""
-    start: dict[str, Any] = {}
-    states: list[dict[str, Any]] = []
-    fault = None
-    try:
-        for line, course in replay(record):
-            if line is None:
-                start = course.wire
-            elif isinstance(line, Ply):
-                states.append(course.wire)
-    except BadRecord as exc:
-        fault = str(exc)
+    refereed = Refereed(record)
+    plies = list(refereed.plies())
     return Document(
         header=record.header,
-        start=start,
-        plies=[_with_state(line, state) for line, state in zip_longest(record.plies, states)],
-        strikes=[line for line in record.lines if isinstance(line, Strike)],
+        start=refereed.start,
+        plies=plies,
+        strikes=refereed.strikes,
         footer=record.footer,
-        fault=fault,
+        fault=refereed.fault,
     )
 
 
-def _with_state(line: Ply, state: dict[str, Any] | None) -> StatedPly:
-    return StatedPly(**msgspec.structs.asdict(line), state=state)
+def document_in_pieces(refereed: Refereed, annulled: str | None = None) -> Iterator[bytes]:
+    """The same as JSON, in a piece for each ply, so that it need not be in memory whole."""
+    record = refereed.record
+    yield b'{"header":%b,"start":%b,"plies":[' % (_encode(record.header), _encode(refereed.start))
+    comma = b""
+    for ply in refereed.plies():
+        yield comma + _encode(ply)
+        comma = b","
+    yield b'],"strikes":%b,"footer":%b' % (_encode(refereed.strikes), _encode(record.footer))
+    for name, value in (("annulled", annulled), ("fault", refereed.fault)):
+        if value is not None:
+            yield b',"%b":%b' % (name.encode(), _encode(value))
+    yield b"}"

@@ -15,7 +15,7 @@ from protocol.names import folded
 from protocol.reasons import NO_SHOW, VOID
 from referee.clock import most_given
 from referee.course import Course
-from referee.footer import pool_of, thinking
+from referee.footer import moves_of, pool_of, thinking
 from referee.record import Ply, Record
 from referee.replay import replay
 from referee.result import Result, SeatRating, SeatResult
@@ -101,7 +101,7 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
     """What is stored otherwise than the record has it, in words.
 
     `ratings` are of all seats, or none where it is unrated, or was rated anew since. One that was annulled has a record
-    of when it was rated.
+    of when it was rated. A bot without a name may have any.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
@@ -111,7 +111,8 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
         yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
         return
     for at, (stored, seat) in enumerate(zip(result.seats, recorded.seats, strict=True)):
-        if folded(stored.bot) != folded(seat.bot):  # a name that is registered later may be so in other letters
+        # A name that is registered later may be so in other letters.
+        if stored.bot and folded(stored.bot) != folded(seat.bot):
             yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
         names = ["version", "rank", "reason"]
         a, b = stored.thought_ms, seat.thought_ms
@@ -145,7 +146,7 @@ def _result_of(record: Record, pool: str | None) -> Result:
     plies = list(record.plies)
     thought: Sequence[tuple[int | None, int | None]] = [(None, None)] * len(header.seats)
     if footer.reason != VOID and plies:
-        thought = thinking(header, (ply.event for ply in plies), plies[-1].clock)
+        thought = thinking(header, moves_of(ply.event for ply in plies), plies[-1].clock)
     return Result(
         match=header.match,
         game=header.game,

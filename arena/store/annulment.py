@@ -8,19 +8,24 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
-from arena.store import rating_rebuild
+from arena.store import rating_rebuild, summaries
+from arena.store.match_numbers import AMONG, among
 from arena.store.registry import bot_number
-from arena.store.result_queries import MOST_ASKED_AT_ONCE
+from arena.store.result_queries import MOST_ASKED_AT_ONCE, UNRATED
 from arena.store.schema import matches, seats
 from protocol.display import few
 from protocol.errors import UsageFault
 
 _COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
 _ANNUL = (
-    "UPDATE matches SET annulled = pool, pool = NULL WHERE number = :at",
-    "UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL WHERE match = :at",
+    f"UPDATE matches SET annulled = pool, pool = NULL WHERE number {AMONG}",
+    f"""UPDATE seats SET mu_before = NULL, sigma_before = NULL, mu_after = NULL, sigma_after = NULL, played = NULL,
+    pool = (SELECT game FROM matches WHERE number = match) || '/{UNRATED}' WHERE match {AMONG}""",
 )
-_UNDO = ("UPDATE matches SET pool = annulled, annulled = NULL WHERE number = :at",)
+_UNDO = (
+    f"UPDATE matches SET pool = annulled, annulled = NULL WHERE number {AMONG}",
+    f"UPDATE seats SET pool = (SELECT pool FROM matches WHERE number = match) WHERE match {AMONG}",
+)
 
 
 class Annulment(Struct, frozen=True, kw_only=True):
@@ -28,6 +33,49 @@ class Annulment(Struct, frozen=True, kw_only=True):
 
     matches: int
     pools: list[str] = []
+
+
+class Annulling:
+    """Matches, and those of a bot (that ended `since` then), to annul as far as they are rated; or to `undo` that.
+
+    What follows is computed in reading, with each `advance` up to what was stored meanwhile; `save` writes it. Until
+    then nothing else may change which matches are rated, or start a season. Raises `UsageFault` for a match or a bot
+    that there is none of, and a match that was never rated.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        ids: Sequence[str] = (),
+        bot: str | None = None,
+        since: str | None = None,
+        *,
+        undo: bool = False,
+    ) -> None:
+        found = [*_named(connection, ids), *([] if bot is None else _of_bot(connection, bot, since))]
+        pools = {row.number: row.annulled if undo else row.pool for row in found}
+        pools = {number: pool for number, pool in pools.items() if pool is not None}
+        self.outcome = Annulment(matches=len(pools), pools=sorted(set(pools.values())))
+        self._undo = undo
+        self._numbers = sorted(pools)
+        will_be = pools if undo else dict.fromkeys(pools)
+        self._rerating = (
+            rating_rebuild.Rerating(connection, self._numbers[0], self.outcome.pools, will_be) if pools else None
+        )
+
+    def advance(self, connection: Connection) -> int:
+        """Rate anew up to the last match that there is; how many matches that was."""
+        return 0 if self._rerating is None else self._rerating.advance(connection)
+
+    def save(self, connection: Connection) -> Annulment:
+        """Annul them, with all that follows, in the time that it takes to write what changes."""
+        if self._rerating is not None:
+            summaries.remove(connection, self._numbers)
+            for statement in _UNDO if self._undo else _ANNUL:
+                connection.exec_driver_sql(statement, among(self._numbers))
+            summaries.put_back(connection, self._numbers)
+            self._rerating.save(connection)
+        return self.outcome
 
 
 def annul_matches(
@@ -38,19 +86,8 @@ def annul_matches(
     *,
     undo: bool = False,
 ) -> Annulment:
-    """Annul these matches and those of a bot (that ended `since` then), as far as they are rated; or `undo` that.
-
-    Raises `UsageFault` for a match or a bot that there is none of, and a match that was never rated.
-    """
-    found = [*_named(connection, ids), *([] if bot is None else _of_bot(connection, bot, since))]
-    changed = {row.number: row for row in found if (row.pool is None if undo else row.pool is not None)}
-    if not changed:
-        return Annulment(matches=0)
-    for statement in _UNDO if undo else _ANNUL:
-        connection.exec_driver_sql(statement, [{"at": number} for number in changed])
-    pools = sorted({row.pool or row.annulled for row in changed.values()})
-    rating_rebuild.rerate_from(connection, min(changed), pools)
-    return Annulment(matches=len(changed), pools=pools)
+    """The same at once, where nobody waits meanwhile for the database."""
+    return Annulling(connection, ids, bot, since, undo=undo).save(connection)
 
 
 def annulled_pool(connection: Connection, match: str) -> str | None:

@@ -23,9 +23,10 @@ def back_up(source: Path, to: Path) -> int:
         raise DatabaseNotFound(f"no arena data in {source}: start `arena serve` or `arena tournament` first")
     try:
         with locked(to), in_place_of(to) as part:
+            _remove_cut_off(part.parent)
             if to.exists():
                 raise UsageFault(f"{to} already exists; not overwritten: choose another name")
-            part.unlink(missing_ok=True)  # of a backup that was cut off
+            part.unlink(missing_ok=True)  # of a backup to here that was cut off
             part.touch(mode=FILE, exist_ok=False)
             matches = _copy(source, part)
             sync(part)
@@ -37,6 +38,25 @@ def back_up(source: Path, to: Path) -> int:
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
     return matches
+
+
+def _remove_cut_off(folder: Path) -> None:
+    """Remove from a folder what backups have left that were killed: copies that no process has locked any more."""
+    for lock in folder.glob("*.lock"):
+        place = lock.with_suffix("")
+        part = place.with_name(f"{place.name}.part")
+        with contextlib.suppress(OSError):  # another backup has it, or it is none of a backup
+            if lock.stat().st_size == 0 and _may_be_copy(part):
+                with locked(place):
+                    part.with_name(f"{part.name}-journal").unlink(missing_ok=True)
+                    part.unlink()
+
+
+def _may_be_copy(part: Path) -> bool:
+    """Whether a file is a database of ours, or nothing yet that says what it is. Raises `OSError`."""
+    with part.open("rb") as opened:
+        header = opened.read(database.HEADER_BYTES)
+    return not header.strip(b"\0") or database.is_ours(header)
 
 
 def _copy(source: Path, part: Path) -> int:

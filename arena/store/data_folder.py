@@ -5,8 +5,10 @@ That are seeds of matches under way, hashes of tokens, what bots wrote.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
+import pwd
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,9 +34,11 @@ def lock(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, FILE)
+        _check_owner(folder)
+        file = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, FILE)
     except OSError as exc:
-        raise ArenaFault(f"the data folder {folder} can't be used: {exc.strerror}") from exc
+        why = f"{folder / 'lock'} is a link: remove it" if exc.errno == errno.ELOOP else exc.strerror
+        raise ArenaFault(f"the data folder {folder} can't be used: {why}") from exc
     try:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -43,18 +47,47 @@ def lock(folder: Path) -> Iterator[None]:
             raise Locked(
                 f"{folder} is in use by process {holder}: stop it, or name another folder with --data"
             ) from exc
-        os.ftruncate(file, 0)
-        os.pwrite(file, str(os.getpid()).encode(), 0)
+        _say_who(file)
         with private_umask():
             yield
     finally:
         os.close(file)
 
 
+def _check_owner(folder: Path) -> None:
+    """Whoever owns a folder can change what is in it: it has to be this user, or root.
+
+    Raises `ArenaFault`. For root, which reads and writes everywhere, any owner will do: containers map them, and a
+    database of somebody is looked after with his rights (`sudo`).
+    """
+    owner = folder.stat().st_uid
+    if os.geteuid() not in (0, owner) and owner != 0:
+        raise ArenaFault(
+            f"the data folder {folder} belongs to {_name_of(owner)}, who could change all in it: "
+            "name a folder of your own with --data"
+        )
+
+
+def _name_of(user: int) -> str:
+    try:
+        return pwd.getpwuid(user).pw_name
+    except KeyError:
+        return f"user {user}"
+
+
+def _say_who(file: int) -> None:
+    """Name this process in a lock, if there is room for that: it holds without."""
+    name = str(os.getpid()).encode()
+    try:
+        os.ftruncate(file, os.pwrite(file, name, 0))
+    except OSError:
+        os.ftruncate(file, 0)
+
+
 def is_held(folder: Path) -> bool:
     """Whether a process runs on a data folder now."""
     try:
-        file = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC)
+        file = os.open(folder / "lock", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except OSError:
         return False
     try:

@@ -33,7 +33,7 @@ BUSY_MS = 10_000
 READERS, CACHE_KIB = 8, 16 * 1024
 """Connections that only read, at once, and what each keeps of the file."""
 _MAGIC = b"SQLite format 3\0"
-_HEADER_BYTES = 100
+HEADER_BYTES = 100
 _JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 _JOURNAL_HEADER_BYTES = 28
 _VERSION_TABLE = """CREATE TABLE alembic_version (
@@ -90,7 +90,7 @@ def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) 
     """
     try:
         with file.open("rb") as opened:
-            header = opened.read(_HEADER_BYTES)
+            header = opened.read(HEADER_BYTES)
     except FileNotFoundError:
         return None
     except OSError as exc:
@@ -99,7 +99,7 @@ def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) 
         return None
     if not header.startswith(_MAGIC):
         raise UnrecognizedDatabase(f"{file} is not a database: choose another file with --db")
-    if int.from_bytes(header[68:72], "big") != APPLICATION_ID:
+    if not is_ours(header):
         owner, tables = _contents(file)
         if not owner and not tables:
             return None
@@ -114,6 +114,11 @@ def revision_of(file: Path, connecting: Callable[[Path], Engine] | None = None) 
     if revision not in REVISIONS:
         raise SchemaMismatch(f"{file} has schema {revision}, newer than this bot-arena knows: upgrade bot-arena")
     return revision
+
+
+def is_ours(header: bytes) -> bool:
+    """Whether the first `HEADER_BYTES` of a file are those of an arena's database."""
+    return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
 
 
 def _was_empty(file: Path) -> bool:

@@ -40,16 +40,22 @@ LADDER = _columns("pool place bot score mu sigma played won drawn lost version")
 """Of the view `ladder`."""
 PLIES = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
 """Of the plies, which are in no view: after number and match as `arena/replay/ply_rows.py` has them."""
+_RECORDS = """(
+    SELECT number, id, data FROM matches LEFT JOIN records ON records.match = matches.number
+        WHERE data IS NOT NULL OR record_bytes IS NULL
+)"""
 BATCH_SIZE = 200
 """Matches: their records may be long."""
 
 
 class Batch(NamedTuple):
-    """The rows of some matches and their seats, and their records by number and id, all in the order of the numbers."""
+    """The rows of some matches and their seats, and their records by number and id, all in the order of the numbers. A
+    record that was removed is None.
+    """
 
     matches: list[tuple[Any, ...]]
     seats: list[tuple[Any, ...]]
-    records: list[tuple[int, str, bytes]]
+    records: list[tuple[int, str, bytes | None]]
 
 
 def export_matches(
@@ -71,7 +77,7 @@ def export_matches(
             for columns, source in (
                 (", ".join(MATCHES), "match_results WHERE number"),
                 (", ".join(SEATS), "match_seats WHERE number"),
-                ("number, id, data", "records JOIN matches ON matches.number = records.match WHERE number"),
+                ("number, id, data", f"{_RECORDS} WHERE number"),
             )[: 3 if records else 2]
         )
         ordered = [sorted((tuple(row) for row in rows), key=lambda row: rank[row[0]]) for rows in found]

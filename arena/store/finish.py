@@ -93,7 +93,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
             break
         tallies.update(after.maps[0])
         number += 1
-        stored[matches].append(_match_row(number, result, luck))
+        stored[matches].append(_match_row(number, result, luck, len(record)))
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
         stored[failures] += [{"match": number, "seat": seat, "text": text} for seat, text in failed.items()]
@@ -176,7 +176,7 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _match_row(number: int, result: Result, luck: MatchLuck | None) -> dict[str, Any]:
+def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes: int) -> dict[str, Any]:
     return {
         "number": number,
         "id": result.match,
@@ -192,6 +192,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None) -> dict[str,
         "pool": result.pool,
         "luck": luck and luck.points,
         "luck_by": luck and luck.value,
+        "record_bytes": record_bytes,
     }
 
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
+from msgspec.structs import replace
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 
 from arena.store import match_luck, rating_rebuild, result_queries, tournament_state
@@ -27,7 +28,9 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 class RecordCheck(Protocol):
-    """What is wrong with a result, its ratings, its luck and its record beside each other."""
+    """What is wrong with a result, its ratings, its luck and its record beside each other. A bot that was renamed since
+    has no name in the result.
+    """
 
     def __call__(
         self,
@@ -111,7 +114,7 @@ def _bot(connection: Connection, number: int) -> Iterator[str]:
         yield f"bot {row.name}: its token's hash is not 64 hex digits"
     if row.token_hash is not None and row.revoked:
         yield f"bot {row.name}: it is revoked and has a token"
-    for name in ("created", "seen"):
+    for name in ("created", "seen", "renamed"):
         if (time := getattr(row, name)) is not None and not _TIME.fullmatch(time):
             yield f"bot {row.name}: {name} is {time!r}, which is no time"
 
@@ -185,10 +188,24 @@ def _match(
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
         yield f"match {result.match}: it is not rated, yet its seats have ratings"
     if body is None:
-        yield f"match {result.match} has no record"
+        if rows[0].record_bytes is not None:
+            yield f"match {result.match} has no record"
         return
     if result.rated and result.annulled is not None:
         yield f"match {result.match}: it is rated, and annulled"
-    as_recorded = ratings if result.rated and not rows[0].rerated else ()
-    for complaint in look(result, as_recorded, match_luck.luck_from_row(rows[0]), body):
+    for complaint in look(*as_recorded(result, rows), match_luck.luck_from_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"
+    if rows[0].record_bytes != len(body):
+        yield f"match {result.match}: its record has {len(body)} bytes, {rows[0].record_bytes} are noted"
+
+
+def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:
+    """A result and its ratings as far as they should be what the record says: the name of a bot that was renamed since
+    is empty, and there are no ratings where it was rated anew. `rows` are those of its seats.
+    """
+    named = tuple(
+        replace(seat, bot="") if row.renamed is not None and row.renamed >= result.finished else seat
+        for seat, row in zip(result.seats, rows, strict=True)
+    )
+    rated = result.rated and not rows[0].rerated
+    return replace(result, seats=named), result_queries.seat_ratings(rows) if rated else ()

@@ -3,96 +3,142 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, delete, func, select
 
 from arena.ratings import rating_system
 from arena.store import finish, result_queries, seasons, summaries
 from arena.store.finish import Tallies, Tally
-from arena.store.schema import matches, ratings, seats
-from referee.result import SeatRating
+from arena.store.match_numbers import AMONG, among
+from arena.store.schema import matches, ratings
+from referee.result import Result, SeatRating
 
 _NUMBERS = SeatRating.__struct_fields__
+_CORRECT = """UPDATE seats SET mu_before = ?, sigma_before = ?, mu_after = ?, sigma_after = ?, played = ?
+WHERE match = ? AND seat = ?"""
+_MARK = f"UPDATE matches SET rerated = 1 WHERE NOT rerated AND number {AMONG}"
+_LAST = select(func.coalesce(func.max(matches.c.number), 0))
+
+
+class Correction(NamedTuple):
+    """What the row of a seat should have, in the order of `_CORRECT`."""
+
+    mu_before: float
+    sigma_before: float
+    mu_after: float
+    sigma_after: float
+    played: int | None
+    match: int
+    seat: int
+
+
+class Rerating:
+    """The matches of these pools, or all, rated once more from a number on, and what is to be corrected by that.
+
+    It only reads, with each `advance` what was stored meanwhile, until `save`. `pools_of` are the pools, or None, of
+    matches, by number, that are stored with others.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        first: int = 0,
+        pools: Collection[str] | None = None,
+        pools_of: Mapping[int, str | None] = MappingProxyType({}),
+    ) -> None:
+        self.corrections: list[Correction] = []
+        """By match and seat."""
+        self.wrong: list[tuple[int, int]] = []
+        """The match numbers and seats of those whose ratings are not as they should be."""
+        self._pools, self._pools_of = pools, pools_of
+        self._tallies: Tallies = {}
+        season_starts = seasons.season_starts(connection)
+        self._season = season_starts[-1] if season_starts else 0
+        if first > self._season:
+            before = finish.load_tallies_before(connection, first)
+            self._tallies = {place: tally for place, tally in before.items() if pools is None or place[1] in pools}
+        else:
+            first = max((begin for begin in season_starts if begin <= first), default=0)
+        self._ahead = deque(begin for begin in season_starts if begin > first)
+        self._next = first
+
+    @property
+    def tallies(self) -> Tallies:
+        """Where bots stand in this season."""
+        return {} if self._ahead else self._tallies
+
+    def advance(self, connection: Connection) -> int:
+        """Go on to the last match that there is; how many matches that was."""
+        last: int = connection.execute(_LAST).scalar_one()
+        chosen = select(matches.c.number).where(matches.c.number.between(self._next, last))
+        if self._pools is not None:
+            chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
+        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen):
+            pool = self._pools_of.get(number, result.pool)
+            if pool is not None:
+                self._rate(number, pool, result, rows)
+        count, self._next = last + 1 - self._next, last + 1
+        return count
+
+    def _rate(self, number: int, pool: str, result: Result, rows: Sequence[Any]) -> None:
+        while self._ahead and number >= self._ahead[0]:
+            self._ahead.popleft()
+            self._tallies = {}
+        rated = finish.rate(self._tallies, pool, result, [row.bot for row in rows])
+        for row, rating in zip(rows, rated.seats, strict=True):
+            same = all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS)
+            played = self._tallies[row.bot, pool].standing.matches if number >= self._season else None
+            if not same:
+                self.wrong.append((number, row.seat))
+            if not same or row.played != played:
+                values = (rating.mu_before, rating.sigma_before, rating.mu_after, rating.sigma_after)
+                self.corrections.append(Correction(*values, played, number, row.seat))
+
+    def save(self, connection: Connection) -> None:
+        """Correct the seats and the standings in these pools, up to the last match.
+
+        Matches that come to other ratings than their records say are marked.
+        """
+        self.advance(connection)
+        _correct(connection, self.corrections)
+        connection.exec_driver_sql(_MARK, among({number for number, _ in self.wrong}))
+        stale = delete(ratings)
+        connection.execute(stale if self._pools is None else stale.where(ratings.c.pool.in_(self._pools)))
+        finish.save_tallies(connection, self.tallies)
 
 
 def rebuild_ratings(connection: Connection) -> int:
     """Replace all ratings by those that follow from the results. Returns how many rows were different."""
-    tallies, wrong = _recompute(connection)
-    stale = _count_differences(connection, tallies)
-    _correct(connection, wrong)
+    rerating = Rerating(connection)
+    rerating.advance(connection)
+    stale = _count_differences(connection, rerating.tallies)
+    _correct(connection, rerating.corrections)
     if stale:
         connection.execute(delete(ratings))
-        finish.save_tallies(connection, tallies)
-    return len(wrong) + stale + summaries.rebuild(connection)
+        finish.save_tallies(connection, rerating.tallies)
+    return len(rerating.corrections) + stale + summaries.rebuild(connection)
 
 
-def rerate_from(connection: Connection, first: int, pools: Collection[str]) -> None:
-    """Rate the matches of these pools anew from a number on, as which are rated was changed; what else follows, too.
-
-    Those that come to other ratings than their records say are marked.
-    """
-    tallies, wrong = _recompute(connection, first, pools)
-    _correct(connection, wrong)
-    changed = [{"at": number} for number in {number for number, _ in wrong}]
-    if changed:
-        connection.execute(update(matches).where(matches.c.number == bindparam("at")).values(rerated=True), changed)
-    connection.execute(delete(ratings).where(ratings.c.pool.in_(pools)))
-    finish.save_tallies(connection, tallies)
-    summaries.renew(connection)
-
-
-def _correct(connection: Connection, wrong: dict[tuple[int, int], SeatRating]) -> None:
-    if wrong:
-        connection.execute(
-            update(seats).where(seats.c.match == bindparam("at"), seats.c.seat == bindparam("on")),
-            [
-                {"at": number, "on": seat, **{name: getattr(rating, name) for name in _NUMBERS}}
-                for (number, seat), rating in wrong.items()
-            ],
-        )
+def _correct(connection: Connection, corrections: list[Correction]) -> None:
+    if corrections:
+        connection.exec_driver_sql(_CORRECT, corrections)
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Which ratings are not what follows from the results, a line each."""
-    tallies, wrong = _recompute(connection)
+    rerating = Rerating(connection)
+    rerating.advance(connection)
+    wrong = rerating.wrong
     names = {row.number: row.id for row in connection.execute(select(matches.c.number, matches.c.id))} if wrong else {}
     for number, seat in wrong:
         yield f"match {names[number]}, seat {seat}: the rating is not what follows from the results"
-    stale = _count_differences(connection, tallies)
+    stale = _count_differences(connection, rerating.tallies)
     if stale:
         yield f"{stale} standings are not what follows from the results: run `arena db rebuild-ratings`"
     yield from summaries.find_problems(connection)
-
-
-def _recompute(
-    connection: Connection, first: int = 0, pools: Collection[str] | None = None
-) -> tuple[Tallies, dict[tuple[int, int], SeatRating]]:
-    """The matches from a number on, of these pools or all, rated once more; and the seats, by match number and seat,
-    whose stored ratings differ. With every season the tallies are empty.
-    """
-    season_starts = seasons.season_starts(connection)
-    current = season_starts[-1] if season_starts else 0
-    tallies: Tallies = {}
-    if first > current:
-        before = finish.load_tallies_before(connection, first)
-        tallies = {place: tally for place, tally in before.items() if pools is None or place[1] in pools}
-    else:
-        first = max((begin for begin in season_starts if begin <= first), default=0)
-    ahead = deque(begin for begin in season_starts if begin > first)
-    wrong: dict[tuple[int, int], SeatRating] = {}
-    chosen = select(matches.c.number).where(matches.c.pool.is_not(None), matches.c.number >= first)
-    if pools is not None:
-        chosen = chosen.where(matches.c.pool.in_(pools))
-    for number, result, rows in result_queries.iter_results_with_seats(connection, chosen):
-        while ahead and number >= ahead[0]:
-            ahead.popleft()
-            tallies = {}
-        rated = finish.rate(tallies, rows[0].pool, result, [row.bot for row in rows])
-        for row, rating in zip(rows, rated.seats, strict=True):
-            if not all(_same(getattr(row, name), getattr(rating, name)) for name in _NUMBERS):
-                wrong[number, row.seat] = rating
-    return {} if ahead else tallies, wrong
 
 
 def _count_differences(connection: Connection, tallies: Tallies) -> int:

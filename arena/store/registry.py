@@ -4,6 +4,7 @@ its own doing, in the words that it was told.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
@@ -12,8 +13,9 @@ from sqlalchemy.dialects.sqlite import insert
 
 from arena.store.schema import bots, incidents, seats
 from machine.timestamps import utc
+from protocol.display import shown
 from protocol.errors import UsageFault
-from protocol.names import folded
+from protocol.names import NAME_FORM, folded, is_bot_name
 
 MAX_INCIDENTS = 20
 """Of each bot."""
@@ -125,6 +127,33 @@ def revoke_bots(connection: Connection, names: Iterable[str]) -> None:
 def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool) -> None:
     """Approve bots, or no more: all of these or none. Raises `UsageFault` for an unknown name."""
     _change(connection, names, approved=approved)
+
+
+def rename_bot(connection: Connection, name: str, new: str) -> None:
+    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse` or `UsageFault`."""
+    check_new_name(connection, name, new)
+    _change(connection, [name], name=new, key=folded(new), renamed=utc())
+
+
+def check_new_name(connection: Connection, name: str, new: str) -> None:
+    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is."""
+    if not is_bot_name(new):
+        raise UsageFault(f"{shown(new)} is no name for a bot: {NAME_FORM}")
+    if bot_number(connection, new) not in (None, bot_number(connection, name)):
+        raise NameInUse(f"a bot is called {new} already: choose another name")
+
+
+def delete_bot(connection: Connection, name: str) -> str:
+    """Forget who a bot was, for good: nobody comes in as it, its name is free, its results are those of another name,
+    which is returned. Raises `UsageFault`.
+    """
+    number = bot_number(connection, name)
+    names = itertools.chain([f"deleted-{number}"], (f"deleted-{number}-{at}" for at in itertools.count(2)))
+    placeholder = next(one for one in names if bot_number(connection, one) in (None, number))
+    values = {"name": placeholder, "key": placeholder, "token_hash": None, "revoked": True, "approved": False}
+    _change(connection, [name], **values, seen=None, renamed=utc())
+    connection.execute(delete(incidents).where(incidents.c.bot == number))
+    return placeholder
 
 
 def _change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:

@@ -13,8 +13,9 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store.database import StoreError
-from arena.store.schema import bots, failures, matches, opponents, ratings, records, seats
+from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats
 from machine.timestamps import utc
+from protocol.errors import ArenaFault
 from protocol.names import folded
 from protocol.reasons import VOID
 from referee.result import Ratings, Result, SeatRating, SeatResult
@@ -25,7 +26,14 @@ WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """What a match was for a seat: first alone, first with others, not first; or it was called off."""
 MOST_ASKED_AT_ONCE = 500
-_OF_A_SEAT = ("seat", "version", "rank", "moves", "thought_ms", "bot", *SeatRating.__struct_fields__)
+_OF_A_SEAT = ("seat", "version", "rank", "moves", "thought_ms", "bot", "played", *SeatRating.__struct_fields__)
+
+
+class RecordRemoved(ArenaFault):
+    """The record of a match was removed."""
+
+    def __init__(self, match: str) -> None:
+        super().__init__(f"the record of match {match} was removed: its result is what is left")
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
@@ -126,14 +134,26 @@ def iter_results(
 
 def result_of(connection: Connection, match: str) -> Result | None:
     """A finished match; None if there is none of this id."""
+    found = result_with_seats(connection, match)
+    return found and found[0]
+
+
+def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[Any]] | None:
+    """A finished match and the rows of its seats; None if there is none of this id."""
     number = select(matches.c.number).where(matches.c.id == match)
-    return next((result for _, result, _ in iter_results_with_seats(connection, number)), None)
+    return next(((result, rows) for _, result, rows in iter_results_with_seats(connection, number)), None)
 
 
 def record_of(connection: Connection, match: str) -> bytes | None:
-    """A match's record as it was closed, gzip; None if there is no such match."""
-    query = select(records.c.data).join(matches, matches.c.number == records.c.match)
-    return connection.execute(query.where(matches.c.id == match)).scalar_one_or_none()
+    """A match's record as it was closed, gzip; None if there is no such match. Raises `RecordRemoved`."""
+    query = select(matches.c.record_bytes, records.c.data).outerjoin(records, matches.c.number == records.c.match)
+    row = connection.execute(query.where(matches.c.id == match)).one_or_none()
+    if row is None:
+        return None
+    if row.data is None and row.record_bytes is None:
+        raise RecordRemoved(match)
+    data: bytes | None = row.data
+    return data
 
 
 def tournament_results(connection: Connection, tournament: str) -> list[Result]:
@@ -148,7 +168,8 @@ def meetings(connection: Connection, bot: str) -> list[tuple[str, str, str, str]
     """
     since = utc(days_ago=1)
     mine, theirs, others = seats.alias(), seats.alias(), bots.alias()
-    first = select(func.min(matches.c.number)).where(matches.c.finished >= since).scalar_subquery()
+    # By the hours, of which a day has few: the smallest number itself would be looked for from the first match on.
+    first = select(func.min(hours.c.first)).where(hours.c.hour >= func.substr(since, 1, 13)).scalar_subquery()
     query = (
         select(matches.c.id, matches.c.pool, others.c.key, matches.c.finished)
         .join(mine, mine.c.match == matches.c.number)
@@ -207,6 +228,7 @@ def iter_results_with_seats(
             *(seats.c[name] for name in _OF_A_SEAT),
             seats.c.reason.label("seat_reason"),
             bots.c.name,
+            bots.c.renamed,
         )
         .join(seats, seats.c.match == matches.c.number)
         .join(bots, bots.c.id == seats.c.bot)

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -38,6 +38,7 @@ bots = Table(
     Column("created", String(32), nullable=False),
     Column("seen", String(32), comment="when it last came in; null: never since that is noted"),
     Column("approved", Boolean, nullable=False, server_default=text("0"), comment="by the operator"),
+    Column("renamed", String(32), comment="when it got its name; null: it never had another"),
 )
 
 tournaments = Table(
@@ -71,12 +72,19 @@ matches = Table(
     Column("luck_by", String(32), comment="the value that says so"),
     Column("annulled", String(128), comment="the pool in which it was rated, until that was annulled"),
     Column("rerated", Boolean, nullable=False, server_default=text("0"), comment="since its record was closed"),
+    Column("record_bytes", Integer, comment="of its record; null: that was removed"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
     Index("matches_by_ending", "game", "pool", "reason", "number"),
     Index(
         "matches_by_tournament", "tournament", "pool", "reason", "number", sqlite_where=text("tournament IS NOT NULL")
+    ),
+    Index(
+        "matches_by_record",
+        text("coalesce(pool, annulled) IS NULL"),
+        *("finished", "record_bytes"),
+        sqlite_where=text("record_bytes IS NOT NULL AND tournament IS NULL"),
     ),
 )
 
@@ -168,6 +176,18 @@ incidents = Table(
     Column("code", String(32), nullable=False),
     Column("text", Text, nullable=False),
     Index("incidents_by_bot", "bot", "id"),
+)
+
+feed = Table(
+    "feed",
+    metadata,
+    Column(
+        "position",
+        Integer,
+        primary_key=True,
+        autoincrement=False,
+        comment="the number of the match up to which a broker has every end; one row, none without a feed",
+    ),
 )
 
 # What follows are summaries of the results: arena/store/summaries.py says how they follow.

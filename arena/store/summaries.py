@@ -1,13 +1,17 @@
 """What is kept beside the results so that pages are quick: how it follows from them, for some matches or for all.
 
-The same statements add what a batch brings and make everything anew. All is whole numbers: there is nothing to round.
+The same queries add what a batch brings, take out what is to be counted otherwise, and make everything anew. All is
+whole numbers: there is nothing to round.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection
+
+from arena.store.match_numbers import AMONG, among
+from arena.store.schema import metadata
 
 _MOST = 2**62
 _POOL = "coalesce({0}.pool, {0}.game || '/unrated')"
@@ -39,25 +43,43 @@ WHERE seats.match {_BETWEEN}"""
 _HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_BETWEEN} GROUP BY 1"
 
 
-def _added(*columns: str) -> str:
-    return ", ".join(f"{column} = {column} + excluded.{column}" for column in columns)
-
-
 _ENDED = ("wins", "draws", "losses", "void")
 _TABLES = {
-    "counts": (_COUNTS, _added("matches")),
-    "tallies": (_TALLIES, _added("matches", "moves", "thought_ms")),
-    "opponents": (_OPPONENTS, _added(*_ENDED)),
-    "versions": (_VERSIONS, f"{_added(*_ENDED, 'moves', 'thought_ms')}, last = max(last, excluded.last)"),
-    "encounters": (_ENCOUNTERS, None),
-    "hours": (_HOURS, "first = min(first, excluded.first), last = max(last, excluded.last)"),
+    "counts": (_COUNTS, ("matches",), ()),
+    "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), ()),
+    "opponents": (_OPPONENTS, _ENDED, ()),
+    "versions": (_VERSIONS, (*_ENDED, "moves", "thought_ms"), ("last = max(last, excluded.last)",)),
+    "encounters": (_ENCOUNTERS, (), ()),
+    "hours": (_HOURS, (), ("first = min(first, excluded.first)", "last = max(last, excluded.last)")),
 }
-"""Of each table, what is in it of the matches from :first to :last, and how that is added to what is there."""
+"""Of each table, what is in it of the matches from :first to :last, which columns are sums, and how others change."""
 
-_ADD = {
-    table: f"INSERT INTO {table} {query} ON CONFLICT DO {f'UPDATE SET {added}' if added else 'NOTHING'}"
-    for table, (query, added) in _TABLES.items()
-}
+
+def _adding(table: str) -> str:
+    query, sums, others = _TABLES[table]
+    changed = [*(f"{column} = {column} + excluded.{column}" for column in sums), *others]
+    return f"INSERT INTO {table} {query} ON CONFLICT DO " + (
+        f"UPDATE SET {', '.join(changed)}" if changed else "NOTHING"
+    )
+
+
+def _of_some(statement: str) -> str:
+    """The same of the matches with the numbers that `among` tells."""
+    return statement.replace(_BETWEEN, AMONG)
+
+
+_ADD = {table: _adding(table) for table in _TABLES}
+_OF_POOLS = [table for table in _TABLES if table != "hours"]
+"""Those that follow from the pools of matches."""
+_SHARES = {table: _of_some(_TABLES[table][0]) for table in _OF_POOLS}
+_PUT_BACK = [_of_some(_ADD[table]) for table in _OF_POOLS]
+# From the last one down; the index on the pool would be no help there.
+_FIND_LAST = _of_some(
+    f"""UPDATE versions SET last = (
+        SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_BETWEEN}
+            AND +seats.pool = versions.pool AND +seats.version = versions.version ORDER BY match DESC LIMIT 1
+    ) WHERE last {_BETWEEN} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_BETWEEN})"""
+)
 _RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, matches.tournament,
     CASE
         WHEN matches.reason = 'void' THEN 'void'
@@ -88,19 +110,38 @@ def rebuild(connection: Connection) -> int:
     stale = _seats(connection)
     if stale:
         _mend_seats(connection)
-    for table, (query, _) in _TABLES.items():
+    for table, (query, _, _) in _TABLES.items():
         if wrong := _differences(connection, table, query):
             stale += wrong
             _make_anew(connection, table)
     return stale
 
 
-def renew(connection: Connection) -> None:
-    """Make everything anew that follows from the pools of matches, whatever was there: that is quicker."""
-    _mend_seats(connection)
-    for table in _TABLES:
-        if table != "hours":  # which follow from no pool
-            _make_anew(connection, table)
+def remove(connection: Connection, numbers: Sequence[int]) -> None:
+    """Take these matches out, but for the hours in which they ended, before they come to another pool."""
+    chosen = among(numbers)
+    for table, share in _SHARES.items():
+        columns = metadata.tables[table].columns.keys()
+        rows = [dict(zip(columns, row, strict=True)) for row in connection.exec_driver_sql(share, chosen)]
+        for statement in _taking_from(table) if rows else ():
+            connection.exec_driver_sql(statement, rows)
+    connection.exec_driver_sql(_FIND_LAST, chosen)
+
+
+def _taking_from(table: str) -> Iterator[str]:
+    """The statements that take a row off that of the same key, and remove this where nothing is left."""
+    _, sums, _ = _TABLES[table]
+    key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
+    if sums:
+        taken = ", ".join(f"{column} = {column} - :{column}" for column in sums)
+        yield f"UPDATE {table} SET {taken} WHERE {' AND '.join(key)}"
+    yield f"DELETE FROM {table} WHERE {' AND '.join([*key, *(f'{column} = 0' for column in sums)])}"
+
+
+def put_back(connection: Connection, numbers: Sequence[int]) -> None:
+    """Add them again, once their seats are of the other pool."""
+    for statement in _PUT_BACK:
+        connection.exec_driver_sql(statement, among(numbers))
 
 
 def _mend_seats(connection: Connection) -> None:
@@ -120,7 +161,7 @@ def _make_anew(connection: Connection, table: str) -> None:
 def find_problems(connection: Connection) -> Iterator[str]:
     """Which tables are not what follows from the results, a line each."""
     wrong = {"seats": _seats(connection)}
-    for table, (query, _) in _TABLES.items():
+    for table, (query, _, _) in _TABLES.items():
         wrong[table] = _differences(connection, table, query)
     for table, rows in wrong.items():
         if rows:

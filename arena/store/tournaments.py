@@ -90,7 +90,8 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
         words = fields["arguments"]["bots"]
         planned = words if fields["arguments"].get("afar") else map(bot_name_in, words)
         matches = list(_matches(connection, name))
-        names = {folded(bot): bot for bot in planned}
+        # In one that is over all have played, be it under a name that they have no more.
+        names = {folded(bot): bot for bot in planned} if row.finished is None else {}
         names |= {folded(seat.bot): seat.bot for match in matches for seat in match.seats}
         bots = list(names.values())
         paired = bool(fields["arguments"].get("paired"))

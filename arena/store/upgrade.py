@@ -8,6 +8,7 @@ from pathlib import Path
 from sqlalchemy import Connection, Engine
 
 from arena.store import database, summaries
+from arena.store.backup import back_up
 from arena.store.database import DatabaseNotFound
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.schema import REVISIONS
@@ -17,15 +18,19 @@ _MADE_ANEW: dict[str, Callable[[Connection], object]] = {"0001": rebuild_ratings
 """What follows from the results otherwise than in these schemas."""
 
 
-def upgrade(file: Path) -> tuple[str, str]:
-    """Bring a file's schema up to date, and its ratings with it; the revisions before and after.
+def upgrade(file: Path, backup: Path | None = None) -> tuple[str, str]:
+    """Bring a file's schema up to date, and its ratings with it; the revisions before and after. It is copied to
+    `backup` before, if there is anything to do.
 
-    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`; then nothing has changed.
+    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`, and what `back_up` does; then
+    nothing has changed.
     """
     before = database.revision_of(file)
     if before is None:
         raise DatabaseNotFound(f"there is no database {file}: start `arena serve` or `arena tournament` first")
     if before != REVISIONS[-1]:
+        if backup is not None:
+            back_up(file, backup)
         engine = database.connect(file)
         try:
             with database.failures(file):

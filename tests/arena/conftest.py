@@ -16,6 +16,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.host.journal import Journal
+from arena.operations.administration import operations
+from arena.operator.requests import Request
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
@@ -108,6 +110,7 @@ class Served:
             self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
         self.arena = Arena(self.archive, Journal(self.data / "journal"), auth, clock, **options)
+        self.operations = operations(self.arena)
         self.restoring = self.arena.host.restore()
         self.port = await self.arena.host.listener.open("127.0.0.1", 0)
 
@@ -119,6 +122,10 @@ class Served:
     async def restart(self) -> None:
         await self.stop()
         await self.start()
+
+    async def perform(self, request: Request) -> Any:
+        """What the operator's request comes to."""
+        return await self.operations[request.do()].perform(request, lambda event: None)
 
     async def connect(self, **options: Any) -> Client:
         wire = await connect(f"ws://127.0.0.1:{self.port}", compression=None, **options)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from random import Random
 
 import pytest
 
-from arena.store.annulment import Annulment, annul_matches
+from arena.store.annulment import Annulling, Annulment, annul_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page, rating_history
 from arena.store.match_search import Search, search_matches
@@ -61,6 +62,77 @@ def test_the_others_are_rated_as_if_an_annulled_match_had_not_been(
     assert list(store.iterate(check_database)) == []
     assert store.write(rebuild_ratings) == 0
     assert store.write(annul_matches, ids, undo=True).matches == len(ids)
+    assert ladders(store) == before
+    assert list(store.iterate(check_database)) == []
+
+
+@pytest.mark.parametrize("undo", [False, True])
+def test_what_is_stored_while_ratings_are_computed_is_rated_by_the_new_ones(
+    store: Store, tmp_path: Path, undo: bool
+) -> None:
+    if undo:
+        store.write(annul_matches, ["m3", "m11"])
+    later = [
+        [result("first", ("eve", "ann"), version="9"), result("unrated", ("ann", "eve"), rated=False)],
+        [result("second", ("bob", "eve"), pool=TOE), result("third", ("ann", "bob"), (2, 1))],
+    ]
+    annulling = store.read(Annulling, ["m3", "m11"], undo=undo)
+    for some in later:
+        store.read(annulling.advance)
+        finish(store, *some)
+    assert store.write(annulling.save) == Annulment(matches=2, pools=[NIM, TOE])
+    with closing(Store.open(tmp_path / "at-once.db")) as other:
+        season(other)
+        finish(other, *later[0], *later[1])
+        if not undo:
+            other.write(annul_matches, ["m3", "m11"])
+        assert ladders(store) == ladders(other)
+    assert list(store.iterate(check_database)) == []
+    assert store.write(rebuild_ratings) == 0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_summaries_follow_whatever_is_annulled_in_whatever_order(tmp_path: Path, seed: int) -> None:
+    chance = Random(seed)
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        played = []
+        for number in range(40):
+            tournament = chance.choice([None, None, "t1", "t2"])
+            bots = chance.sample(["ann", "bob", "cid", "dan", "eve"], chance.choice([2, 3]))
+            played.append(
+                result(
+                    f"m{number}",
+                    bots,
+                    [1, *chance.choices([1, 2], k=len(bots) - 1)],
+                    pool=chance.choice([NIM, TOE]),
+                    version=chance.choice(["", "1", "2"]),
+                    reason=chance.choice(["win", "timeout"]),
+                    tournament=tournament,
+                    place=None if tournament is None else number,
+                )
+            )
+        finish(store, *played[:15])
+        store.write(start_season, "second")
+        finish(store, *played[15:])
+        for _ in range(4):
+            some = [f"m{number}" for number in chance.sample(range(40), chance.choice([1, 5, 30]))]
+            store.write(annul_matches, some, undo=chance.random() < 0.4)
+            assert list(store.iterate(check_database)) == []
+        store.write(annul_matches, [f"m{number}" for number in range(40)])
+        assert ladders(store) == {}
+        assert list(store.iterate(check_database)) == []
+
+
+def test_an_annulment_that_fails_in_its_midst_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = ladders(store)
+    with monkeypatch.context() as patch:
+
+        def fail(*words: object) -> None:
+            raise ZeroDivisionError
+
+        patch.setattr("arena.store.finish.save_tallies", fail)
+        with pytest.raises(ZeroDivisionError):
+            store.write(annul_matches, ["m3"])
     assert ladders(store) == before
     assert list(store.iterate(check_database)) == []
 

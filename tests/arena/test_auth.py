@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from arena.server import auth
+from arena.server import auth, guess_limits
 from arena.server.auth import Registration
+from arena.server.guess_limits import GuessLimits
 from arena.store.database import StoreError
 from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token
@@ -116,21 +117,90 @@ async def test_an_address_registers_so_many_names_in_an_hour(serve: Any) -> None
     assert (await refused(served, bot="dan"))[0] == "unavailable"
 
 
-async def test_wrong_tokens_make_an_address_wait_longer_and_longer(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "FREE_FAILURES", 1)
+WRONG = "x" * 16
+
+
+def _give_tokens(served: Any, *names: str) -> None:
+    """Register bots that never came."""
+    served.store.write(add_bots, {name: hash_token(f"{name:*>16}") for name in names})
+
+
+async def test_wrong_tokens_for_a_name_make_an_address_wait_longer_and_longer(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 1)
     time = Time()
     served = await serve(time=time)
-    await served.enter("ann")
+    _give_tokens(served, "ann")
     for wait in (1, 2, 4):
         time.now += wait / 2
-        assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
+        assert (await refused(served, bot="ann", token=WRONG))[0] == "auth_failed"
         with monkeypatch.context() as patched:
             patched.setattr("arena.server.auth.registered_bot", None)  # nothing is looked up for who has to wait
             if wait > 1:
-                says = f"too many wrong tokens came from 127.0.0.1: come back in {wait // 2} s"
-                assert await refused(served, bot="ann", token="x" * 16) == ("unavailable", says, 4004)
+                says = f"too many wrong tokens for ANN came from 127.0.0.1: come back in {wait // 2} s"
+                assert await refused(served, bot="ANN", token=WRONG) == ("unavailable", says, 4004)
     time.now += 4
     await served.enter("ann")
+
+
+async def test_wrong_tokens_for_one_name_keep_no_other_bot_of_the_address_out(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 0)
+    served = await serve(time=Time())
+    _give_tokens(served, "ann", "bob")
+    assert (await refused(served, bot="ann", token=WRONG))[0] == "auth_failed"
+    assert (await refused(served, bot="ann", token=WRONG))[0] == "unavailable"
+    for name in ("bob", "newcomer"):
+        await served.enter(name)
+
+
+async def test_wrong_tokens_never_keep_a_bot_out_from_where_it_came_before(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 0)
+    monkeypatch.setattr(guess_limits, "FREE_OF_ADDRESS", 0)
+    served = await serve(time=Time())
+    _give_tokens(served, "ann", "bob")
+    for name in ("ann", "bob"):
+        await served.enter(name)
+        for _ in range(3):
+            assert (await refused(served, bot=name, token=WRONG))[0] == "auth_failed"
+    await served.enter("ann")
+
+
+async def test_who_guesses_at_many_names_has_one_guess_for_each_further_one(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess_limits, "FREE_OF_ADDRESS", 2)
+    served = await serve(time=Time())
+    _give_tokens(served, "ann", "bob", "cid", "dan")
+    for name in ("ann", "bob", "cid"):
+        assert (await refused(served, bot=name, token=WRONG))[0] == "auth_failed"
+    assert (await refused(served, bot="ann", token=WRONG))[0] == "unavailable"
+    await served.enter("dan")
+
+
+async def test_guesses_at_the_same_time_count_like_those_one_after_another(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess_limits, "FREE_FAILURES", 1)
+    served = await serve(time=Time())
+    _give_tokens(served, "ann")
+    codes = [code for code, _, _ in await asyncio.gather(*(refused(served, bot="ann", token=WRONG) for _ in range(6)))]
+    assert sorted(codes) == ["auth_failed"] * 2 + ["unavailable"] * 4
+
+
+def test_of_a_bot_that_moves_the_latest_addresses_are_known() -> None:
+    limits = GuessLimits()
+    for number in range(guess_limits.MOST_ADDRESSES + 1):
+        limits.let_in(str(number), "ann")
+    for _ in range(50):
+        limits.fail("0", "ann", 0.0)
+        limits.fail("1", "ann", 0.0)
+    assert limits.wait("0", "ann", 0.0) > 0
+    assert limits.wait("1", "ann", 0.0) == 0
 
 
 async def test_a_name_known_from_tournaments_is_no_prize_for_a_stranger(serve: Any) -> None:

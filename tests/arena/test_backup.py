@@ -114,6 +114,23 @@ def test_a_damaged_database_is_not_taken_for_a_backup(tmp_path: Path, damaged: s
     assert not list(tmp_path.glob("copy.db*"))
 
 
+def test_what_killed_backups_left_is_removed_by_the_next_one(tmp_path: Path) -> None:
+    data, copies = filled(tmp_path / "data"), tmp_path / "copies"
+    copies.mkdir()
+    for name in ("monday", "tuesday", "busy", "mine"):
+        (copies / f"{name}.db.lock").touch()
+    shutil.copy(data / "arena.db", copies / "monday.db.part")
+    (copies / "monday.db.part-journal").write_bytes(b"journal")
+    (copies / "tuesday.db.part").touch()
+    (copies / "busy.db.part").touch()
+    (copies / "mine.db.part").write_text("my diary")
+    (copies / "other.db.part").touch()
+    with locked(copies / "busy.db"):
+        assert back_up(data, copies / "wednesday.db").code == 0
+    left = ["busy.db.part", "mine.db.lock", "mine.db.part", "other.db.part", "wednesday.db"]
+    assert sorted(path.name for path in copies.iterdir()) == left
+
+
 async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_bots(tmp_path: Path) -> None:
     first, second = filled(tmp_path / "first"), tmp_path / "second"
     async with serving(first, "--house", "random") as served:

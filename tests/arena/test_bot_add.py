@@ -84,6 +84,15 @@ def test_a_file_of_names_gives_a_file_of_tokens_with_all_that_stood_there(
     assert rows[0]["e-mail"] == "Li, Anna <a@x.org>"
 
 
+def test_what_a_spreadsheet_would_compute_in_a_file_of_names_is_text_in_that_of_tokens(
+    add: Add, tmp_path: Path
+) -> None:
+    add(*from_file(tmp_path, 'name,note,=head\nanna,=HYPERLINK(1),-1\nben,\'so,"@a,b"\n'))
+    with (tmp_path / "tokens.csv").open(newline="") as opened:
+        rows = [row[1:3] for row in csv.reader(opened)]
+    assert rows == [["note", "'=head"], ["'=HYPERLINK(1)", "-1"], ["''so", "'@a,b"]]
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

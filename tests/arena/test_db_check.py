@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from arena.replay.luck_report import record_luck
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import finish_matches
 from arena.store.match_luck import MatchLuck, save_luck
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.registry import add_bots
@@ -22,9 +22,8 @@ from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import Done, call
 from referee.effects import Resigned
-from referee.record import Footer, pack, public, write_line
-from referee.result import Ratings
 from referee_table import Table
+from stored_matches import finished
 
 Check = Callable[..., Done]
 
@@ -43,18 +42,6 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     store.write(finish_tournament, store.write(open_tournament, '{"game":"nim"}', None)[0])
     store.close()
     return file
-
-
-def finished(table: Table) -> StorableMatch:
-    """The match of a table as the arena stores it."""
-    result = table.match.result("2026-01-01T00:01:00.000Z")
-    lines = [line for line in map(write_line, table.lines) if public(line)]
-
-    def close(ratings: Ratings | None) -> bytes:
-        footer: Footer = table.match.footer(result, ratings)
-        return pack(lines, footer)
-
-    return StorableMatch(result, close)
 
 
 @pytest.fixture
@@ -126,6 +113,7 @@ def test_a_sound_database_is_said_to_be_sound(check: Check, file: Path) -> None:
         ("DELETE FROM seats WHERE match = 2", "match number 2 has no seats"),
         ("DELETE FROM records WHERE match = 2", "match m-1 has no record"),
         ("UPDATE records SET data = x'1f8b00' WHERE match = 2", "match m-1: the record is cut short: "),
+        ("UPDATE matches SET record_bytes = NULL WHERE number = 2", "match m-1: its record has "),
         ("UPDATE records SET data = NULL WHERE match = 2", ""),
         (
             "UPDATE records SET data = (SELECT data FROM records WHERE match = 1) WHERE match = 2",
@@ -193,7 +181,7 @@ def test_a_record_that_was_changed_together_with_its_row_does_not_verify(check: 
     changed = gzip.compress(gzip.decompress(text).replace(b'"reason":"resigned"', b'"reason":"timeout"'))
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("UPDATE records SET data = ? WHERE match = 2", (changed,))
-        connection.execute("UPDATE matches SET reason = 'timeout' WHERE number = 2")
+        connection.execute("UPDATE matches SET reason = 'timeout', record_bytes = ? WHERE number = 2", (len(changed),))
         connection.commit()
     with closing(Store.open(file)) as store:
         store.write(rebuild_ratings)

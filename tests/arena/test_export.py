@@ -67,6 +67,19 @@ def test_every_match_seat_and_ply_is_a_row_in_the_order_of_the_matches(arena: Ar
     assert all(thought[row["match"], row["seat"]] == int(row["thought_ms"]) for row in seats)
 
 
+def test_a_version_that_is_a_formula_is_text_in_every_csv_and_numbers_stay_numbers(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        for number, version in enumerate(("=1+1", "@SUM(1)", "-2+3", "'quoted")):
+            finish(store, result(f"m{number}", ("ann", "bob"), (1, 2), version=version))
+    arena = partial(call, "arena", ARENA_DB=str(tmp_path / "arena.db"))
+    assert arena("export", "--to", str(tmp_path / "out"), "--no-plies").code == 0
+    seats = read(tmp_path / "out", "seats")
+    assert [row["version"] for row in seats[::2]] == ["'=1+1", "'@SUM(1)", "'-2+3", "''quoted"]
+    ladder = list(csv.DictReader(arena("leaderboard", "--csv").out.splitlines()))
+    assert {row["version"] for row in ladder} == {"''quoted"}
+    assert min(float(row["score"]) for row in ladder) < 0
+
+
 def test_parquet_has_what_csv_has_with_its_types(arena: Arena, tmp_path: Path) -> None:
     arena("--to", str(tmp_path / "text"))
     assert arena("--to", str(tmp_path / "typed"), "--format", "parquet").code == 0

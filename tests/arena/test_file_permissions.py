@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
-from arena.store.data_folder import restrict_to_owner
+from arena.store.data_folder import is_held, lock, restrict_to_owner
 from commands import call, faulty, run
 from processes import serving
+from protocol.errors import ArenaFault
 
 
 @pytest.fixture(autouse=True)
@@ -72,6 +75,47 @@ def test_a_folder_with_other_things_in_it_stays_open_and_what_is_the_arenas_does
     assert restrict_to_owner(tmp_path, tmp_path / "arena.db") == [tmp_path / "arena.db", tmp_path / "journal"]
     assert opened(tmp_path) == {str(tmp_path): 0o055, str(tmp_path / "diary"): 0o044}
     assert restrict_to_owner(tmp_path, tmp_path / "arena.db") == []
+
+
+def test_a_lock_that_is_a_link_is_not_followed(tmp_path: Path) -> None:
+    data, elsewhere = tmp_path / "data", tmp_path / "elsewhere"
+    data.mkdir()
+    elsewhere.write_text("dear diary")
+    (data / "lock").symlink_to(elsewhere)
+    done = call("arena", "tournament", "random", "perfect", "--game", "nim", "--data", str(data))
+    says = f"arena: the data folder {data} can't be used: {data / 'lock'} is a link: remove it\n"
+    assert done == (1, "", says)
+    assert elsewhere.read_text() == "dear diary"
+
+
+@contextmanager
+def folder_of(owner: int, *, seen_by: int) -> Iterator[Path]:
+    """A folder that anyone may write to, looked at as another user."""
+    with TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o777)
+        os.chown(folder, owner, -1)
+        os.seteuid(seen_by)
+        try:
+            yield folder
+        finally:
+            os.seteuid(0)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+def test_a_data_folder_of_another_user_is_refused() -> None:
+    says = "belongs to user 61185, who could change all in it: name a folder of your own with --data"
+    with folder_of(61_185, seen_by=61_184) as folder:
+        with pytest.raises(ArenaFault, match=f"^the data folder {folder} {says}$"), lock(folder):
+            pass
+        assert list(folder.iterdir()) == []
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+@pytest.mark.parametrize(("owner", "user"), [(0, 61_184), (61_184, 61_184), (61_184, 0)])
+def test_a_data_folder_is_ones_own_or_roots_or_whoevers_where_one_is_root(owner: int, user: int) -> None:
+    with folder_of(owner, seen_by=user) as folder, lock(folder):
+        assert is_held(folder)
 
 
 def test_what_is_no_database_of_an_arena_is_left_as_it_is(tmp_path: Path) -> None:

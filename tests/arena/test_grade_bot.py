@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -95,3 +97,11 @@ def test_what_nobody_can_grade_is_said_and_what_does_not_go_together_refused(dat
     assert graded(data, "--limit", "0") == (2, "", "arena: --limit is 0: it is 1 or more\n")
     limited = call("arena", "replay", "grade", "m-1", "--limit", "3")
     assert limited == (2, "", "arena: --game and --limit are for --bot NAME\n")
+
+
+def test_a_record_that_is_missing_is_told_in_one_line(data: Path) -> None:
+    with closing(sqlite3.connect(data / "arena.db")) as damaged, damaged:
+        damaged.execute("DELETE FROM records")
+    done = graded(data, "--game", "nim")
+    assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
+    assert " has no record in " in done.err

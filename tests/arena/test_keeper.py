@@ -22,9 +22,11 @@ from protocol.errors import UsageFault
 from timeouts import WITHIN
 
 
-async def told(tmp_path: Path, program: str) -> Any:
+async def told(tmp_path: Path, program: str, nice: int = 0) -> Any:
     """What a program prints as JSON that a tournament runs as a bot."""
-    order = LaunchSpec(command=(sys.executable, "-c", program), environment={"ARENA_BOT": "mine"}, token="t" * 64)
+    order = LaunchSpec(
+        command=(sys.executable, "-c", program), environment={"ARENA_BOT": "mine"}, token="t" * 64, nice=nice
+    )
     ended = asyncio.Event()
     bot = BotProcess("mine", order, tmp_path / "log", lambda bot, crash: ended.set())
     await bot.start()
@@ -53,6 +55,12 @@ async def test_of_the_environment_of_the_tournament_nothing_is_there(
     monkeypatch.setenv("PASSWORD", "secret")
     environ = await told(tmp_path, "import json, os; print(json.dumps(dict(os.environ)))")
     assert set(environ) - {"LC_CTYPE"} == {"ARENA_BOT"}
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="this Linux weighs no sessions")
+async def test_a_program_that_gives_way_does_so_with_its_session(tmp_path: Path) -> None:
+    program = "import json, os; print(json.dumps([os.nice(0), open('/proc/self/autogroup').read().split()[-1]]))"
+    assert await told(tmp_path, program, nice=3) == [os.nice(0) + 3, "3"]
 
 
 def test_what_programs_need_passes_and_secrets_do_not() -> None:

@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 
 from arena.network.admission import Access
 from arena.operations.administration import Annul, StartSeason, operations
 from arena.operator.client import connected
-from arena.store.annulment import Annulment
+from arena.store.annulment import Annulling, Annulment, annulled_pool
 from arena.store.data_folder import lock
+from arena.store.finish import StorableMatch
 from arena.store.integrity_check import check_database
 from arena.store.result_queries import leaderboard_of
+from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from commands import Done, call
 from library import ANN, BOB, Library
 from processes import run, serving
 from protocol.errors import UsageFault
+from seasons import result, season
+from timeouts import WITHIN
 
 TOKEN = "secret"
 
@@ -140,6 +146,37 @@ async def test_a_running_server_knows_the_ratings_anew_while_bots_play_on(serve:
     for client in (first, second):
         await client.send(type="seek", id="s3", game="nim")
     assert all(seat["mu"] == 25.0 for seat in (await first.expect("start"))["seats"])
+    assert list(served.store.iterate(check_database)) == []
+
+
+async def test_results_are_stored_while_ratings_are_computed_and_a_season_waits(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    season(served.store)
+    loop, computing, go_on = asyncio.get_running_loop(), asyncio.Event(), threading.Event()
+    advance = Annulling.advance
+
+    def advance_slowly(annulling: Annulling, connection: Connection) -> int:
+        count = advance(annulling, connection)
+        loop.call_soon_threadsafe(computing.set)
+        assert go_on.wait(WITHIN)
+        return count
+
+    monkeypatch.setattr(Annulling, "advance", advance_slowly)
+    async with asyncio.TaskGroup() as tasks:
+        tasks.create_task(served.perform(Annul(ids=["m3"])))
+        await computing.wait()
+        try:
+            await served.arena.store.finish(StorableMatch(result("later"), lambda ratings: b"later"))
+            tasks.create_task(served.perform(StartSeason(name="second")))
+            for _ in range(3):  # behind which whatever the season asked for would be done
+                await served.arena.store.read(list_seasons)
+            assert len(served.store.read(list_seasons)) == 1
+        finally:
+            go_on.set()
+    assert [(one.season, one.matches) for one in served.store.read(list_seasons)] == [("first", 31), ("second", 0)]
+    assert served.store.read(annulled_pool, "m3") == "nim/classic"
     assert list(served.store.iterate(check_database)) == []
 
 

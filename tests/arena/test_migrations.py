@@ -122,6 +122,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         finish(store, result("placed", tournament="t1", place=0))
         board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.file)) as earlier:
+        _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         for index in (
             *("matches_by_ending", "matches_by_tournament", "ratings_by_pool"),
@@ -151,6 +152,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
     with closing(Store.open(tmp_path / "arena.db")) as store:
         finish(store, result("placed", tournament="t1", place=0))
     with closing(sqlite3.connect(store.file)) as earlier:
+        _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         for column in ("luck", "luck_by"):
             earlier.execute(f"ALTER TABLE matches DROP COLUMN {column}")
@@ -171,6 +173,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         season(store)
         board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.file)) as earlier:
+        _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         _before_the_sixth(earlier)
         _before_the_seventh(earlier)
@@ -187,9 +190,17 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
 
 
 def _before_the_eighth(database: sqlite3.Connection) -> None:
-    """Take away the views."""
+    """Take away the views, and what came after them."""
+    database.execute("DROP TABLE feed")
     for view in VIEWS:
         database.execute(f"DROP VIEW {view}")
+
+
+def _before_the_ninth(database: sqlite3.Connection) -> None:
+    """Take away what is known of the size of records, and of names."""
+    database.execute("DROP INDEX matches_by_record")
+    database.execute("ALTER TABLE matches DROP COLUMN record_bytes")
+    database.execute("ALTER TABLE bots DROP COLUMN renamed")
 
 
 def _before_the_sixth(database: sqlite3.Connection) -> None:

@@ -201,16 +201,18 @@ async def test_what_goes_on_while_it_is_heard_ends_when_its_operator_leaves(serv
         await asking
 
 
-async def test_a_wrong_token_is_refused_and_after_many_of_them_any(serve: Any) -> None:
+async def test_wrong_tokens_are_refused_and_after_many_the_right_one_still_comes_in(serve: Any) -> None:
     served = await operated(serve)
     assert await refused(served, None) == (401, _wrong())
     for _ in range(FREE_FAILURES):
         assert (await refused(served, "sécret"))[0] == 401
-    status, text = await refused(served)
+    status, text = await refused(served, "wrong")
     assert (status, text[:47]) == (429, "too many wrong tokens came from 127.0.0.1: come")
     with pytest.raises(TokenRefused, match="refuses the operator's token: too many wrong tokens"):
-        async with connected(at(served), TOKEN):
+        async with connected(at(served), "wrong"):
             pass
+    async with connected(at(served), TOKEN) as operator:
+        assert await operator.ask(StatusRequest(), ServerStatus)
     assert (await served.enter("ann")).wire.subprotocol is None
 
 
@@ -254,6 +256,33 @@ async def test_neither_a_full_arena_nor_wrong_tokens_keep_an_operator_from_a_soc
     with pytest.raises(InvalidStatus) as answer:
         await connect(url)
     assert answer.value.response.status_code == 403
+
+
+async def test_at_the_operators_socket_the_token_gets_in_however_many_come_without(serve: Any) -> None:
+    bounds = Bounds(waiting_per_address=4)
+    served = await serve(access=Access(operator=TOKEN, bounds=bounds), operations=operations)
+    (own,) = bound("127.0.0.1", 0)
+    port = port_of([own])
+    await served.arena.host.listener.take(own, "the operator", operators=True)
+
+    async def request(token: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        lines = [f"GET / HTTP/1.1\r\nHost: 127.0.0.1:{port}", "Upgrade: websocket", "Connection: Upgrade"]
+        lines += ["Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="]
+        lines += [f"Sec-WebSocket-Protocol: {OPERATOR}", f"Authorization: Bearer {token}"]
+        writer.write(("\r\n".join(lines) + "\r\n\r\n").encode())
+        return reader, writer
+
+    for _ in range(60):  # more than they may cost the arena for now
+        _, writer = await request("wrong")
+        writer.close()
+    crowd = [await request("wrong") for _ in range(4)]
+    operator, writer = await request(TOKEN)
+    crowd += [await request("wrong") for _ in range(8)]
+    async with asyncio.timeout(WITHIN):
+        assert b" 101 " in await operator.readline()
+    for _, one in (*crowd, (operator, writer)):
+        one.close()
 
 
 async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_path: Path) -> None:

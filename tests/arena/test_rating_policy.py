@@ -16,6 +16,10 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from machine.timestamps import seconds_of, utc
+from protocol.dice import SEED_BYTES
+from protocol.games import load
+from protocol.messages import Clock
+from referee.record import Header, RecordedSeat, header_of
 from referee.result import Result, SeatResult
 
 POOL = "nim/classic"
@@ -46,6 +50,20 @@ def result(
         started=utc(days_ago=ago / DAY),
         finished=utc(days_ago=ago / DAY),
         **more,
+    )
+
+
+def begun(match: str) -> Header:
+    """The header of a rated match of ann and bob."""
+    return header_of(
+        match=match,
+        game=load("nim", {}),
+        seats=[RecordedSeat(bot=bot, version="") for bot in ("Ann", "bob")],
+        seed=bytes(SEED_BYTES),
+        pool=POOL,
+        clock=Clock(bank_ms=1000, increment_ms=0),
+        away_ms=0,
+        started=utc(),
     )
 
 
@@ -93,6 +111,26 @@ async def test_what_was_played_before_the_start_counts(archive: AsyncStore) -> N
     bots.learn_rated(result("now"))
     bots.learn_rated(result("more", ("ann", "cid")))
     assert not bots.rates(POOL, ["ann", "cid"])
+
+
+async def test_what_is_under_way_counts_also_after_the_operator_changed_ratings(archive: AsyncStore) -> None:
+    bots = BotCache(archive, 1)
+    await bots.look_up("ann")
+    bots.begin_rated(begun("m1"))
+    await bots.renew()
+    assert not bots.rates(POOL, ["ann", "bob"])
+    assert (bots.spent("ann", POOL), bots.spent("bob", POOL)) == ({"bob"}, {"ann"})
+
+
+async def test_a_match_that_ends_without_ratings_counts_no_more(archive: AsyncStore) -> None:
+    bots = BotCache(archive, 1)
+    bots.begin_rated(begun("m1"))
+    bots.end_unrated("another")
+    assert not bots.rates(POOL, ["ann", "bob"])
+    bots.end_unrated("m1")
+    assert bots.rates(POOL, ["ann", "bob"])
+    await bots.renew()
+    assert bots.rates(POOL, ["ann", "bob"])
 
 
 async def test_without_a_limit_nothing_is_counted(archive: AsyncStore) -> None:
@@ -155,6 +193,18 @@ async def test_whom_a_bot_met_before_the_start_is_known_once_it_comes_in(archive
     assert known.met("bob", POOL) == {"ann": 3}
 
 
+async def test_a_bot_that_is_renamed_was_met_as_often_as_before_and_by_nobody_else(archive: AsyncStore) -> None:
+    await stored(archive, result("m1"), result("m2", ("ann", "cid")))
+    known = BotCache(archive, 1)
+    for bot in ("ann", "bob", "cid"):
+        await known.look_up(bot)
+    known.rename("ann", "ann")  # in other letters
+    known.rename("ann", "anna")
+    known.rename("bob", "bert")
+    assert (known.met("bob", POOL), known.met("cid", POOL)) == ({}, {"anna": 1})
+    assert known.spent("cid", POOL) == {"anna"}
+
+
 # Over sockets
 
 
@@ -181,6 +231,27 @@ async def test_a_pair_that_had_its_rated_matches_plays_on_unrated_also_after_a_r
         await client.expect("end")
         await client.send(type="seek", id="counts", game="nim")
     assert (await first.expect("start"))["rated"]
+
+
+async def test_a_match_under_way_counts_also_after_a_restart(serve: Any) -> None:
+    served = await serve(rated_per_pair=1)
+    clients = [await served.enter(bot, slots=3) for bot in ("ann", "bob")]
+    assert await sought(*clients) == [True]
+    assert await sought(*clients) == [False]
+    await served.restart()
+    clients = [await served.enter(bot, slots=3) for bot in ("ann", "bob")]
+    assert sorted(await sought(*clients, starts=3)) == [False, False, True]
+
+
+async def sought(*clients: Any, starts: int = 1) -> list[bool]:
+    """Whether the matches are rated that begin, or go on, as bots seek one."""
+    for client in clients:
+        await client.send(type="seek", id="s", game="nim")
+    for client in clients:
+        told = [await client.expect("start") for _ in range(starts)]
+        for start in told:
+            await client.ready(start)
+    return [start["rated"] for start in told]
 
 
 async def test_a_bot_that_is_not_approved_plays_unrated(serve: Any) -> None:

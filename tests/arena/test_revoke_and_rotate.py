@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -168,14 +167,12 @@ async def test_a_running_bot_that_is_revoked_or_rotated_stops_with_a_line_that_s
             for name in ("ann", "bob")
         ]
         await _on_line(tmp_path, "ann", "bob")
-        began = time.monotonic()
         code, out, err = await run("arena", "bot", "revoke", "ann", *data, folder=tmp_path)
         assert (code, err) == (0, "")
         assert out == (
             "ann may not come in any more; its connection was ended; `arena bot rotate ann` gives it a new token\n"
         )
         code, _, err = await bots[0]
-        assert time.monotonic() - began < 5
         last = "ann: the operator revoked ann: it may not come in any more (auth_failed)"
         assert (code, err.splitlines()[-1]) == (1, last)
         database = ("--db", f"sqlite:///{tmp_path}/arena.db")  # named by itself, it is the server's all the same

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import io
 import json
 import logging
+import queue
 import sys
+from collections.abc import Callable
 from functools import partial
+from logging.handlers import QueueHandler
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +22,10 @@ from websockets.typing import Subprotocol
 from arena.host import event_log
 from arena.host.event_log import EventLog
 from commands import call
-from machine.log_output import JsonLines, TextLines
+from machine import log_output
+from machine.log_output import JsonLines, LeftOut, LineLimit, TextLines
 from processes import serving
+from timeouts import WITHIN
 
 
 @pytest.fixture
@@ -50,6 +56,9 @@ async def test_a_match_is_told_as_it_begins_at_debug_and_as_it_ends_at_info(serv
     winner, loser = (player["bot"] for player in start["seats"])
     assert ended.getMessage() == f"{start['match']} ended: nim, 1. {winner}, 2. {loser}, win after 1 plies"
     assert ended.fields["ranks"] == [1, 2]
+    assert (
+        begun.fields["config"] == ended.fields["config"] == '{"heaps":[1],"take":null,"misere":false,"start":"given"}'
+    )
     assert served.arena.host.events.matches_within(60) == 1
 
 
@@ -80,19 +89,116 @@ async def test_who_is_refused_is_told_with_the_reason(serve: Any, written: Any) 
     assert "pages of 'http://evil.example' may not connect" in page.getMessage()
 
 
-async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(
-    written: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(event_log, "SUM_UP_AFTER", 0.0)
+async def test_a_flood_of_refusals_is_written_in_part_and_then_counted(written: Any) -> None:
     told = EventLog(partial(asyncio.sleep, 0), lambda: 0.0)
     for _ in range(1000):
         told.refused("10.0.0.1", "it connects too often")
     told.came("ann", "", "", "10.0.0.2")
-    await asyncio.sleep(0.01)
+    await told.close()
     assert (len(of(written, "refused")), len(of(written, "came"))) == (event_log.OF_ADDRESS, 1)
     [left_out] = of(written, "left_out")
     assert left_out.fields == {"refused": 1000 - event_log.OF_ADDRESS}
     assert len(told.failures) == event_log.KEPT_FAILURES
+
+
+@pytest.mark.parametrize(
+    ("config", "told"),
+    [({"preset": "classic"}, "classic"), ({"heaps": [1] * 40}, f'{{"heaps":[{"1," * 35}... (')],
+)
+async def test_a_config_is_told_by_the_name_of_its_preset_and_a_long_one_in_part(
+    serve: Any, written: Any, config: dict[str, Any], told: str
+) -> None:
+    served = await serve()
+    first, second, _ = await served.begun(config=config)
+    await asyncio.gather(first.play(), second.play())
+    [begun], [ended] = of(written, "begun"), of(written, "ended")
+    assert begun.fields["config"] == ended.fields["config"]
+    assert begun.fields["config"].startswith(told)
+
+
+def logger_of(name: str) -> tuple[logging.Logger, Callable[[], list[str]], list[float]]:
+    """A logger of this name apart from all others, the lines that were written, and its clock."""
+    clock = [0.0]
+    text = io.StringIO()
+    handler = logging.StreamHandler(text)
+    handler.setFormatter(TextLines())
+    handler.addFilter(LineLimit(lambda: clock[0]))
+    logger = logging.Logger(name, logging.INFO)
+    logger.addHandler(handler)
+    return logger, lambda: text.getvalue().splitlines(), clock
+
+
+@pytest.mark.parametrize("library", ["asyncio", "uvicorn.error", "websockets.server", "arena.network.listener"])
+def test_what_strangers_have_libraries_say_is_counted_with_what_they_do_themselves(library: str) -> None:
+    logger, lines, clock = logger_of("arena.events")
+    for number in range(200):
+        logger.info("%d came", number, extra={"event": "came", "of_stranger": True})
+    logger.name = library
+    for number in range(200):
+        logger.warning("invalid request %d", number)
+    assert len(lines()) == log_output.AT_ONCE
+    logger.name = "arena.serve"
+    logger.info("this is the arena's own")
+    assert lines()[-1] == "arena: this is the arena's own"
+    clock[0] += 1
+    logger.name = library
+    for number in range(200):
+        logger.warning("invalid request %d", number)
+    assert len(lines()) == log_output.AT_ONCE + 1 + log_output.PER_SECOND
+
+
+def test_what_strangers_had_no_line_for_is_counted_and_told(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "arena.log")
+    limit = LineLimit(lambda: 0.0)
+    for event in ("came", "left"):
+        for _ in range(log_output.AT_ONCE):
+            record = logging.LogRecord("arena.events", logging.INFO, "", 0, "", (), None)
+            record.event, record.of_stranger = event, True
+            limit.filter(record)
+    limit.left_out.tell()
+    limit.left_out.tell()
+    [left_out] = of(caplog, "left_out")
+    assert left_out.fields == {"left": log_output.AT_ONCE}
+
+
+def test_how_much_was_left_out_is_told_after_a_while_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_output, "SUM_UP_AFTER", 0.0)
+    told: queue.Queue[logging.LogRecord] = queue.Queue()
+    to = logging.Logger("to", logging.INFO)
+    to.addHandler(QueueHandler(told))
+    left_out = LeftOut(to)
+    for number in range(2):
+        left_out.add(f"event {number}")
+        assert told.get(timeout=WITHIN).getMessage().endswith(f"left out here: 1 event {number}")
+
+
+@pytest.mark.parametrize("form", [TextLines(), JsonLines()])
+def test_a_line_is_cut_where_it_is_too_long_and_says_so(form: logging.Formatter) -> None:
+    try:
+        raise ValueError("x" * 10**6)
+    except ValueError:
+        trouble = sys.exc_info()
+    record = logging.LogRecord("arena", logging.INFO, "", 0, "%s", ("\x1b" * 10**6,), trouble)
+    record.fields = {"version": "y" * 10**6, "map": {"name": ["\U000e0041" * 10**6]}, "plies": 7}
+    text = form.format(record)
+    assert len(text) < 30 * log_output.MOST
+    assert "characters more)" in text
+    if isinstance(form, JsonLines):
+        assert json.loads(text)["fields"]["plies"] == 7
+
+
+@pytest.mark.parametrize("form", [TextLines(), JsonLines()])
+def test_a_connection_that_breaks_in_the_hands_of_a_library_is_a_line_without_a_traceback(
+    form: logging.Formatter,
+) -> None:
+    try:
+        raise ConnectionResetError(104, "Connection reset by peer")
+    except OSError:
+        trouble = sys.exc_info()
+    text = form.format(logging.LogRecord("asyncio", logging.ERROR, "", 0, "fatal error", (), trouble))
+    assert "fatal error: [Errno 104] Connection reset by peer" in text
+    assert "Traceback" not in text
+    assert "Traceback" in form.format(logging.LogRecord("arena", logging.ERROR, "", 0, "failed", (), trouble))
 
 
 def test_nothing_that_strangers_wrote_moves_a_cursor_or_begins_a_line() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import errno
+import logging
 import multiprocessing
 import os
+import signal
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -15,14 +18,15 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from arena.commands import serve, tournament
+from arena.commands import disk_room, serve, tournament
 from arena.commands.settings import ServerSettings
 from arena.commands.tournament_options import TournamentOptions
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
-from arena.network.binding import PortFault
+from arena.network.binding import PortFault, port_of
 from arena.network.listener import Listener
 from arena.server.arena import Arena
+from arena.store.data_folder import Locked, lock
 from arena.store.database import StoreError
 from arena.store.finish import StorableMatch
 from arena.tournament.contestants import contestants
@@ -37,6 +41,7 @@ from protocol.games import load
 from protocol.messages import Clock
 from referee.record import Secret, write_line
 from referee_table import SEED, header
+from timeouts import WITHIN, rest_of
 
 
 @pytest.fixture
@@ -80,7 +85,20 @@ def tasks() -> set[Any]:
 def test_a_server_whose_port_is_in_use_leaves_nothing_behind(tmp_path: Path, taken: int) -> None:
     with pytest.raises(PortFault, match=f"port {taken} on 127.0.0.1 is in use"):
         serve.run(settings(tmp_path / "data", port=taken))
-    assert list(tmp_path.iterdir()) == []
+    assert os.listdir(tmp_path) == []
+
+
+def test_variables_that_nothing_knows_are_told_with_what_was_meant(
+    tmp_path: Path, taken: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("ARENA_PROT", "ARENA_X", "ARENA_BOT", "ARENA_PLAIN", "ARENA_TLS_CERT", "ARENABLE"):
+        monkeypatch.setenv(name, "1")
+    with pytest.raises(PortFault):
+        serve.run(settings(tmp_path / "data", port=taken))
+    assert [record.getMessage() for record in caplog.records] == [
+        "ARENA_PROT in the environment is ignored, as nothing here knows it: did you mean ARENA_PORT?",
+        "ARENA_X in the environment is ignored, as nothing here knows it: `arena serve --help` names the settings",
+    ]
 
 
 async def test_a_server_that_fails_before_it_listens_closes_what_it_opened(
@@ -113,6 +131,65 @@ async def test_what_can_not_be_closed_keeps_nothing_else_open(tmp_path: Path, mo
         await serve_in(tmp_path)
     assert left(tmp_path) == []
     assert tasks() == set()
+
+
+async def test_a_server_on_a_full_disk_says_so_to_whoever_comes_and_starts_when_there_is_room(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(disk_room, "TRY_AGAIN", 0.01)
+    caplog.set_level(logging.INFO, "arena")
+    asked = settings(tmp_path, mqtt=None)
+    with serve.listening(asked) as ports, monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        serving = asyncio.create_task(serve.serve(asked, tmp_path, ports))
+        port = port_of(ports.arena)
+        assert (await healthz(port)).startswith("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n")
+        assert os.listdir(tmp_path) == []
+        patch.undo()
+        while not (answer := await healthz(port)).startswith("HTTP/1.1 200"):
+            assert answer.endswith("\r\n\r\nthe arena waits for room on its disk\n")
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(serving, WITHIN)
+    assert f"retrying every second: {tmp_path}: No space left on device" in caplog.messages[0]
+    assert caplog.messages[1].startswith("the start goes on after ")
+    assert left(tmp_path) == []
+
+
+async def test_a_server_that_waits_for_room_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = settings(tmp_path, mqtt=None)
+    with serve.listening(asked) as ports:
+        monkeypatch.setattr(os, "write", full)
+        serving = asyncio.create_task(serve.serve(asked, tmp_path, ports))
+        assert "503" in await healthz(port_of(ports.arena))
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.wait_for(serving, WITHIN)
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_folder_is_held_also_where_there_is_no_room_to_say_by_whom(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "lock").write_text("123456")
+    monkeypatch.setattr(os, "pwrite", full)
+    with (
+        lock(tmp_path),
+        pytest.raises(Locked, match=f"{tmp_path} is in use by process unknown: stop it"),
+        lock(tmp_path),
+    ):
+        pass
+
+
+def full(*words: object) -> int:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+async def healthz(port: int) -> str:
+    """What a monitor is answered."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    answer = (await rest_of(reader)).decode()
+    writer.close()
+    return answer
 
 
 def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:

@@ -13,7 +13,6 @@ from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting_lines, status_lines
 from arena.host.event_log import Failure
-from arena.operations.administration import operations
 from arena.operations.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from commands import call, run
 from processes import serving
@@ -69,6 +68,10 @@ def test_it_says_whose_seeks_the_pace_of_the_ladder_holds() -> None:
     assert "nim rated (classic) 12 s, held by its pace for 6 s" in "\n".join(lines)
 
 
+def test_it_says_what_the_operator_should_look_after() -> None:
+    assert status_lines(present(warnings=["the disk is \x1b[2Jfull"]), 20, 80)[2] == r"warning: the disk is \x1b[2Jfull"
+
+
 def test_three_hundred_bots_and_two_hundred_matches_stay_readable_in_eighty_columns() -> None:
     bots = [here(f"a-name-of-a-bot-{number}", ask(61.0, rated=False, opponents=["bob"])) for number in range(20)]
     matches = [match(number) for number in range(20)]
@@ -96,14 +99,13 @@ async def test_a_server_tells_its_bots_seeks_matches_and_failures(serve: Any) ->
     await cid.send(type="list")
     await cid.expect("listing")
     served.arena.host.events.refused("10.0.0.9", "it connects too often")
-    handler = operations(served.arena)["status"]
-    state = await handler.perform(StatusRequest(most=2), lambda event: None)
+    state = await served.perform(StatusRequest(most=2))
     assert (state.connected, [bot.bot for bot in state.bots], state.under_way) == (3, ["ann", "bob"], 1)
     assert (state.matches[0].to_move, state.matches[0].clock_ms[1]) == (0, 60_000)
     assert [(failure.who, failure.text) for failure in state.failures] == [
         ("10.0.0.9", "not let in: it connects too often")
     ]
-    state = await handler.perform(StatusRequest(), lambda event: None)
+    state = await served.perform(StatusRequest())
     assert [(seek.game, seek.open, seek.opponents) for seek in state.bots[2].seeks] == [
         ("grundy", False, ["dan"]),
         ("nim", True, []),

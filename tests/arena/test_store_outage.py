@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import sqlite3
+import threading
 from contextlib import closing
 from typing import Any
 
 import pytest
 
-from arena.host import runner
+from arena.host import host, runner
 from arena.replay.verify import verify
 from arena.server import arena
 from arena.store import async_store, database
@@ -166,3 +167,42 @@ async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve:
     end = await second.expect("end")
     assert all("mu_after" in seat for seat in end["seats"])
     assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]
+
+
+async def test_that_bots_wait_long_to_be_let_in_is_said_though_matches_go_on(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host, "LONG_WAIT", 0.05)
+    served = await serve()
+    first, second, start = await served.begun()
+    done = threading.Event()
+    busy = asyncio.create_task(served.archive.read(lambda connection: done.wait(WITHIN)))
+    newcomer = await served.connect()
+    await newcomer.send(type="hello", bot="cid")
+    told = await held(served)
+    assert told == "whoever comes waits to be let in, 1 by now, the first for 0 s: the database is slow\n"
+    turn = await first.expect("turn")
+    await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+    assert (await second.expect("turn"))["ply"] == 1
+    done.set()
+    await busy
+    await newcomer.expect("welcome")
+    assert await held(served, wanted=False) == "ok\n"
+
+
+async def test_the_pings_of_a_newcomer_are_answered_while_it_waits_to_be_let_in(serve: Any) -> None:
+    served = await serve()
+    done = threading.Event()
+    busy = asyncio.create_task(served.archive.read(lambda connection: done.wait(WITHIN)))
+    newcomer = await served.connect()
+    await newcomer.send(type="hello", bot="ann")
+    await newcomer.send(type="seek", id="s1", game="nim")  # which is kept until then
+    async with asyncio.timeout(WITHIN):
+        for _ in range(3):
+            await (await newcomer.wire.ping())
+    done.set()
+    await busy
+    await newcomer.expect("welcome")
+    await newcomer.send(type="unseek", id="s1")
+    assert (await newcomer.expect("unseeked"))["id"] == "s1"
+    assert [message["type"] for message in newcomer.passed] == []

@@ -90,8 +90,7 @@ def test_of_what_is_no_tcp_connection_and_of_one_that_is_closed_nothing_is_known
         _, local = await asyncio.open_connection(sock=here)
         _, writer, peer = await connected()
         writer.transport.abort()
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
+        await writer.wait_closed()
         answers = [ask(end.transport) for end in (local, writer) for ask in (lain_unread, least_round_trip)]
         local.close()
         there.close()

@@ -9,6 +9,7 @@ import shutil
 import signal
 import ssl
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
+from arena.commands.certificate import encryption_of
+from arena.commands.settings import ServerSettings
 from arena.network import tls
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
@@ -139,6 +142,40 @@ async def test_the_files_are_read_again_on_sighup_and_a_bad_one_changes_nothing(
         served.process.send_signal(signal.SIGHUP)
         await served.says("the certificate was read again")
         assert await shown(served) == ssl.PEM_cert_to_DER_cert(newer.certificate.read_text())
+
+
+async def test_that_a_certificate_ends_soon_is_said_at_the_start_and_in_the_status(tmp_path: Path, pair: Pair) -> None:
+    options = ("--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
+    async with serving(tmp_path, *options) as served:
+        assert re.search(r"the certificate ends at .* UTC, in (1\.0|0\.9) days: renew ", await served.says("renew"))
+        _, out, _ = await run("arena", "status", "--data", str(tmp_path), folder=tmp_path)
+        assert "the certificate ends at " in out
+
+
+async def test_the_end_of_a_certificate_is_said_again_every_day(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    said: asyncio.Queue[str] = asyncio.Queue()
+    monkeypatch.setattr("arena.commands.certificate.LOOK_EVERY", 0.001)
+    monkeypatch.setattr("arena.commands.certificate.log.warning", lambda form, *words: said.put_nowait(form % words))
+    encryption_of(ServerSettings(tls_cert=str(pair.certificate), tls_key=str(pair.key)), [])
+    for _ in range(3):
+        assert "the certificate ends at " in await asyncio.wait_for(said.get(), WITHIN)
+
+
+def test_the_end_of_a_certificate_is_said_from_two_weeks_before_it(pair: Pair) -> None:
+    encryption = Encryption(*pair)
+    ends = time.time() + tls.DAY
+    assert encryption.ending(ends - 14.1 * tls.DAY) is None
+    assert re.fullmatch(
+        r"the certificate ends at .* UTC, in 13\.9 days", encryption.ending(ends - 13.9 * tls.DAY) or ""
+    )
+    assert (encryption.ending(ends + 60) or "").startswith("the certificate ended at ")
+
+
+async def test_sighup_without_a_certificate_is_said_and_play_goes_on(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        served.process.send_signal(signal.SIGHUP)
+        await served.says("SIGHUP: there is no certificate to be read again")
+    assert served.process.returncode == 0
 
 
 async def shown(served: Any) -> bytes:

@@ -1,0 +1,60 @@
+"""What a running server does about its certificate: reads it again on SIGHUP, and says beforehand that it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from arena.commands.settings import ServerSettings
+from arena.network.tls import CertificateFault, Encryption
+
+LOOK_EVERY = 24 * 3600.0
+
+log = logging.getLogger("arena")
+
+
+def encryption_of(settings: ServerSettings, others: Sequence[Callable[[], None]]) -> Encryption | None:
+    """TLS as it is set, None without: on SIGHUP its files are read again, and then by the others.
+
+    What clients will not accept, or soon not any more, is said now and every day. Raises `CertificateFault`.
+    """
+    loop = asyncio.get_running_loop()
+    if settings.tls_cert is None or settings.tls_key is None:
+        loop.add_signal_handler(signal.SIGHUP, say_nothing_is_read_again)
+        return None
+    encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
+
+    def look() -> None:
+        trouble, ending = encryption.trouble(), encryption.ending(time.time())
+        if trouble is not None:
+            log.warning("no client will accept %s: %s", settings.tls_cert, trouble)
+        elif ending is not None:
+            log.warning("%s: renew %s, and send SIGHUP", ending, settings.tls_cert)
+
+    def look_daily() -> None:
+        look()
+        loop.call_later(LOOK_EVERY, look_daily)
+
+    def reload() -> None:
+        try:
+            encryption.reload()
+        except CertificateFault as fault:
+            log.error("the certificate in use stays so: %s", fault)
+            return
+        log.info("the certificate was read again")
+        look()
+        for read_again in others:
+            read_again()
+
+    look_daily()
+    loop.add_signal_handler(signal.SIGHUP, reload)
+    return encryption
+
+
+def say_nothing_is_read_again() -> None:
+    """What SIGHUP does where there is no certificate."""
+    log.info("SIGHUP: there is no certificate to be read again, and settings are read at a start")

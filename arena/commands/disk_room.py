@@ -1,0 +1,82 @@
+"""Before a server opens anything on its disk: it waits until there is room, and tells whoever comes meanwhile."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import errno
+import logging
+import os
+import socket
+import tempfile
+import time
+from collections.abc import Collection
+from pathlib import Path
+
+from arena.network.tls import Encryption
+
+ROOM = 1024 * 1024
+"""Bytes that a start may take."""
+TRY_AGAIN = 1.0
+"""Seconds until it is looked again."""
+REQUEST_WITHIN = 5.0
+_SAYS = b"the arena waits for room on its disk\n"
+_AWAY = (
+    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n"
+    b"Content-Length: %d\r\n\r\n%s" % (len(_SAYS), _SAYS)
+)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+log = logging.getLogger("arena")
+
+
+async def wait_for_room(
+    folders: Collection[Path],
+    sockets: Collection[socket.socket],
+    encryption: Encryption | None,
+    stop: asyncio.Event,
+) -> None:
+    """Return when there is room for a start in each of the folders, or `stop` is set.
+
+    Whoever connects to the sockets meanwhile, which listen already, is answered 503.
+    """
+    lack = _lack(folders)
+    if lack is None:
+        return
+    log.error("the start waits for room on the disk; retrying every second: %s", lack)
+    began = time.monotonic()
+    options = {} if encryption is None else encryption.options()
+    servers = [await asyncio.start_server(_answer, sock=one.dup(), **options) for one in sockets]
+    try:
+        while _lack(folders) is not None and not stop.is_set():
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(TRY_AGAIN):
+                    await stop.wait()
+    finally:
+        for server in servers:
+            server.close()
+    if not stop.is_set():
+        log.warning("the start goes on after %.1f s", time.monotonic() - began)
+
+
+def _lack(folders: Collection[Path]) -> str | None:
+    """Where there is no room, in words. What else is wrong with a folder is said by who uses it."""
+    for folder in folders:
+        try:
+            with tempfile.TemporaryFile(dir=folder) as probe:
+                if os.write(probe.fileno(), bytes(ROOM)) < ROOM:
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as exc:
+            if exc.errno in _FULL:
+                return f"{folder}: {exc.strerror}"
+    return None
+
+
+async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    """Tell a client why there is no arena yet."""
+    with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        async with asyncio.timeout(REQUEST_WITHIN):
+            await reader.readuntil(b"\r\n\r\n")
+            writer.write(_AWAY)
+            await writer.drain()
+    writer.close()

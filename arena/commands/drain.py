@@ -1,0 +1,29 @@
+"""`arena drain`: a running server ends when its matches are over."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arena.commands.output import counted
+from arena.operations.draining import Draining, DrainRequest
+from arena.operator.client import asked
+from machine.terminal import say
+from protocol.errors import UsageFault
+
+
+def drain(data: Path, within: float | None, *, undo: bool) -> None:
+    """Have the server of a data folder begin no match any more, and stop when all are over; or take that back.
+
+    Raises `Fault`.
+    """
+    if within is not None and within < 0:
+        raise UsageFault(f"--within is {within:g}: it is 0 seconds or more")
+    if within is not None and undo:
+        raise UsageFault("--within and --undo don't go together")
+    found = asked(data, DrainRequest(within_s=within, undo=undo), Draining)
+    if undo:
+        say("matches begin again" if found.changed else "nothing to do: the server was not about to stop")
+        return
+    under_way = counted(found.under_way, "match is", "matches are") + " under way"
+    limit = "" if within is None else f", or after {within:g} s"
+    say(f"no match begins any more; {under_way}, and the server stops when all are over{limit}")

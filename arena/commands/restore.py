@@ -1,0 +1,59 @@
+"""`arena match restore`: records that were removed or are damaged, put back from a backup."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import closing
+from pathlib import Path
+
+from arena.commands.db import look
+from arena.commands.output import counted
+from arena.store.record_restore import find_complaint, is_broken, restore_records
+from arena.store.result_queries import RecordRemoved, record_of, result_with_seats
+from arena.store.store import Reader, Store
+from machine.terminal import say
+from protocol.display import few
+from protocol.errors import ArenaFault, BadRecord, UsageFault
+
+
+def restore(where: str, ids: Sequence[str], backup: Path) -> None:
+    """Put the records of these matches back, all or none, whoever uses the database meanwhile.
+
+    A record that is there and agrees with its result is left as it is. Raises `UsageFault` for a match that is not in
+    both databases, and `BadRecord` for a record of the backup that does not verify, or is not that of the result.
+    """
+    wanted = list(dict.fromkeys(ids))
+    if not backup.is_file():
+        raise UsageFault(f"there is no file {str(backup)!r}: name a copy that `arena db backup` made")
+    with (
+        closing(Store.open(where, create=False, checkpoint=False)) as store,
+        closing(Reader.open(backup)) as copy,
+    ):
+        if missing := [match for match in wanted if store.read(result_with_seats, match) is None]:
+            raise UsageFault(
+                f"not in {store.file}: {few(missing)}; a record is put back beside its result alone: for a match that"
+                " is missing restore the whole backup"
+            )
+        broken = [match for match in wanted if store.read(is_broken, match, look)]
+        bodies = {match: _found(store, copy, match) for match in broken}
+        if bodies:
+            store.write(restore_records, bodies)
+    if bodies:
+        say(f"{counted(len(bodies), 'record', 'records')} restored, verified: {few(bodies)}")
+    if whole := [match for match in wanted if match not in bodies]:
+        say(f"nothing to restore, the record is there and verifies: {few(whole)}")
+
+
+def _found(store: Store, copy: Reader, match: str) -> bytes:
+    """The record that a backup has of a match of the store."""
+    try:
+        body = copy.read(record_of, match)
+    except RecordRemoved as exc:
+        raise ArenaFault(
+            f"{copy.file} has no record of match {match} either, it was removed: try an older one"
+        ) from exc
+    if body is None:
+        raise UsageFault(f"there is no match {match!r} with a record in {copy.file}: try another backup")
+    if complaint := store.read(find_complaint, match, body, look):
+        raise BadRecord(f"the record of match {match} in {copy.file} is not that of its result: {complaint}")
+    return body

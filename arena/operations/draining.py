@@ -1,0 +1,40 @@
+"""The operator has a server end by itself, or go on after all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from arena.operator.requests import Handler, Request, Tell
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+
+class DrainRequest(Request, frozen=True, tag="drain"):
+    """Begin no match any more, and stop when those under way are over, or after `within_s` seconds; or `undo` that."""
+
+    within_s: Annotated[float, Meta(ge=0)] | None = None
+    undo: bool = False
+
+
+class Draining(Struct, frozen=True, kw_only=True):
+    """How many matches are under way; `changed` says whether there was something to undo."""
+
+    under_way: int
+    changed: bool = True
+
+
+def operation(arena: Arena) -> Handler:
+    """What drains a server."""
+
+    async def drain(request: DrainRequest, tell: Tell) -> Draining:
+        changed = True
+        if request.undo:
+            changed = arena.drain.undo()
+        else:
+            arena.drain.begin(request.within_s)
+        return Draining(under_way=len(arena.host.clients.runners), changed=changed)
+
+    return Handler(DrainRequest, drain)

@@ -1,0 +1,75 @@
+"""Bots that are renamed or deleted while a server runs, when no match of theirs is under way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from arena.operations.thinning import in_pieces
+from arena.operator.requests import Handler, Request, Tell
+from arena.store import registry
+from arena.store.thinning import RecordsOfBot, Removed
+from protocol.errors import UsageFault
+from referee.effects import Absent
+
+if TYPE_CHECKING:
+    from arena.server.arena import Arena
+
+OVER_WITHIN = 10.0
+"""Seconds in which matches that a deleted bot has lost are stored."""
+
+
+class Rename(Request, frozen=True, tag="rename"):
+    """Call a bot otherwise; its connection ends."""
+
+    name: str
+    new: str
+
+
+class Delete(Request, frozen=True, tag="delete"):
+    """Forget who a bot was; it loses its matches under way. With `records` those of its matches are removed, too."""
+
+    name: str
+    records: bool = False
+
+
+class Deleted(Struct, frozen=True, kw_only=True):
+    """What its results are called by from now on, and how many records were removed."""
+
+    placeholder: str
+    records: int = 0
+
+
+def operations(arena: Arena) -> Iterator[Handler]:
+    """What renames and deletes bots."""
+    store = arena.store
+
+    async def rename(request: Rename, tell: Tell) -> None:
+        await store.read(registry.check_new_name, request.name, request.new)
+        if arena.host.clients.matches_with(request.name):
+            raise UsageFault(f"{request.name} plays in a match under way: stop it, and rename it when that is over")
+        why = f"the operator called {{bot}} {request.new}: come in under that name, with the same token"
+        with arena.closed_to(request.name, why, "renamed"):
+            await store.write(registry.rename_bot, request.name, request.new)
+            arena.renamed(request.name, request.new)
+
+    async def delete(request: Delete, tell: Tell) -> Deleted:
+        with arena.closed_to(request.name, "the operator deleted {bot}", "deleted"):
+            for runner, seat in list(arena.host.clients.matches_of(request.name).values()):
+                runner.receive(Absent(seat))  # it need not have begun yet
+            try:
+                async with asyncio.timeout(OVER_WITHIN):
+                    await arena.host.clients.matches_over(request.name)
+            except TimeoutError as exc:
+                told = f"{request.name} has lost its matches, and others play on in one of them, or it can't be stored"
+                raise UsageFault(f"{told}: delete it when that is over") from exc
+            placeholder = await store.write(registry.delete_bot, request.name)
+            arena.renamed(request.name, placeholder)
+        removed = await in_pieces(store, RecordsOfBot(placeholder).remove) if request.records else Removed()
+        return Deleted(placeholder=placeholder, records=removed.records)
+
+    yield Handler(Rename, rename)
+    yield Handler(Delete, delete)

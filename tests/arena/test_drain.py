@@ -1,0 +1,100 @@
+"""A server that ends by itself when its matches are over: what clients hear, what waits, and how it is taken back."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from arena.operations.draining import Draining, DrainRequest
+from arena.operations.status import StatusRequest
+from arena.server.drain import AGAIN, NO_MORE
+from commands import call, run
+from processes import serving
+from protocol.errors import ArenaFault
+from timeouts import WITHIN
+
+
+def stopped(served: Any) -> asyncio.Event:
+    """Set when the arena is to be stopped."""
+    over = asyncio.Event()
+    served.arena.drain.stop = over.set
+    return over
+
+
+async def test_no_match_begins_and_the_server_stops_when_those_under_way_are_told(serve: Any) -> None:
+    served = await serve()
+    first, second, start = await served.begun()
+    over = stopped(served)
+    assert await served.perform(DrainRequest()) == Draining(under_way=1)
+    for client in (first, second):
+        assert await client.expect("error") == {"type": "error", "code": "unavailable", "message": NO_MORE}
+    late = [await served.enter(name) for name in ("cid", "dan")]
+    for client in late:
+        assert (await client.expect("error"))["message"] == NO_MORE
+        await client.send(type="seek", id="s1", game="nim")
+        await client.send(type="list")
+        await client.expect("listing")
+    with pytest.raises(ArenaFault, match="begins no match any more"):
+        served.arena.drain.check()
+    assert not over.is_set()
+    (warning,) = (await served.perform(StatusRequest())).warnings
+    assert warning.startswith("no match begins any more")
+    assert served.arena.host.health.reason is None
+    await first.send(type="resign", match=start["match"])
+    await second.expect("end")
+    await asyncio.wait_for(over.wait(), WITHIN)
+    assert not served.arena.host.clients.runners
+    assert not any(message["type"] == "start" for client in late for message in client.passed)
+
+
+async def test_seeks_that_waited_are_paired_when_it_is_taken_back(serve: Any) -> None:
+    served = await serve()
+    over = stopped(served)
+    await served.begun()
+    await served.perform(DrainRequest())
+    late = [await served.enter(name) for name in ("cid", "dan")]
+    for client in late:
+        await client.send(type="seek", id="s1", game="nim")
+        await client.send(type="list")
+        await client.expect("listing")
+    assert await served.perform(DrainRequest(undo=True)) == Draining(under_way=1)
+    assert (await served.perform(StatusRequest())).warnings == []
+    for client in late:
+        await client.expect("start")
+        told = [message["message"] for message in client.passed if message["type"] == "error"]
+        assert told == [NO_MORE, AGAIN]
+    assert not (await served.perform(DrainRequest(undo=True))).changed
+    assert not over.is_set()
+
+
+async def test_after_a_time_it_stops_whatever_is_under_way(serve: Any) -> None:
+    served = await serve()
+    await served.begun()
+    over = stopped(served)
+    await served.perform(DrainRequest(within_s=3600))
+    await served.perform(DrainRequest(within_s=0))
+    await asyncio.wait_for(over.wait(), WITHIN)
+    assert len(served.arena.host.clients.runners) == 1
+
+
+async def test_a_server_that_is_drained_ends_by_itself(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        undone = await asyncio.to_thread(run, "arena", "drain", "--data", str(tmp_path), "--undo")
+        assert undone.stdout == "nothing to do: the server was not about to stop\n"
+        done = await asyncio.to_thread(run, "arena", "drain", "--data", str(tmp_path), "--within", "60")
+        said = (
+            "no match begins any more; 0 matches are under way, and the server stops when all are over, or after 60 s\n"
+        )
+        assert (done.returncode, done.stdout) == (0, said)
+        assert await asyncio.wait_for(served.process.wait(), WITHIN) == 0
+
+
+def test_without_a_server_or_with_wrong_words_it_is_one_line(tmp_path: Path) -> None:
+    done = call("arena", "drain", "--data", str(tmp_path))
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert done.err.startswith(f"arena: no server runs on {tmp_path}")
+    assert call("arena", "drain", "--within", "-1").err == "arena: --within is -1: it is 0 seconds or more\n"
+    assert call("arena", "drain", "--within", "1", "--undo").err == "arena: --within and --undo don't go together\n"

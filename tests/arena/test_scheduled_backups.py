@@ -1,0 +1,115 @@
+"""Backups that a server makes by itself: when, whole or not there, the oldest removed after a newer one."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from arena.operations import backups
+from arena.operations.backups import Schedule, back_up_once, due_in, keep_backing_up
+from arena.server.warnings import Warnings
+from arena.store.result_queries import iter_results
+from arena.store.store import Reader, Store
+from machine.event_loop import running
+from processes import serving
+from seasons import season
+from timeouts import found_in
+
+
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        season(store, 3)
+    return tmp_path / "arena.db"
+
+
+def named(folder: Path, **ago: float) -> Path:
+    folder.mkdir(exist_ok=True)
+    file = folder / (datetime.now(UTC) - timedelta(**ago)).strftime("arena-%Y-%m-%dT%H%M%SZ.db")
+    file.touch()
+    return file
+
+
+async def test_a_new_backup_is_whole_and_the_oldest_go(database: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    old = [named(folder, days=days) for days in (3, 2, 1)]
+    (folder / "mine.db").touch()
+    assert await back_up_once(database, Schedule(folder, 24, 2)) is None
+    made = max(set(folder.iterdir()) - {folder / "mine.db"})
+    assert set(folder.iterdir()) == {folder / "mine.db", old[2], made}
+    assert made.stat().st_mode & 0o777 == 0o600
+    with closing(Reader.open(made)) as reader:
+        assert len(list(reader.iterate(iter_results))) == 3
+
+
+class Told(Warnings):
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: asyncio.Queue[str | None] = asyncio.Queue()
+
+    def tell(self, kind: str, text: str | None) -> None:
+        super().tell(kind, text)
+        self.told.put_nowait(text)
+
+
+async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
+    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "backups"
+    old = named(folder, days=3)
+    os.rename(database, tmp_path / "away")
+    monkeypatch.setattr(backups, "RETRY", 0.0)
+    warnings = Told()
+    async with running(keep_backing_up(database, Schedule(folder, 1, 1), warnings)):
+        fault = f"no backup was made in {folder}: no arena data in {database}: start `arena serve` or"
+        assert (await warnings.told.get() or "").startswith(fault)
+        assert len(warnings.all()) == 1
+        assert list(folder.iterdir()) == [old]
+        os.rename(tmp_path / "away", database)
+        while await warnings.told.get() is not None:
+            pass
+    assert warnings.all() == []
+    assert len(list(folder.iterdir())) == 1
+    assert old not in folder.iterdir()
+    assert [one.levelname for one in caplog.records if "no backup" in one.getMessage()] == ["WARNING"]
+
+
+async def test_a_folder_that_cannot_be_made_is_a_line(database: Path) -> None:
+    assert await back_up_once(database, Schedule(database / "in", 24, 7)) == f"{database}/in: Not a directory"
+
+
+def test_the_next_is_due_so_long_after_the_newest(tmp_path: Path) -> None:
+    schedule = Schedule(tmp_path / "backups", 24, 7)
+    assert due_in(schedule) == 0.0
+    named(schedule.folder, hours=30)
+    assert due_in(schedule) == 0.0
+    named(schedule.folder, hours=20)
+    assert due_in(schedule) == pytest.approx(4 * 3600, abs=WITHIN_A_MINUTE)
+    named(schedule.folder, hours=-1000)
+    assert due_in(schedule) == 24 * 3600, "whatever a clock was set to"
+
+
+WITHIN_A_MINUTE = 60
+
+
+async def test_a_server_makes_one_at_its_start_and_stops_while_one_is_made(tmp_path: Path) -> None:
+    folder = tmp_path / "backups"
+    folder.mkdir()
+    async with serving(tmp_path / "data", "--backup-to", str(folder)):
+
+        def look() -> Path | None:
+            return next(folder.glob("arena-*Z.db"), None)
+
+        made = await asyncio.to_thread(found_in, folder, look)
+    assert not list(folder.glob("*.part"))
+    os.unlink(made)
+    async with serving(tmp_path / "data", "--backup-to", str(folder)):
+        pass
+    assert not list(folder.glob("*.part"))

@@ -1,0 +1,229 @@
+"""Records of old matches removed: which go, what stays, and what is said where one would be needed."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+from sqlalchemy import Connection
+
+from arena.commands.config import retention, settings
+from arena.operations import thinning
+from arena.store.annulment import annul_matches
+from arena.store.async_store import AsyncStore
+from arena.store.database import StoreError
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.integrity_check import check_database
+from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of, result_of
+from arena.store.store import Store
+from arena.store.thinning import (
+    MIB,
+    RecordsOfBot,
+    Removable,
+    Removed,
+    Retention,
+    count_removed,
+    find_removable,
+    remove_all,
+    remove_records,
+)
+from commands import Done, call
+from machine.event_loop import running
+from machine.timestamps import utc
+from seasons import result
+from stored_matches import stored
+
+Call = Callable[..., Done]
+FOR_EVER = Retention(unrated_days=0, rated_days=0, max_unrated_mib=0)
+GONE = "was removed: its result is what is left"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Each kind of match at each age: `rated-9` was rated and ended nine days ago."""
+    with closing(Store.open(tmp_path / "arena.db")) as opened:
+        for days in (90, 40, 20, 0):
+            ended = utc(days_ago=days)
+            keep(opened, f"rated-{days}", finished=ended)
+            keep(opened, f"unrated-{days}", rated=False, finished=ended)
+            keep(opened, f"annulled-{days}", finished=ended)
+            keep(opened, f"placed-{days}", rated=False, finished=ended, tournament="t1", place=days)
+        opened.write(annul_matches, [f"annulled-{days}" for days in (90, 40, 20, 0)])
+        yield opened
+
+
+def keep(store: Store, match: str, size: int = 100, **options: Any) -> None:
+    store.write(finish_matches, [StorableMatch(result(match, **options), lambda ratings: bytes(size))])
+
+
+def thin(store: Store, limits: Retention) -> set[str]:
+    """The matches that have no record any more once what is not to be kept was removed."""
+    remove_all(store, remove_records, store.read(find_removable, limits))
+    return {one.match for one in list(store.iterate(iter_results)) if not has_record(store, one.match)}
+
+
+def has_record(store: Store, match: str) -> bool:
+    try:
+        return store.read(record_of, match) is not None
+    except RecordRemoved:
+        return False
+
+
+def pages(store: Store) -> int:
+    return int(store.read(lambda connection: connection.exec_driver_sql("PRAGMA page_count").scalar_one()))
+
+
+@pytest.mark.parametrize(
+    ("limits", "removed"),
+    [
+        (Retention(), {"unrated-90", "unrated-40"}),
+        (FOR_EVER, set()),
+        (replace(FOR_EVER, unrated_days=60), {"unrated-90"}),
+        (replace(FOR_EVER, rated_days=30), {"rated-90", "rated-40", "annulled-90", "annulled-40"}),
+        (Retention(rated_days=60), {"unrated-90", "unrated-40", "rated-90", "annulled-90"}),
+    ],
+)
+def test_records_go_by_age_those_of_unrated_matches_first_and_none_of_a_tournament(
+    store: Store, limits: Retention, removed: set[str]
+) -> None:
+    assert thin(store, limits) == removed
+
+
+def test_the_oldest_unrated_records_go_where_all_of_them_are_too_much(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        for minute in range(5):
+            keep(store, f"m{minute}", MIB // 2, rated=False, finished=f"2026-01-01T00:0{minute}:00.000Z")
+            keep(store, f"rated-{minute}", MIB // 2, finished=f"2026-01-01T00:0{minute}:00.000Z")
+        assert thin(store, replace(FOR_EVER, max_unrated_mib=3)) == set()
+        assert thin(store, replace(FOR_EVER, max_unrated_mib=1)) == {"m0", "m1", "m2"}
+
+
+@pytest.mark.parametrize("remove", [partial(remove_records, old=Removable("3", "")), RecordsOfBot("Ann").remove])
+def test_a_batch_is_small_whatever_the_records_have(tmp_path: Path, remove: Callable[[Connection], Removed]) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        for number, size in enumerate((2 * MIB, MIB // 2, MIB // 2, MIB // 2)):
+            keep(store, f"m{number}", size, rated=False, finished=f"2026-01-01T00:0{number}:00.000Z")
+        assert [store.write(remove) for _ in range(4)] == [
+            Removed(records=1, bytes=2 * MIB),
+            Removed(records=2, bytes=MIB),
+            Removed(records=1, bytes=MIB // 2),
+            Removed(),
+        ]
+
+
+def test_without_their_records_results_and_ratings_stay_and_the_database_adds_up(store: Store) -> None:
+    before = list(store.iterate(iter_results)), store.read(leaderboard_of, "nim/classic")
+    thin(store, Retention(unrated_days=1, rated_days=1))
+    assert (list(store.iterate(iter_results)), store.read(leaderboard_of, "nim/classic")) == before
+    assert store.read(count_removed) == 9
+    assert list(store.iterate(check_database)) == []
+    assert store.write(annul_matches, ["rated-90"]).matches == 1
+    assert store.write(rebuild_ratings) == 0
+
+
+def test_the_room_is_taken_by_what_comes_or_given_back(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        for number in range(8):
+            keep(store, f"m{number}", MIB // 2, rated=False)
+        size = pages(store)
+        thin(store, Retention())
+        for number in range(8, 15):
+            keep(store, f"m{number}", MIB // 2, rated=False)
+        assert pages(store) == size
+        thin(store, Retention())
+        assert store.vacuum() > 3 * MIB
+        assert pages(store) < size / 2
+        assert store.read(result_of, "m3") is not None
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Path:
+    """A database of unrated matches that were played; the newest is of risk-duel, and only that has its record."""
+    with closing(stored(tmp_path / "arena.db")) as store:
+        newest = next(store.iterate(iter_results)).match
+
+        def make_old(connection: Any) -> None:
+            connection.exec_driver_sql(
+                "UPDATE matches SET finished = '2026-01-01T00:00:00.000Z' WHERE id <> ?", (newest,)
+            )
+
+        store.write(make_old)
+    return tmp_path / "arena.db"
+
+
+@pytest.fixture
+def arena(played: Path) -> Call:
+    return partial(call, "arena", ARENA_DB=str(played), ARENA_DATA=str(played.parent))
+
+
+def test_commands_say_that_a_record_was_removed(arena: Call, tmp_path: Path) -> None:
+    done = arena("db", "thin")
+    assert done.out.startswith("7 records removed, 0.0 MiB; the database has that room for what comes")
+    match = json.loads(arena("matches", "--game", "nim", "--limit", "1", "--json").out)[0]["match"]
+    for words in (
+        ("show", match),
+        ("verify", match),
+        ("grade", match),
+        ("export", match, "--to", str(tmp_path / "m.json")),
+    ):
+        assert arena("replay", *words) == (1, "", f"arena: the record of match {match} {GONE}\n")
+    assert arena("replay", "verify").out == "1 record verified; 7 matches have none any more\n"
+    assert arena("db", "check", "--quick").code == 1, "the times of the others' results were changed here"
+    told = arena("replay", "grade", "--bot", "ann", "--game", "nim")
+    assert (told.code, told.err) == (0, "arena: 4 matches of ann have no record any more\n")
+    done = arena("export", "--to", str(tmp_path / "out"))
+    assert done.err == "arena: 7 matches have no plies, their records were removed\n"
+    assert done.out.startswith(f"{tmp_path}/out: 8 matches, 16 seats, ")
+    assert arena("db", "thin", "--keep-unrated-records", "0", "--vacuum").out.startswith("0 records removed, 0.0 MiB; ")
+
+
+def test_a_wrong_number_of_days_is_one_line(arena: Call) -> None:
+    done = arena("db", "thin", "--keep-rated-records", "99999")
+    assert (done.code, done.err) == (2, "arena: keep_rated_records is 99999: it is days from 0 to 36500, 0 for never\n")
+
+
+def test_what_is_kept_by_default_is_said_in_one_place() -> None:
+    assert retention(settings({}, None, {})) == Retention()
+
+
+async def test_a_running_server_removes_them_when_it_is_asked(serve: Any) -> None:
+    served = await serve()
+    keep(served.store, "old", rated=False)
+    request = thinning.Thin(unrated_days=30, rated_days=0, max_unrated_mib=0)
+    assert await served.perform(request) == Removed(records=1, bytes=100)
+    assert not has_record(served.store, "old")
+
+
+async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
+    store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    archive = AsyncStore(store)
+    done: asyncio.Future[Removed] = asyncio.get_running_loop().create_future()
+    faults = [ZeroDivisionError(), StoreError("the disk is full")]
+    real = thinning.thin
+
+    async def thin(*words: Any) -> Removed:
+        if faults:
+            raise faults.pop()
+        removed = await real(*words)
+        if not done.done():
+            done.set_result(removed)
+        return removed
+
+    monkeypatch.setattr(thinning, "EVERY", 0.0)
+    monkeypatch.setattr(thinning, "thin", thin)
+    async with running(thinning.keep_thin(archive, Retention())):
+        assert await done == Removed(records=2, bytes=200)
+    await archive.drain()
+    assert [one.getMessage() for one in caplog.records] == [
+        "records of old matches can't be removed: the disk is full",
+        "records of old matches can't be removed",
+    ]

@@ -1,0 +1,84 @@
+"""A database that is copied before it is upgraded, by hand or when a server starts."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from alembic import command
+from alembic.config import Config
+
+from arena.store import database
+from arena.store.schema import APPLICATION_ID, REVISIONS
+from arena.store.upgrade import MIGRATIONS
+from commands import call
+from processes import serving
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A data folder with an empty database of an older schema."""
+    folder = tmp_path / "data"
+    folder.mkdir(mode=0o700)
+    with closing(sqlite3.connect(folder / "arena.db")) as marked:
+        marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    engine = database.connect(folder / "arena.db")
+    with database.writing(engine).begin() as connection:
+        config.attributes["connection"] = connection
+        command.upgrade(config, "0007")
+    engine.dispose()
+    (folder / "arena.db").chmod(0o600)
+    return folder
+
+
+def test_it_is_copied_before_and_only_if_there_is_anything_to_do(data: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "copy.db"
+    done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(copy))
+    assert done == (0, f"{data}/arena.db has schema {REVISIONS[-1]}, upgraded from 0007; as it was: {copy}\n", "")
+    assert database.revision_of(copy) == "0007"
+    other = tmp_path / "other.db"
+    done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(other))
+    assert done.out == f"{data}/arena.db has schema {REVISIONS[-1]}: nothing to do, and no backup made\n"
+    assert not other.exists()
+
+
+def test_without_its_copy_nothing_is_upgraded(data: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy.db").touch()
+    done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(tmp_path / "copy.db"))
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert "already exists" in done.err
+    assert database.revision_of(data / "arena.db") == "0007"
+
+
+def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path, tmp_path: Path) -> None:
+    words = ("serve", "--data", str(data), "--port", "0", "--no-web")
+    refused = call("arena", *words)
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "older than this bot-arena's: run `arena db upgrade`" in refused.err
+    failed = call("arena", *words, "--upgrade", "--backup-to", "/proc/no")
+    assert (failed.code, failed.err.splitlines()[-1]) == (
+        1,
+        "arena: the folder for backups /proc/no can't be made: No such file or directory",
+    )
+    assert database.revision_of(data / "arena.db") == "0007"
+
+
+@pytest.mark.parametrize("folder", ["data", "backups"])
+async def test_a_server_copies_upgrades_and_starts_where_it_may(data: Path, tmp_path: Path, folder: str) -> None:
+    words = ("--upgrade",) if folder == "data" else ("--upgrade", "--backup-to", str(tmp_path / folder))
+    async with serving(data, *words) as served:
+        said = "".join(served.said)
+    (copy,) = copies(tmp_path / folder)
+    assert f"the database has schema {REVISIONS[-1]} now; as it was: {copy}" in said
+    assert database.revision_of(copy) == "0007"
+    async with serving(data, *words):
+        pass
+    assert copies(tmp_path / folder) == [copy]
+
+
+def copies(folder: Path) -> list[Path]:
+    return list(folder.glob("arena-schema-0007-*Z.db"))
