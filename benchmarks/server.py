@@ -5,10 +5,12 @@ clients in a process each. A ply is one frame in and one frame out, as an echo i
 commit has it, are measured in turn with them, by the same clients. What is said beside the echo is the median of each
 round's ratio. The last line is `ratio N`, the plies of this version by the echo's round trips.
 
+With `--mqtt` this version is measured too as it publishes all of it to a Mosquitto, which is started for that.
+
 With `--rate` bots move at random moments, so many plies a second in all, and what is printed is the time from a move to
 the opponent's turn, as bots see it, and the server's resident memory, at the end of a run and at most.
 Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
-       [--profile FILE]
+       [--mqtt] [--profile FILE]
 """
 
 from __future__ import annotations
@@ -19,13 +21,15 @@ import contextlib
 import cProfile
 import os
 import random
+import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
 from collections import deque
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -158,7 +162,7 @@ class _Load:
 def main() -> None:
     options = _options()
     if options.serve:
-        job = _serve_echo() if options.serve == "echo" else _serve_arena(options.connections, synced=options.synced)
+        job = _serve_echo() if options.serve == "echo" else _serve_arena(options)
         profile = cProfile.Profile() if options.profile else None
         if profile:
             profile.enable()
@@ -167,8 +171,10 @@ def main() -> None:
             profile.disable()
             profile.dump_stats(options.profile)
         return
-    with tempfile.TemporaryDirectory() as folder:
-        contenders = _contenders(options, Path(folder))
+    with contextlib.ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        broker = stack.enter_context(mosquitto(folder)) if options.mqtt else None
+        contenders = _contenders(options, folder, broker)
         for _ in range(options.rounds):
             for contender in contenders:
                 contender.runs.append(_measure(contender, options))
@@ -185,19 +191,40 @@ def _options() -> argparse.Namespace:
         "--against", metavar="COMMIT", action="append", default=[], help="another version; may be given more than once"
     )
     parser.add_argument("--synced", action="store_true", help="also this version as with --durability machine")
+    parser.add_argument("--mqtt", action="store_true", help="also this version with a feed to a Mosquitto")
+    parser.add_argument("--publish", metavar="URL", help=argparse.SUPPRESS)
     parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
     parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
-def _contenders(options: argparse.Namespace, folder: Path) -> list[_Contender]:
-    """The echo, this version and the others, in the order in which they are measured."""
+def _contenders(options: argparse.Namespace, folder: Path, broker: str | None) -> list[_Contender]:
+    """The echo, this version and the others, in the order in which they are measured. `broker` is a URL."""
     this = [sys.executable, __file__, "--serve"]
     profile = ["--profile", str(options.profile)] if options.profile else []
     commits = [_commit(name) for name in options.against]
     others = [_other(commit, folder / str(number)) for number, commit in enumerate(commits)]
     synced = [_Contender("synced", [*this, "arena", "--synced"])] if options.synced else []
-    return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *synced, *others]
+    fed = [_Contender("mqtt", [*this, "arena", "--publish", broker])] if broker else []
+    return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *fed, *synced, *others]
+
+
+@contextlib.contextmanager
+def mosquitto(folder: Path) -> Iterator[str]:
+    """A broker that keeps nothing, on a port of its own, inside: the URL of a prefix there."""
+    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
+    if program is None:
+        _refuse("mosquitto is not installed")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    config = folder / "mosquitto.conf"
+    config.write_text(f"listener {port} 127.0.0.1\nallow_anonymous true\npersistence false\nlog_dest none\n")
+    with subprocess.Popen([program, "-c", str(config)]) as broker:
+        try:
+            yield f"mqtt://127.0.0.1:{port}/arena"
+        finally:
+            broker.terminate()
 
 
 def _commit(name: str) -> str:
@@ -377,7 +404,8 @@ async def _serve_echo() -> None:
         await _until_told(next(iter(server.sockets)).getsockname()[1])
 
 
-async def _serve_arena(connections: int, *, synced: bool) -> None:
+async def _serve_arena(options: argparse.Namespace) -> None:
+    from arena.feed import Feed
     from arena.host.handler import FinishedMatch, Identity
     from arena.host.journal import Journal
     from arena.host.session import Session
@@ -386,11 +414,12 @@ async def _serve_arena(connections: int, *, synced: bool) -> None:
     from arena.server.arena import Arena
     from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
+    from arena.store.feed_position import switch_feed
     from arena.store.store import Store
     from protocol.games import load
     from protocol.messages import Clock, Hello
 
-    names = [f"bot{number}" for number in range(connections)]
+    names = [f"bot{number}" for number in range(options.connections)]
     pairs = {name: pair for pair in zip(names[::2], names[1::2], strict=True) for name in pair}
     game = load(GAME, CONFIG)
     count = 0
@@ -418,16 +447,23 @@ async def _serve_arena(connections: int, *, synced: bool) -> None:
 
     with tempfile.TemporaryDirectory() as folder:
         store = Store.open(Path(folder) / "arena.db")
+        store.write(switch_feed, on=options.publish is not None)
         archive = AsyncStore(store)
+        feed = Feed(options.publish) if options.publish else None
+        publishing = asyncio.create_task(feed.run()) if feed else None
         arena = Paired(
             archive,
-            Journal(Path(folder) / "journal", synced=synced),
+            Journal(Path(folder) / "journal", synced=options.synced),
             Authenticator(archive, Registration()),
             Clock(bank_ms=60_000, increment_ms=500),
+            feed=feed,
             access=Access(bounds=Bounds(per_address=1000)),
         )
         await _until_told(await arena.host.listener.open("127.0.0.1", 0))
         await arena.close()
+        if feed and publishing:
+            await feed.close()
+            publishing.cancel()
         await archive.drain()
         store.close()
 

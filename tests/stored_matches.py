@@ -8,6 +8,9 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.matches import play_all
 from protocol.messages import Clock
+from referee.record import Footer, pack, public, write_line
+from referee.result import Ratings
+from referee_table import Table
 
 CLOCK = Clock(bank_ms=60_000, increment_ms=100)
 PLAYED = (("nim", 4), ("tictactoe", 3), ("risk-duel", 1))
@@ -22,3 +25,15 @@ def stored(file: Path) -> Store:
             closed = played.closed
             store.write(finish_matches, [StorableMatch(closed.result, closed.record)])
     return store
+
+
+def finished(table: Table) -> StorableMatch:
+    """The match of a table as the arena stores it."""
+    result = table.match.result("2026-01-01T00:01:00.000Z")
+    lines = [line for line in map(write_line, table.lines) if public(line)]
+
+    def close(ratings: Ratings | None) -> bytes:
+        footer: Footer = table.match.footer(result, ratings)
+        return pack(lines, footer)
+
+    return StorableMatch(result, close)

@@ -590,7 +590,7 @@ def test_a_refusal_is_one_line_and_a_code_to_the_shell_as_well(tmp_path: Path) -
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
 
 
-HEAVY = ("sqlalchemy", "alembic", "websockets", "rich.progress", "trueskill", "networkx", "aiomqtt", "uvloop")
+HEAVY = ("sqlalchemy", "alembic", "websockets", "rich.progress", "trueskill", "networkx", "uvloop", "aiomqtt")
 
 
 @pytest.mark.parametrize("module", ["arena.cli", "bots.cli"])

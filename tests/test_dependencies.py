@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -30,10 +32,15 @@ def locked(name: str) -> dict[str, list[str]]:
     return versions
 
 
-@pytest.mark.parametrize(("lock", "extras"), [("run.lock", ()), ("dev.lock", ("dev",))])
-def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str, extras: tuple[str, ...]) -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    wanted = [*project["dependencies"], *(text for extra in extras for text in project["optional-dependencies"][extra])]
+@pytest.mark.parametrize("lock", ["run.lock", "dev.lock", "build.lock"])
+def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str) -> None:
+    content = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project = content["project"]
+    wanted = {
+        "run.lock": project["dependencies"],
+        "dev.lock": [*project["dependencies"], *project["optional-dependencies"]["dev"]],
+        "build.lock": content["build-system"]["requires"],
+    }[lock]
     versions = locked(lock)
     for requirement in map(Requirement, wanted):
         found = versions.get(requirement.name.lower(), [])
@@ -44,6 +51,26 @@ def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str, ext
 def test_what_is_tested_is_what_runs() -> None:
     run, dev = locked("run.lock"), locked("dev.lock")
     assert {name: dev.get(name) for name in run} == run
+
+
+def test_the_image_gets_nothing_that_no_lock_has_the_hash_of() -> None:
+    installs = re.findall(r"\bpip install (.*)", (ROOT / "Dockerfile").read_text())
+    hashed = [re.search(r"--require-hashes --requirement (\S+)$", words) for words in installs]
+    assert [found and found[1] for found in hashed] == ["build.lock", "run.lock", None]
+    assert installs[-1].endswith(" --no-build-isolation --no-deps .")
+
+
+def test_an_audit_that_could_look_nothing_up_fails_where_it_is_required(tmp_path: Path) -> None:
+    python = tmp_path / "python3"
+    python.write_text("#!/bin/sh\nexit 1\n")
+    python.chmod(0o755)
+    codes = []
+    for required in ({}, {"AUDIT_REQUIRED": ""}, {"AUDIT_REQUIRED": "1"}):
+        environ = {"PATH": f"{tmp_path}:{os.environ['PATH']}", **required}
+        done = subprocess.run([ROOT / "scripts" / "audit"], env=environ, capture_output=True, text=True)
+        assert done.stderr == "scripts/audit: no database of vulnerabilities can be reached: nothing was looked up\n"
+        codes.append(done.returncode)
+    assert codes == [0, 0, 1]
 
 
 def test_tools_name_the_packages_that_there_are() -> None:

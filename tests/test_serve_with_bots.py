@@ -6,7 +6,9 @@ import asyncio
 import os
 import re
 import signal
+import socket
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,20 @@ async def newcomer(url: str, folder: Path) -> str:
     process = await asyncio.create_subprocess_exec(*command, env=environment, stdout=asyncio.subprocess.PIPE)
     out, _ = await asyncio.wait_for(process.communicate(), WITHIN)
     return out.decode()
+
+
+async def test_systemd_is_told_when_the_server_is_ready_how_it_is_and_that_it_stops(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
+        systemd.settimeout(WITHIN)
+        systemd.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        monkeypatch.setenv("WATCHDOG_USEC", "60000000")
+        async with serving(tmp_path / "data"):
+            told = [await asyncio.to_thread(systemd.recv, 1000) for _ in range(2)]
+        assert told == [b"READY=1", b"WATCHDOG=1\nSTATUS=0 bots online, 0 matches under way"]
+        assert systemd.recv(1000) == b"STOPPING=1"
 
 
 def bot_processes(server: int) -> list[int]:

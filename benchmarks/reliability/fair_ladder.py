@@ -205,7 +205,7 @@ async def trolls(server: Server, options: argparse.Namespace) -> bool:
     for number in range(options.rounds):
         for count, finished in ((0, alone), (TROLLS, beside)):
             finished.append(await _honest_matches(server, options, count, f"{number}-{count}"))
-    shares = [1 - troubled / free for troubled, free in zip(beside, alone, strict=True)]
+    shares = [1 - troubled / max(free, 1) for troubled, free in zip(beside, alone, strict=True)]
     lost, error = mean(shares)
     print(
         f"{TROLLS} silent trolls with 64 slots   {sum(beside)} matches of {HONEST} honest bots, {sum(alone)} without: "

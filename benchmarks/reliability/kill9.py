@@ -24,7 +24,7 @@ from contextlib import closing
 from pathlib import Path
 
 from ledger import Ledger, Player, compiled, run_out
-from rig import Server, small_or_asked
+from rig import Server, small_or_asked, tell_broken
 
 from arena.store.integrity_check import check_database
 from arena.store.registry import registered_bot
@@ -160,10 +160,7 @@ def main() -> None:
         killed, refused = creations(arguments.creations, library, random.Random(arguments.seed))
         print(f"{killed} kills while the database was made, {len(refused)} folders refused or unsound afterwards")
         broken = refused + asyncio.run(measure(arguments, library))
-    for line in broken:
-        print("BROKEN:", line)
-    print("nothing lost, nothing doubled, nothing hangs" if not broken else f"{len(broken)} claims broken")
-    sys.exit(bool(broken))
+    sys.exit(tell_broken(broken, "nothing lost, nothing doubled, nothing hangs"))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ import argparse
 import asyncio
 import base64
 import contextlib
+import http.client
 import json
 import multiprocessing
 import os
@@ -24,7 +25,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,7 @@ CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 WITHIN = 60.0
 """Seconds in which everything comes that comes at all."""
+PAGE = r"the page is at http://\S+:(\d+)"
 
 
 def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Namespace:
@@ -126,6 +128,15 @@ class Server:
         assert self._process is not None
         return self._process
 
+    async def page_port(self) -> int:
+        """The port of its page, once that stands."""
+        async with asyncio.timeout(WITHIN):
+            while True:
+                for line in self.log:
+                    if found := re.search(PAGE, line):
+                        return int(found[1])
+                await asyncio.sleep(0.05)
+
     def memory(self) -> float:
         """MiB resident."""
         return memory_of(self.process.pid)
@@ -146,6 +157,42 @@ class Server:
             if found := re.search(r"listening on wss?://\S+:(\d+)", line):
                 ports.put(int(found[1]))
         ports.put(0)
+
+
+@contextlib.contextmanager
+def web(data: Path) -> Iterator[tuple[int, int]]:
+    """`arena web` over a data folder; its process and its port."""
+    command = [sys.executable, "-m", "arena", "web", "--data", str(data), "--web-port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        try:
+            said = process.stderr.readline()
+            found = re.search(PAGE, said)
+            if found is None:
+                raise SystemExit(f"arena web did not start: {said}")
+            yield process.pid, int(found[1])
+        finally:
+            process.terminate()
+
+
+def get(port: int, path: str, source: str, encoding: str = "identity") -> int:
+    """The status with which a page is answered to a loopback address, which reads it whole."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=WITHIN, source_address=(source, 0))
+    try:
+        connection.request("GET", path, headers={"Accept-Encoding": encoding})
+        answer = connection.getresponse()
+        answer.read()
+        return answer.status
+    finally:
+        connection.close()
+
+
+def tell_broken(broken: Sequence[str], sound: str) -> bool:
+    """Print which claims are broken, or that all is `sound`; whether any is."""
+    for line in broken:
+        print("BROKEN:", line)
+    print(f"{len(broken)} claims broken" if broken else sound)
+    return bool(broken)
 
 
 def memory_of(process: int) -> float:
