@@ -1,6 +1,7 @@
 FROM python:3.11-slim AS build
 WORKDIR /src
-COPY requirements/run.lock ./
+COPY requirements/build.lock requirements/run.lock ./
+RUN pip install --no-cache-dir --require-hashes --requirement build.lock
 RUN pip install --no-cache-dir --prefix=/installed --require-hashes --requirement run.lock
 COPY pyproject.toml README.md LICENSE ./
 COPY arena arena
@@ -9,7 +10,7 @@ COPY machine machine
 COPY measuring measuring
 COPY protocol protocol
 COPY referee referee
-RUN pip install --no-cache-dir --prefix=/installed --no-deps .
+RUN pip install --no-cache-dir --prefix=/installed --no-build-isolation --no-deps .
 
 FROM python:3.11-slim
 COPY --from=build /installed /usr/local

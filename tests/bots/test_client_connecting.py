@@ -22,6 +22,7 @@ from bots.client.connecting import Away, Refused, connect
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.reference.random_bot import RandomBot
+from machine.terminal import say
 from protocol.errors import UsageFault
 from protocol.messages import Error, Hello, List, Listing, Ready, Seek
 from timeouts import WITHIN
@@ -292,14 +293,32 @@ async def test_what_the_arena_says_before_it_closes_is_told_once(
     assert capsys.readouterr().err == line
 
 
-async def test_a_peer_that_never_welcomes_is_left(
+async def test_a_bot_waits_for_its_welcome_on_one_connection_and_says_so(
+    peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    monkeypatch.setattr("bots.client.run.WELCOME_SOON", 0.01)
+    said = asyncio.Event()
+
+    def noted(line: str, **how: Any) -> None:
+        say(line, **how)
+        said.set()
+
+    monkeypatch.setattr("bots.client.run.say", noted)
+    playing(peer.url)
+    line = await peer.line()
+    await line.expect(Hello)
+    await asyncio.wait_for(said.wait(), WITHIN)
+    await line.say(script.welcome())
+    await line.expect(Seek)
+    assert capsys.readouterr().err == f"mine: {peer.url} has not let it in yet; waiting\n"
+
+
+async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(
     peer: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("bots.client.run.WELCOME_WITHIN", 0.05)
-    playing(peer.url)
-    for _ in range(3):
-        await (await peer.line()).expect(Hello)
-    assert "said no welcome" in capsys.readouterr().err
+    monkeypatch.setattr("bots.client.run.WELCOME_SOON", 0.01)
+    assert await asyncio.wait_for(playing(peer.url, patience=0.05), WITHIN) == 1
+    assert f"mine: {peer.url} has not let it in yet; gave up after 0.05 s\n" in capsys.readouterr().err
 
 
 async def test_a_bot_that_waits_asks_who_is_here_and_says_it(
