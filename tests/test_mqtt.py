@@ -96,6 +96,8 @@ async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker:
 async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any, tmp_path: Path) -> None:
     async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_fifty(arena)
+        async with listening(broker.port) as listener:
+            await listener.until(lambda it: it.matches_on_board() == [50, 50])
     async with listening(broker.port) as listener:
         await listener.until(lambda it: it.last("status") and it.last("leaderboard/nim/classic"))
     assert listener.last("status") == {"online": False}

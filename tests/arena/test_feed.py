@@ -167,13 +167,16 @@ def order_to(port: int) -> MqttOrder:
 
 @asynccontextmanager
 async def publishing(url: str) -> AsyncIterator[Feed]:
+    """A feed that is closed at the end, when all is published, however busy the machine."""
     feed = Feed(url)
     task = asyncio.create_task(feed.run())
-    try:
-        yield feed
-    finally:
-        await feed.close()
-        await task
+    with pytest.MonkeyPatch.context() as patience:
+        patience.setattr("arena.feed.FLUSH_SECONDS", WITHIN)
+        try:
+            yield feed
+        finally:
+            await feed.close()
+            await task
 
 
 @asynccontextmanager

@@ -126,15 +126,20 @@ async def test_a_move_does_not_wait_behind_what_its_bot_had_in_line_before_it_wa
     served = await serve()
     first, second, start = await served.begun(config={"heaps": [6, 6]})
     turn = await first.expect("turn")
-    address = served.arena.host.clients.session(second.passed[0]["bot"]).wire._account.above
-    address.charge(1.0, address._clock())  # as others of its address sought, say
+    wire = served.arena.host.clients.session(second.passed[0]["bot"]).wire
+    clock, now = wire._clock, wire._clock()
+    wire._account.above.charge(1.0, now)  # as others of its address sought, say
+    for stopped in (wire, wire._account.above):  # so it rests until the test has seen what it waits for
+        stopped._clock = lambda: now
     await second.wire.pong()
     await second.send(type="list")
     await first.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
     turn = await second.expect("turn")
     await second.send(type="move", match=start["match"], ply=turn["ply"], move=turn["legal"][0])
     await first.expect("turn")
-    assert address.to_rest(address._clock()) > 0.5
+    assert wire._account.above.to_rest(now) == 1.0
+    for stopped in (wire, wire._account.above):
+        stopped._clock = clock
 
 
 @pytest.mark.parametrize("encoding", [MSGPACK, JSON])
