@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 import msgspec
 
-from arena.mqtt_connection import EACH, MOST_IN_FLIGHT, MqttConnection, Publication
+from arena.mqtt_connection import EACH, MOST_IN_FLIGHT, MqttConnection, MqttOrder, Publication
 from machine.backoff import Backoff
 from protocol.errors import UsageFault
 from protocol.messages import End, FromServer, Start, Turn
@@ -34,6 +34,10 @@ BATCH = 8
 """Messages that are sent at once."""
 TURNS = 32
 """Turns that are one message, at most."""
+ANSWER_WITHIN = 5.0
+"""Seconds that the broker has to answer when it is connected to."""
+KEEPALIVE = 10
+"""Whole seconds after which a silent broker is asked for a sign of life, and lost where none comes in as many."""
 FIRST_DELAY = 0.5
 LONGEST_DELAY = 10.0
 FLUSH_SECONDS = 2.0
@@ -242,17 +246,18 @@ class Feed:
             await asyncio.wait({self._task})
 
     async def _connect(self) -> MqttConnection:
-        host, port, user, password, _ = self.broker
-        return await MqttConnection.connect(
-            host,
-            port,
+        broker = self.broker
+        order = MqttOrder(
+            host=broker.host,
+            port=broker.port,
             identifier=self._identifier,
-            user=user,
-            password=password,
+            user=broker.user,
+            password=broker.password,
             will=self._status(False),
-            taken=self._acknowledged,
-            room=self._publish,
+            within=ANSWER_WITHIN,
+            keepalive=KEEPALIVE,
         )
+        return await MqttConnection.connect(order, taken=self._acknowledged, room=self._publish)
 
     def _status(self, online: bool) -> Publication:
         return Publication(f"{self._topic}/status", _encode({"online": online}), 1, True)

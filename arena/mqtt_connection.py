@@ -19,10 +19,6 @@ import msgspec
 
 from machine.subprocesses import leave_process_group
 
-ANSWER_WITHIN = 5.0
-"""Seconds that the broker has to answer when it is connected to."""
-KEEPALIVE = 10
-"""Whole seconds after which a silent broker is asked for a sign of life, and lost where none comes in as many."""
 CONNECT_WITHIN = 20.0
 """Seconds for all of it: the process begins, the broker's name is looked up, and it answers."""
 MOST_IN_FLIGHT = 64
@@ -88,28 +84,9 @@ class MqttConnection(asyncio.Protocol):
 
     @classmethod
     async def connect(
-        cls,
-        host: str,
-        port: int,
-        *,
-        identifier: str,
-        user: str | None,
-        password: str | None,
-        will: Publication,
-        taken: Callable[[int], None],
-        room: Callable[[], None],
+        cls, order: MqttOrder, *, taken: Callable[[int], None], room: Callable[[], None]
     ) -> MqttConnection:
         """A connection that the broker has accepted. Raises `OSError`, `TimeoutError` too."""
-        order = MqttOrder(
-            host=host,
-            port=port,
-            identifier=identifier,
-            user=user,
-            password=password,
-            will=will,
-            within=ANSWER_WITHIN,
-            keepalive=KEEPALIVE,
-        )
         connection = cls(taken, room)
         try:
             async with asyncio.timeout(CONNECT_WITHIN):

@@ -14,7 +14,6 @@ import aiomqtt
 import pytest
 from msgspec.structs import replace
 
-from arena import mqtt_connection
 from arena.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
 from arena.mqtt_connection import MqttOrder, Publication
 from arena.mqtt_publisher import client_of
@@ -378,7 +377,7 @@ async def test_a_broker_that_is_none_or_refuses_is_told_of_in_one_line(
     answer: bytes | None, said: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if "in 0.05 s" in said:
-        monkeypatch.setattr(mqtt_connection, "ANSWER_WITHIN", 0.05)
+        monkeypatch.setattr("arena.feed.ANSWER_WITHIN", 0.05)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1000)
@@ -401,7 +400,7 @@ async def test_a_broker_that_is_none_or_refuses_is_told_of_in_one_line(
 
 
 async def test_a_broker_that_falls_silent_is_left_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(mqtt_connection, "KEEPALIVE", 1)
+    monkeypatch.setattr("arena.feed.KEEPALIVE", 1)
     monkeypatch.setattr("arena.feed.FIRST_DELAY", 0.01)
     monkeypatch.setattr("arena.feed.FLUSH_SECONDS", 0.01)
     came: asyncio.Queue[bytes] = asyncio.Queue()
