@@ -52,6 +52,9 @@ Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 byt
 Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
+MOST_MS = 2**53 - 1
+"""Milliseconds in a time at most: up to there every program that reads JSON tells whole numbers apart."""
+Milliseconds = Annotated[int, Meta(ge=0, le=MOST_MS)]
 
 
 CHANCE = -1
@@ -72,8 +75,8 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
 class Clock(Struct, frozen=True, kw_only=True):
     """The clock of a match: each seat's bank at the start, and what an accepted move adds."""
 
-    bank_ms: int
-    increment_ms: int
+    bank_ms: Milliseconds
+    increment_ms: Milliseconds
 
 
 class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):

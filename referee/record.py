@@ -15,7 +15,7 @@ from msgspec import Meta, Struct
 from protocol import VERSION
 from protocol.dice import commitment
 from protocol.games.base import Game
-from protocol.messages import Clock, Event, Info, MatchId
+from protocol.messages import Clock, Event, Info, MatchId, Milliseconds
 from referee.result import Ratings
 
 FORMAT = 1
@@ -23,12 +23,9 @@ MOST_BYTES = 64 * 1024 * 1024
 """What a record may unpack to. The longest matches have room in it, with as much `info` as is kept."""
 MOST_INFO = 8 * 1024 * 1024
 """Bytes of `info` that are kept of a match."""
-MOST_MS = 2**53 - 1
-"""Milliseconds in a time of a record at most: up to there every program that reads JSON tells whole numbers apart."""
 
 _Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
-_Milliseconds = Annotated[int, Meta(ge=0, le=MOST_MS)]
 
 
 class RecordedSeat(Struct, frozen=True, kw_only=True):
@@ -56,7 +53,7 @@ class Header(Line, frozen=True, kw_only=True):
     pool: str | None = None
     """Where it is rated. Headers of before there was a pool for each preset have none."""
     clock: Clock
-    away_ms: _Milliseconds = 0
+    away_ms: Milliseconds = 0
     """How long a seat's connection may be away before it has dropped out; 0: as long as its clock lasts."""
     started: str
     tournament: str | None = None
@@ -68,9 +65,9 @@ class Ply(Line, frozen=True, kw_only=True):
     to move before it had been given back."""
 
     event: Event
-    clock: list[_Milliseconds]
+    clock: list[Milliseconds]
     digest: _Hex32
-    given: _Milliseconds = 0
+    given: Milliseconds = 0
     info: Info | None = None
 
 

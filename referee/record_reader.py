@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from protocol.errors import BadRecord
-from referee.record import FORMAT, MOST_BYTES, MOST_MS, AnyLine, Footer, Header, Ply, Record, Strike
+from referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
 
 MOST_A_LINE = 256 * 1024
 """Bytes. What is in a line came in a frame, or is the dice of one."""
@@ -192,9 +192,6 @@ def _line(line: bytes, number: int, name: str) -> AnyLine:
         raise BadRecord(f"{name} is not a match record: line {number}: {exc}") from exc
     if isinstance(decoded, Header):
         _check_format(line, name)
-        times = (decoded.clock.bank_ms, decoded.clock.increment_ms)
-        if not all(0 <= time <= MOST_MS for time in times):
-            raise BadRecord(f"{name} is not a match record: line {number}: its clock is none of 0 to {MOST_MS} ms")
     return decoded
 
 

@@ -14,8 +14,9 @@ import pytest
 from arena.commands.replay import load
 from arena.replay.verify import verify
 from protocol.errors import BadRecord
+from protocol.messages import MOST_MS
 from referee import record_reader
-from referee.record import MOST_BYTES, MOST_MS, write_line
+from referee.record import MOST_BYTES, write_line
 from referee_table import A_MOVE, Table
 
 SIZE = 3 * 1024 * 1024
