@@ -167,15 +167,13 @@ def _play_of(arena: Arena) -> Handler:
 
 def _check(request: Play, seats: int) -> None:
     """Raises `UsageFault`."""
-    bots, clock = request.bots, request.clock
+    bots = request.bots
     if not re.match(MATCH_PATTERN, request.match):
         raise UsageFault(f"match is {shown(request.match)}: it is 1 to 40 lower-case letters, digits and dashes")
     if wrong := [bot for bot in bots if not is_bot_name(bot)]:
         raise UsageFault(f"{shown(wrong[0])} is no name for a bot: {NAME_FORM}")
     if len(bots) != seats or len(set(map(folded, bots))) != seats:
         raise UsageFault(f"bots are {shown(bots)}: {request.game} has {seats} seats, each for another bot")
-    if min(clock.bank_ms, clock.increment_ms) < 0:
-        raise UsageFault(f"clock is {clock.bank_ms} and {clock.increment_ms} ms: neither is less than 0")
     if not 0 <= request.wait_s <= MOST_WAIT:
         raise UsageFault(f"wait_s is {request.wait_s}: it is 0 to {MOST_WAIT:g} seconds")
 
