@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import signal
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import NoReturn
 
@@ -48,6 +49,28 @@ def killed_twice(task: tuple[Path, int]) -> int:
 def die(_: object) -> NoReturn:
     os.kill(os.getpid(), signal.SIGKILL)
     raise AssertionError("not reached")
+
+
+def die_while_telling(first: Path) -> str:
+    """A word, but the process that is `first` to make this file dies when half of its result is told."""
+    if not first.exists():
+        first.touch()
+        _tell_half_and(lambda: die(None))
+    return "told"
+
+
+def halt_while_telling(gate: Path | None) -> None:
+    """Open the pipe when half of the result is told, and never tell the rest; at once for None."""
+    if gate is not None:
+        _tell_half_and(lambda: wait_for(gate))
+
+
+def _tell_half_and(then: Callable[[], object]) -> None:
+    def send(connection: Connection, message: bytes) -> None:
+        os.write(connection.fileno(), message[: len(message) // 2])
+        then()
+
+    Connection._send = send  # type: ignore[attr-defined]  # of this process, which lives as long as its crew
 
 
 def die_at_three(number: int) -> int:

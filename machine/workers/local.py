@@ -24,6 +24,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import islice
 from multiprocessing import get_context, parent_process, resource_tracker
+from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
 from protocol.errors import ArenaFault, UsageFault
@@ -147,18 +148,25 @@ class _Processes(WorkerPool):
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
     def _look(self) -> None:
-        """Nothing to see: a pool that loses a worker breaks."""
+        """A pool that loses a worker breaks, but for one that was about to give a result: that the pool awaits."""
+        if any(worker.exitcode is not None for worker in self._workers()):
+            self._stop()
+
+    def _workers(self) -> list[BaseProcess]:
+        return list(((self._pool and self._pool._processes) or {}).values())
 
     def _stop(self) -> None:
         if self._pool is not None:
             # Cancelling is left to the pool: one that breaks trips over futures that others cancelled.
-            workers = list((self._pool._processes or {}).values())
+            workers = self._workers()
             for worker in workers:
                 worker.terminate()
             patient_until = time.monotonic() + END_WITHIN
             for worker in workers:
                 worker.join(max(0.0, patient_until - time.monotonic()))
                 worker.kill()
+            # Nobody writes any more: the pool reads to the end what was cut off, instead of awaiting the rest.
+            self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
 

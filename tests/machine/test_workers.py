@@ -100,6 +100,24 @@ def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
     assert not after & before
 
 
+def test_a_worker_killed_while_it_tells_its_result_costs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr("machine.workers.local.LOOK_AFTER", 0.1)
+    with processes(2) as crew:
+        results = list(crew.run(worker_tasks.die_while_telling, [tmp_path / "first"] * 4))
+    assert sorted(results) == [(number, "told") for number in range(4)]
+
+
+def test_work_is_ended_while_it_tells_its_result(tmp_path: Path) -> None:
+    os.mkfifo(gate := tmp_path / "gate")
+    before = multiprocessing.active_children()
+    with processes(1) as crew:
+        results = crew.run(worker_tasks.halt_while_telling, [None, gate])
+        assert next(results) == (0, None)
+        with gate.open("wb"):
+            results.close()
+    assert set(multiprocessing.active_children()) <= set(before)
+
+
 def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     before = multiprocessing.active_children()
     with processes(2) as crew, pytest.raises(ArenaFault) as caught:
