@@ -171,9 +171,23 @@ class Served:
 Serve = Callable[..., Awaitable[Served]]
 
 
+PATIENCE = [
+    "arena.host.host.HELLO_WITHIN",
+    "arena.network.acceptor.START_WITHIN",
+    "arena.network.listener.REQUEST_WITHIN",
+    "arena.network.listener.PONG_WITHIN",
+    "arena.network.tls.HANDSHAKE_WITHIN",
+    "arena.network.connection.STALLED_AFTER",
+    "referee.match.READY_WITHIN",
+]
+"""For how long the arena waits for a client."""
+
+
 @pytest.fixture
-async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
-    """Start an arena with these options of `Arena`."""
+async def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Serve]:
+    """Start an arena with these options of `Arena`. It waits longer for clients than tests do, unless one says so."""
+    for waits in PATIENCE:
+        monkeypatch.setattr(waits, 2 * WITHIN)
     started: list[Served] = []
 
     async def start(**options: Any) -> Served:
