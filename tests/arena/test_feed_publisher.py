@@ -18,6 +18,12 @@ from arena.store.store import Reader
 from timeouts import WITHIN
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A feed that is closed is given time to publish all, however busy the machine."""
+    monkeypatch.setattr("arena.feed.FLUSH_SECONDS", WITHIN)
+
+
 async def served_with(serve: Any, feed: Feed) -> Any:
     """An arena with this feed, which doesn't run."""
     served = await serve(feed=feed)
