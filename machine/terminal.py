@@ -11,5 +11,11 @@ from protocol.display import printable
 
 
 def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = False) -> None:
-    """Print some lines to standard output, or to standard error, at once."""
-    print(printable(text, lines=True), file=sys.stderr if err else sys.stdout, end=end, flush=flush or err)
+    """Print some lines to standard output, or to standard error, at once.
+
+    They are written in one piece: who is killed meanwhile, or has others write beside it, leaves whole lines.
+    """
+    stream = sys.stderr if err else sys.stdout
+    stream.write(printable(text, lines=True) + end)
+    if flush or err:
+        stream.flush()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import re
+import socket
+import subprocess
 import sys
 import threading
 import unicodedata
@@ -62,6 +65,15 @@ def test_lines_are_shown_with_nothing_in_them_that_a_terminal_obeys(
     say(f"a bot said:\n{HOSTILE}", err=err)
     assert is_seen(shown := capsys.readouterr()[err])
     assert shown.startswith("a bot said:\n<\\x1b[2J\\x1b]0;owned\\x07\\x9b31m\\x00\\x01")
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_line_is_written_in_one_piece(unbuffered: str) -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    command = [sys.executable, "-c", "from machine.terminal import say; say('a line', err=True)"]
+    with ours, theirs:
+        subprocess.run(command, stderr=theirs, check=True, env={**os.environ, "PYTHONUNBUFFERED": unbuffered})
+        assert ours.recv(100) == b"a line\n"
 
 
 @pytest.mark.parametrize("terminal", [False, True])
