@@ -188,7 +188,7 @@ def play(
         format="round-robin",
         rounds=rounds,
         paired=False,
-        clock=Clock(bank_ms=1000, increment_ms=0),
+        clock=Clock(bank_ms=60_000, increment_ms=0),
     )
     around = BotEnvironment(variables=dict(os.environ))
     job = MatchJob(key="k", plan=plan, environment=around, logs=folder, connect_timeout=connect_timeout)

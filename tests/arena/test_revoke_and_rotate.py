@@ -59,7 +59,7 @@ async def test_a_revoked_bot_is_told_why_and_its_connection_ends(serve: Any) -> 
 
 
 async def test_a_revoked_bot_is_away_from_its_match_and_its_clock_runs_out(serve: Any) -> None:
-    served = await operated(serve, clock=Clock(bank_ms=400, increment_ms=0))
+    served = await operated(serve, clock=Clock(bank_ms=2000, increment_ms=0))
     _, second, start = await served.begun()
     async with operator_of(served) as operator:
         await revoke(operator, start["seats"][0]["bot"])

@@ -69,8 +69,8 @@ class Table:
         return [line.given for line in lines if isinstance(line, Ply)]
 
 
-def stall() -> None:
-    time.sleep(STALL)
+def stall(seconds: float = STALL) -> None:
+    time.sleep(seconds)
 
 
 TICK = 0.001
@@ -137,9 +137,9 @@ async def test_a_seat_whose_turn_could_not_be_written_has_the_time_back(serve: A
 
 
 async def test_a_move_that_arrived_before_its_bank_ended_counts_though_it_was_read_after(serve: Any) -> None:
-    table = await Table.begun(serve, bank_ms=200)
+    table = await Table.begun(serve, bank_ms=1000)
     table.send(0, 0)
-    stall()
+    stall(1.1)
     turn = await table.expect(1, "turn")
     assert turn["clock"][0] == 0
 

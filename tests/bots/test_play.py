@@ -360,7 +360,8 @@ def test_what_others_think_or_prepare_costs_a_bot_nothing() -> None:
     played, _ = quiet(Slow, Sleepy, clock=replace(SHORT, bank_ms=2000))
     assert "timeout" not in reasons(played)
     thought = [seat.thought_ms or 0 for seat in played.result.seats]
-    assert thought[0] < 100 < 250 <= thought[1]
+    assert thought[0] < 300
+    assert thought[1] >= 250
 
 
 # What there is not
