@@ -118,7 +118,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 async def test_a_seek_of_who_missed_a_match_is_answered_with_the_pause(serve: Any, impatient: Any) -> None:
-    impatient(0.2)
+    impatient(1.0)
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob", slots=3)
     for ref in ("1", "2"):

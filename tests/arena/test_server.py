@@ -192,7 +192,7 @@ async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serv
 
 
 async def test_a_seat_that_never_gets_ready_has_lost(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(referee, "READY_WITHIN", 0.2)
+    monkeypatch.setattr(referee, "READY_WITHIN", 1.0)
     served = await serve()
     first, _, start, _ = await served.pair()
     await first.ready(start)
