@@ -141,7 +141,7 @@ async def test_a_bot_waits_for_an_arena_that_is_not_there_yet(
     monkeypatch.setattr("sys.stderr.write", said.put_nowait, raising=False)
     begin(url=f"ws://127.0.0.1:{port}")
     line = await asyncio.wait_for(said.get(), WITHIN)
-    assert line == f"mine: no arena answers at ws://127.0.0.1:{port}: connection refused; trying again"
+    assert line == f"mine: no arena answers at ws://127.0.0.1:{port}: connection refused; trying again\n"
     async with listen(port) as late:
         line = await late.line()
         assert (await line.expect(Hello)).bot == "mine"
