@@ -20,7 +20,7 @@ import msgspec
 from arena.mqtt_connection import ACCEPTED, EACH, MOST_IN_FLIGHT, MqttOrder, Publication
 from machine import event_loop
 from machine.event_loop import Tasks
-from machine.subprocesses import die_with_parent
+from machine.subprocesses import be_nice, die_with_parent
 
 _NICE = 19
 """Once connected. Not before, and not only when idle: a machine that is never idle would have no feed."""
@@ -55,7 +55,7 @@ async def _serve(line: socket.socket) -> None:
             async with contextlib.AsyncExitStack() as stack:
                 async with asyncio.timeout(order.within):
                     client = await stack.enter_async_context(client_of(order))
-                os.nice(_NICE)
+                be_nice(_NICE)
                 say(ACCEPTED)
                 await _publish_until_lost(client, server, say)
         except TimeoutError:

@@ -5,6 +5,7 @@ And how one has ended, in words.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -55,11 +56,17 @@ def leave_process_group() -> None:
     os.setpgrp()
 
 
+def be_nice(by: int) -> None:
+    """Have others of its session go before this process by so much, as `os.nice`, where the system lets it."""
+    with contextlib.suppress(OSError):
+        os.nice(by)
+
+
 def give_way(nice: int) -> None:
-    """Have others go before this process by so much, as `os.nice`, and before its session, which it began itself."""
+    """The same, and have others go before its session, which it began itself."""
     if not nice:
         return
-    os.nice(nice)
+    be_nice(nice)
     for _ in range(_AUTOGROUP_TRIES):
         try:
             _AUTOGROUP.write_text(str(nice))

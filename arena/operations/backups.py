@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import signal
 import sys
 import time
@@ -18,7 +17,7 @@ from typing import NamedTuple
 from arena.server.warnings import Warnings
 from arena.store.backup import back_up
 from arena.store.data_folder import FOLDER
-from machine.subprocesses import die_with_parent, ending
+from machine.subprocesses import be_nice, die_with_parent, ending
 from protocol.errors import Fault
 
 NICE = 19
@@ -90,8 +89,7 @@ async def back_up_once(database: Path, schedule: Schedule) -> str | None:
 def main() -> None:
     """Make one backup, in this process."""
     die_with_parent()
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
+    be_nice(NICE)
     database, to = sys.argv[1:]
     try:
         back_up(Path(database), Path(to))

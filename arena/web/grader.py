@@ -5,8 +5,6 @@ On standard input comes the record; on standard output goes a `Graded` or, of a 
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sys
 
 import msgspec
@@ -14,7 +12,7 @@ import msgspec
 from arena.replay.grading import Grades, grade
 from machine.cache import cache_folder
 from machine.exact.graders import keep_new_tables_in
-from machine.subprocesses import die_with_parent
+from machine.subprocesses import be_nice, die_with_parent
 from protocol.errors import BadRecord, Fault
 from referee import record_reader
 
@@ -41,8 +39,7 @@ class Refused(msgspec.Struct, frozen=True, tag=True):
 def main() -> None:
     """Grade what is on standard input."""
     die_with_parent()
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
+    be_nice(NICE)
     keep_new_tables_in(cache_folder() / FOLDER, MOST_BYTES)
     said: Graded | Refused
     try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-import os
 import socket
 import sys
 from pathlib import Path
@@ -24,7 +23,7 @@ from arena.web.http_connections import PageServer
 from arena.web.process_messages import RELOAD, WebServerConfig
 from arena.web.site import Site
 from machine.log_output import write_log
-from machine.subprocesses import die_with_parent, give_memory_back
+from machine.subprocesses import be_nice, die_with_parent, give_memory_back
 from protocol.errors import Fault
 
 NICE = 5
@@ -37,8 +36,7 @@ def main() -> None:
     """Obey the order on standard input."""
     die_with_parent()
     give_memory_back()
-    with contextlib.suppress(OSError):
-        os.nice(NICE)
+    be_nice(NICE)
     with open(sys.stdin.fileno(), "rb", buffering=0) as arena:
         line = arena.readline()
         if line:  # else the arena has gone
