@@ -53,7 +53,7 @@ from machine import event_loop
 from machine.event_loop import running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import NAMES, load
 from protocol.names import folded
 
@@ -87,10 +87,8 @@ def upgrade_if_older(file: Path, backup_to: str | None) -> None:
         return
     name = f"{file.stem}-schema-{before}-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.db"
     folder = file.parent if backup_to is None else Path(backup_to)
-    try:
+    with os_errors_as(ArenaFault, f"the folder for backups {folder} can't be made"):
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-    except OSError as exc:
-        raise ArenaFault(f"the folder for backups {folder} can't be made: {exc.strerror}") from exc
     backup = folder / name
     log.info("the database has schema %s, older than this version's: it is copied and upgraded", before)
     upgrade(file, backup)
