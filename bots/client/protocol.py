@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hmac
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -145,7 +146,7 @@ class Seat:
             self._turn = self._read(message, now)
         except (KeyError, TypeError, ValueError, IndexError) as exc:
             where = f"ply {message.ply} of {message.match}"
-            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self._resign()]
+            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self.resign()]
         self._answer = None
         return self._think(Choose(message.match, self._turn))
 
@@ -183,7 +184,7 @@ class Seat:
             details = f"\n{thought.details}" if thought.details else ""
             effects.append(self._trouble(thought.trouble + consequence + details))
         if not self.over and (thought.gave_up or thought.trouble is not None):
-            return effects + self._resign()
+            return effects + self.resign()
         if type(thought.work) is Prepare and not self.over:
             self._prepared = True
             if not self._playing:
@@ -214,7 +215,8 @@ class Seat:
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
 
-    def _resign(self) -> list[Effect]:
+    def resign(self) -> list[Effect]:
+        """Give the match up, whoever is to move."""
         self._resigned = True
         self._waiting = None
         return [messages.Resign(match=self.start.match)]
@@ -242,7 +244,27 @@ class Seat:
         )
 
 
-class Conversation:
+class Talk(ABC):
+    """What is said to an arena over one connection after another."""
+
+    @abstractmethod
+    def hello(self) -> messages.Hello:
+        """The first message of every connection."""
+
+    @abstractmethod
+    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
+        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+
+    @abstractmethod
+    def lost(self, code: int) -> list[Effect]:
+        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
+
+    @abstractmethod
+    def ended(self, code: int) -> str:
+        """How the connection ended, in the arena's words where it said why."""
+
+
+class Conversation(Talk):
     """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
 
     def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
@@ -284,7 +306,6 @@ class Conversation:
             self._rules[game.name, _rules_key(game.config)] = game
 
     def hello(self) -> messages.Hello:
-        """The first message of every connection."""
         self._parting = ""
         return messages.Hello(
             bot=self._bot.name,
@@ -295,7 +316,6 @@ class Conversation:
         )
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
         match message:
             case messages.Turn():
                 seat = self._seats.get(message.match)
@@ -363,7 +383,6 @@ class Conversation:
         return effects + self._go_on()
 
     def lost(self, code: int) -> list[Effect]:
-        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
         self.connected = False
         self._seeks.clear()
         self._withdrawn.clear()
@@ -374,7 +393,6 @@ class Conversation:
         return [self._trouble(why), Stop(1)] if why else []
 
     def ended(self, code: int) -> str:
-        """How the connection ended, in the arena's words where it said why."""
         return progress_report.ended(self._settings.url, code, self._parting)
 
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
