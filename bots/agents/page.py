@@ -49,12 +49,13 @@ class Page:
         self._arena = arena
         self._page = page
 
-    def ask(self, path: str, **query: Any) -> Any:
-        """What the API answers under a path, decoded. Raises `NoPage`, in the page's words where it has some."""
+    def ask(self, *path: str, **query: Any) -> Any:
+        """What the API answers at a path, decoded. Raises `NoPage`, in the page's words where it has some."""
         if self._page is None:
             self._page = self._find()
         given = {key: value for key, value in query.items() if value is not None}
-        url = f"{self._page}/api/v1{quote(path)}{'?' if given else ''}{urlencode(given)}"
+        where = "/".join(quote(part, safe="") for part in path)
+        url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given)}"
         status, body, _ = _get(url, ANSWER_WITHIN)
         try:
             answer = msgspec.json.decode(body)

@@ -141,7 +141,7 @@ class Leaders(Answer, frozen=True, kw_only=True):
 
 def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
     """Those that meet all that is said."""
-    rows = page.ask("/matches", limit=limit, **wanted)["rows"]
+    rows = page.ask("matches", limit=limit, **wanted)["rows"]
     return Found(
         matches=[
             FoundMatch(
@@ -161,7 +161,7 @@ def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
 
 def read_replay(page: Page, match: str, from_ply: int) -> Replay:
     """A finished match from a ply on. Raises `NoPage`."""
-    told = page.ask(f"/matches/{match}")
+    told = page.ask("matches", match)
     header, footer = told["header"], told["footer"]
     try:
         rules = games.rules_of(header["game"], header["config"])
@@ -196,7 +196,7 @@ def _ply(line: dict[str, Any], rules: Any, players: list[Player]) -> ReplayPly:
 
 def read_grades(page: Page, match: str) -> GradesAnswer:
     """What moves gave away. Raises `NoPage`, also where the game is not solved."""
-    told = page.ask(f"/matches/{match}/grades")
+    told = page.ask("matches", match, "grades")
     worst = sorted((move for move in told["moves"] if move["gave_away"] > 0), key=lambda move: -move["gave_away"])
     return GradesAnswer(
         match=match,
@@ -215,8 +215,9 @@ def read_grades(page: Page, match: str) -> GradesAnswer:
 
 
 def leaderboard(page: Page, game: str, preset: str, limit: int) -> Leaders:
-    """Who leads at a preset of a game."""
-    told = page.ask(f"/leaderboard/{game}/{preset}", limit=limit)
+    """Who leads at a preset of a game. Raises `BotFault` where there is none."""
+    games.load(game, {"preset": preset})
+    told = page.ask("leaderboard", game, preset, limit=limit)
     return Leaders(
         pool=told["pool"],
         bots=[

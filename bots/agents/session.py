@@ -31,6 +31,11 @@ class Session(Link):
         """Whether the arena does not let it in, now or later."""
         return self._code is not None
 
+    @property
+    def tried(self) -> bool:
+        """Whether there is a connection, or an attempt failed, which `trouble` then says."""
+        return self.talk.connected or self.refused or self._down_since is not None
+
     def do(self, effects: Sequence[Effect]) -> None:
         """Do what came of a decision."""
         self._perform(effects)

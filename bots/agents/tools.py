@@ -51,7 +51,8 @@ LOOK = (
 )
 MOVE = (
     "Make a move when it is your turn, and say why; then wait for your next turn. Your clock runs until you move. "
-    "Of a large board the answer tells what changed: look shows all of it. A move that the rules forbid is refused and costs only time."
+    "Of a large board the answer tells what changed; look shows all. A move that the "
+    "rules forbid is refused and costs only time."
 )
 RESIGN = "Give your match up: it is lost at once."
 FIND_MATCHES = "Finished matches, the newest first: yours, or those of another bot."
@@ -178,7 +179,7 @@ class Desk:
         if asked.game is not None:
             games.game_class(asked.game)
             return games_answer([asked.game])
-        await self._session.until(lambda: bool(self._talk.games) or self._session.refused, ANSWER_WITHIN)
+        await self._session.until(lambda: self._session.tried, CONNECT_WITHIN)
         return games_answer([name for name in games.NAMES if name in self._talk.games] or games.NAMES)
 
     async def _who_is_here(self, asked: Arguments) -> Here:
@@ -231,8 +232,7 @@ class Desk:
         return self._now()
 
     async def _look(self, asked: LookArguments) -> Look:
-        if self._talk.match is None and self._talk.seek is None and not self._talk.connected:
-            await self._session.until(lambda: self._talk.connected or self._session.refused, CONNECT_WITHIN)
+        await self._session.until(lambda: self._session.tried, CONNECT_WITHIN)
         await self._session.until(self._settled, asked.wait_s)
         return self._now()
 
@@ -283,7 +283,7 @@ class Desk:
 
     async def _connected(self) -> None:
         """Raises `Refusal` where there is no connection, and none comes."""
-        await self._session.until(lambda: self._talk.connected or self._session.refused, CONNECT_WITHIN)
+        await self._session.until(lambda: self._session.tried, CONNECT_WITHIN)
         if not self._talk.connected:
             raise Refusal(f"not connected: {self._session.trouble}")
 
