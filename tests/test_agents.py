@@ -111,7 +111,8 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
         model(served.url, tmp_path) as agent,
         player(served.url, "bob") as bob,
     ):
-        assert (await agent.call("seek_match", game="nim", wait_s=0))["state"] == "seeking"
+        seeks = [agent.client.call_tool("seek_match", {"game": "nim", "wait_s": 0}) for _ in range(2)]
+        assert sorted(result.is_error for result in await asyncio.gather(*seeks)) == [False, True]
         assert (await agent.refusal("seek_match", game="grundy")).startswith(
             "you seek nim already: wait for it with look"
         )
@@ -227,13 +228,15 @@ async def test_nothing_but_the_protocol_is_on_standard_output_and_garbage_ends_n
         async with asyncio.timeout(WITHIN):
             while not lines or lines[-1].get("id") != 9:
                 lines.append(json.loads(await process.stdout.readline()))
+            await say(process, {**calling("seek_match", game="nim", wait_s=40), "id": 10})
             process.stdin.close()
             rest, err = await process.stdout.read(), await process.stderr.read()  # type: ignore[union-attr]
             await process.wait()
         assert all(line["jsonrpc"] == "2.0" for line in lines)
         assert next(line for line in lines if line.get("id") == 7)["error"]["code"] == -32602
         assert lines[-1]["result"]["structuredContent"]["state"] == "no_match"
-        assert (rest, process.returncode) == (b"", 0)
+        assert json.loads(rest)["error"]["message"] == "Connection closed"  # nobody is waited for
+        assert process.returncode == 0
         assert b"Traceback" not in err
 
 

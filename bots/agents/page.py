@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode, urlsplit
 
 import msgspec
 
+from bots.client.connecting import is_loopback
 from protocol.display import printable, shown
 from protocol.errors import Fault, UsageFault
 
@@ -67,11 +68,11 @@ class Page:
         return answer
 
     def _find(self) -> str:
-        """The arena says where its page is to whoever asks it in HTTP."""
+        """The arena says where its page is to whoever asks it in HTTP; one on another host has to be given."""
         asked = re.sub("^ws", "http", self._arena)
         _, _, headers = _get(asked, FIND_WITHIN)
         found = _LINK.search(headers.get("Link", ""))
-        if found is None:
+        if found is None or urlsplit(found[1]).hostname != urlsplit(self._arena).hostname:
             raise NoPage(
                 f"the arena at {self._arena} names no page: start with --page and the address that browsers open"
             )
@@ -81,8 +82,9 @@ class Page:
 def _get(url: str, seconds: float) -> tuple[int, bytes, Mapping[str, str]]:
     """Status, body and headers, whatever the status. Raises `NoPage`."""
     request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - http or https
+    proxies = urllib.request.ProxyHandler({} if is_loopback(url) else None)
     try:
-        with urllib.request.urlopen(request, timeout=seconds) as answer:  # noqa: S310
+        with urllib.request.build_opener(proxies).open(request, timeout=seconds) as answer:
             return answer.status, answer.read(LARGEST_ANSWER), dict(answer.headers)
     except urllib.error.HTTPError as answer:
         with answer:
