@@ -117,7 +117,11 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
             "you seek nim already: wait for it with look"
         )
         assert (await agent.call("cancel_seek"))["state"] == "no_match"
-        await agent.call("seek_match", game="nim", opponent="bob", wait_s=0)
+        look = await agent.call("seek_match", game="nim", opponent="bob", wait_s=0)
+        assert look["next"] == (
+            "model: waiting for bob at nim, who is here but does not seek it now; "
+            "look waits on, cancel_seek gives it up"
+        )
         await bob.seek(opponent="model")
         start = await bob.begin()
         if start["seat"] == 0:
@@ -209,7 +213,7 @@ async def test_an_agent_that_was_killed_comes_back_to_its_match(tmp_path: Path) 
             first.send_signal(signal.SIGTERM)
             await first.wait()
         async with model(served.url, tmp_path) as agent:
-            look = await agent.call("look", wait_s=40 if start["seat"] == 1 else 1)
+            look = await agent.call("look")
             assert look["match"]["match"] == start["match"]
             assert look["state"] in ("your_turn", "their_turn", "starting")
 

@@ -33,8 +33,9 @@ class Session(Link):
 
     @property
     def tried(self) -> bool:
-        """Whether there is a connection, or an attempt failed, which `trouble` then says."""
-        return self.talk.connected or self.refused or self._down_since is not None
+        """Whether there is a connection with all that goes on, or an attempt failed, which `trouble` then says."""
+        here = self.talk.connected and not self.talk.awaited
+        return here or self.refused or self._down_since is not None
 
     def do(self, effects: Sequence[Effect]) -> None:
         """Do what came of a decision."""

@@ -93,6 +93,8 @@ class AgentTalk(Talk):
         self.connected = False
         self.games: list[str] = []
         """Those that the arena plays; none before the first welcome."""
+        self.awaited: set[str] = set()
+        """Matches under way that the welcome named and whose `start` is yet to come."""
         self.seek: messages.Seek | None = None
         """The one in force."""
         self.refused = ""
@@ -141,6 +143,7 @@ class AgentTalk(Talk):
 
     def lost(self, code: int) -> list[Effect]:
         self.connected = False
+        self.awaited.clear()
         if self.seek is not None:
             self.seek, self.refused = None, "the connection to the arena was lost: seek again"
         why = progress_report.STOPPING.get(code)
@@ -152,7 +155,7 @@ class AgentTalk(Talk):
     def ask(self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool) -> list[Effect]:
         """Seek a match."""
         self._seeks_made += 1
-        self.refused = ""
+        self.refused, self.listing = "", None
         self.seek = messages.Seek(
             id=f"s{self._seeks_made}", game=game, config=config, rated=rated, opponent=opponent, slow=slow
         )
@@ -189,12 +192,14 @@ class AgentTalk(Talk):
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
         self.connected = True
         self.games = welcome.games
+        self.awaited = set(welcome.resumed)
         match = self.playing
         if match is not None and match.start.match not in welcome.resumed:
             match.missed = True
         return [self._trouble(f"connected to {self._url}")]
 
     def _started(self, start: messages.Start) -> list[Effect]:
+        self.awaited.discard(start.match)
         if self.seek is not None and start.seek == self.seek.id:
             self.seek = None
         match = self.playing

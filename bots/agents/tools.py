@@ -16,13 +16,14 @@ from bots.agents.answers import Answer, GamesAnswer, Here, Look, State, games_an
 from bots.agents.page import Page
 from bots.agents.session import Session
 from bots.agents.talk import AgentMatch
+from bots.client import progress_report
 from bots.client.bot import Choice
 from bots.client.turn_text import read_move
 from protocol import games
 from protocol.display import few, shown
 from protocol.errors import BotFault, Fault
 from protocol.field_errors import field_error
-from protocol.messages import MAX_NOTE, BotName, MatchId
+from protocol.messages import MAX_NOTE, BotName, Listing, MatchId
 from protocol.names import NOTE_PATTERN
 
 LONGEST_WAIT = 40
@@ -184,12 +185,16 @@ class Desk:
 
     async def _who_is_here(self, asked: Arguments) -> Here:
         await self._connected()
-        self._session.do(self._talk.inquire())
-        await self._session.until(lambda: self._talk.listing is not None or not self._talk.connected, ANSWER_WITHIN)
-        listing = self._talk.listing
+        listing = await self._inquire()
         if listing is None:
             raise Refusal(f"the arena did not answer: {self._session.trouble}; ask again")
         return Here(bots=listing.bots, matches=listing.matches)
+
+    async def _inquire(self) -> Listing | None:
+        """Who is here, if the arena says so in time."""
+        self._session.do(self._talk.inquire())
+        await self._session.until(lambda: self._talk.listing is not None or not self._talk.connected, ANSWER_WITHIN)
+        return self._talk.listing
 
     async def _seek_match(self, asked: SeekMatch) -> Look:
         config, rated, slow = self._terms(asked)
@@ -208,6 +213,12 @@ class Desk:
             raise Refusal(f"the arena refuses this seek: {talk.refused}")
         if talk.playing is not None:
             await self._session.until(self._settled, max(began + asked.wait_s - time.monotonic(), ANSWER_WITHIN))
+        return await self._found()
+
+    async def _found(self) -> Look:
+        """Where one is; while a seek goes on, also what it waits for."""
+        if self._talk.seek is not None and self._talk.connected:
+            await self._inquire()
         return self._now()
 
     def _terms(self, asked: SeekMatch) -> tuple[dict[str, Any], bool, bool]:
@@ -234,7 +245,7 @@ class Desk:
     async def _look(self, asked: LookArguments) -> Look:
         await self._session.until(lambda: self._session.tried, CONNECT_WITHIN)
         await self._session.until(self._settled, asked.wait_s)
-        return self._now()
+        return await self._found()
 
     async def _move(self, asked: MoveArguments) -> Look:
         match = self._talk.playing
@@ -299,11 +310,9 @@ class Desk:
     def _now(self, *, whole: bool = True) -> Look:
         """Where one is, and what can be done; of the board all, or what has changed on it."""
         talk = self._talk
-        match = (
-            None
-            if talk.match is None or talk.seek is not None
-            else match_now(talk.match, time.monotonic(), whole=whole)
-        )
+        match = None
+        if talk.match is not None and talk.seek is None:
+            match = match_now(talk.match, time.monotonic(), whole=whole)
         state, told = self._state()
         return Look(state=state, next=told, match=match)
 
@@ -313,15 +322,15 @@ class Desk:
             goes_on = "; the clock of your match runs" if talk.playing is not None else ""
             return "not_connected", f"not connected: {self._session.trouble}{goes_on}"
         if talk.seek is not None:
-            return (
-                "seeking",
-                f"you seek {talk.seek.game}, and nobody came yet: look waits, who_is_here tells who is there",
-            )
+            waits = f"you seek {talk.seek.game}"
+            if talk.listing is not None:
+                waits = progress_report.waiting(self._name, talk.seek.game, talk.seek.opponent, talk.listing)
+            return "seeking", f"{waits}; look waits on, cancel_seek gives it up"
+        refused = f"your seek came to nothing: {talk.refused}; " if talk.refused else ""
         if match is None:
-            refused = f"your seek came to nothing: {talk.refused}; " if talk.refused else ""
             return "no_match", f"{refused}you have no match: seek_match finds one"
         if match.over:
-            return "over", f"the match is over: read_replay and read_grades tell more of {match.start.match}"
+            return "over", f"{refused}{match.start.match} is over: read_replay and read_grades tell more of it"
         if match.asked is not None:
             return "your_turn", f"it is your turn, {self._left(match)}: move"
         if match.turn is None:

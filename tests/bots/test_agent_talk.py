@@ -70,6 +70,14 @@ def test_a_match_that_ended_without_a_connection_is_over(talk: AgentTalk, script
     assert match_now(talk.match, 110, whole=True).result.startswith("it ended while the connection to the arena was ")
 
 
+def test_a_match_under_way_is_awaited_from_the_welcome_to_its_start(script: Any) -> None:
+    talk = AgentTalk("mine", "secret-of-sixteen", "ws://arena", "seed")
+    talk.receive(script.welcome("m-1"), 0)
+    assert talk.awaited == {"m-1"}
+    talk.receive(script.start(resumed=True), 0)
+    assert talk.awaited == set()
+
+
 def test_a_seek_ends_with_the_connection(script: Any) -> None:
     talk = AgentTalk("mine", "secret-of-sixteen", "ws://arena", "seed")
     talk.receive(script.welcome(), 0)
