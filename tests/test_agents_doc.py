@@ -94,7 +94,7 @@ async def test_the_configuration_starts_a_server_that_lists_the_tools(tmp_path: 
 
 
 async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -> None:
-    async with Client(build(desk(), "1")) as client:
+    async with Client(build(desk())) as client:
         assert "list_games has the rules" in (client.instructions or "")
         for tool in (await client.list_tools()).tools:
             assert tool.input_schema["additionalProperties"] is False

@@ -24,6 +24,7 @@ from mcp_types import (
 from bots.agents.answers import Answer
 from bots.agents.session import Session
 from bots.agents.tools import Arguments, Desk
+from protocol import VERSION
 from protocol.display import printable
 from protocol.errors import Fault
 
@@ -36,12 +37,12 @@ INSTRUCTIONS = (
 )
 
 
-async def serve(desk: Desk, session: Session, version: str) -> None:
+async def serve(desk: Desk, session: Session) -> None:
     """Serve one client until its end of standard input; then the match under way is resigned.
 
     Nothing but the protocol goes to standard output: whatever else is written there goes to standard error.
     """
-    server = build(desk, version)
+    server = build(desk)
     async with stdio_server() as (reads, writes):
         with contextlib.redirect_stdout(sys.stderr):
             keeping = asyncio.create_task(session.keep())
@@ -49,7 +50,7 @@ async def serve(desk: Desk, session: Session, version: str) -> None:
             await session.leave(keeping)
 
 
-def build(desk: Desk, version: str) -> Server[Any]:
+def build(desk: Desk) -> Server[Any]:
     """The server of a desk's tools."""
     tools = [
         Tool(
@@ -80,7 +81,7 @@ def build(desk: Desk, version: str) -> Server[Any]:
     return Server(
         "bot-arena",
         title="Bot Arena",
-        version=version,
+        version=VERSION,
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.metadata
 import os
 import signal
 from pathlib import Path
@@ -46,7 +45,7 @@ def mcp(
     session = Session(settings.name, settings, _token(settings, settings.name, token_file))
     desk = Desk(settings.name, session, Page(settings.url, at), slow=slow)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads standard input would hold up anything milder
-    asyncio.run(serve(desk, session, importlib.metadata.version("bot-arena")))
+    asyncio.run(serve(desk, session))
 
 
 def _of_it(given: Given) -> Given:
