@@ -156,19 +156,18 @@ async def test_what_makes_no_sense_at_this_point_is_answered_in_one_line(tmp_pat
 
 async def test_a_model_that_thinks_too_long_loses_on_time_and_is_told_so(tmp_path: Path) -> None:
     async with (
-        serving(tmp_path, "--clock", "1+0") as served,
+        serving(tmp_path, "--clock", "2+0") as served,
         model(served.url, tmp_path) as agent,
         player(served.url, "bob") as bob,
     ):
         await bob.seek()
         look = await agent.call("seek_match", game="nim", wait_s=0)
-        await bob.begin()
-        if (await agent.call("look", wait_s=1))["state"] != "your_turn":
+        if (await bob.begin())["seat"] == 0:
             await bob.move(await bob.expect("turn"))
         await bob.expect("end")
         look = await agent.call("look", wait_s=40)
         assert look["state"] == "over"
-        assert "(timeout)" in look["match"]["result"]
+        assert re.match(r"model: lost \S+ against bob \(timeout\)", look["match"]["result"])
         assert await agent.refusal("move", move="1 from heap 0") == (
             f"{look['match']['match']} is over: seek_match begins another one"
         )

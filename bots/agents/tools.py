@@ -30,6 +30,8 @@ LONGEST_WAIT = 40
 """Seconds that a call may wait; with what it takes besides, clients give none up, who do after sixty."""
 ANSWER_WITHIN = 5.0
 """Seconds for the arena to answer what it answers at once."""
+BEGIN_WITHIN = 1.0
+"""Seconds for bots to be ready, so that a match that is found is told with its board."""
 CONNECT_WITHIN = 10.0
 """Seconds for a connection that is being made."""
 LONGEST_MOVE, LONGEST_WHY = 2000, 4000
@@ -212,7 +214,7 @@ class Desk:
         if talk.refused:
             raise Refusal(f"the arena refuses this seek: {talk.refused}")
         if talk.playing is not None:
-            await self._session.until(self._settled, max(began + asked.wait_s - time.monotonic(), ANSWER_WITHIN))
+            await self._session.until(self._settled, max(began + asked.wait_s - time.monotonic(), BEGIN_WITHIN))
         return await self._found()
 
     async def _found(self) -> Look:
