@@ -92,6 +92,26 @@ class Stop:
 Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
 
 
+class Talk(ABC):
+    """What is said to an arena over one connection after another."""
+
+    @abstractmethod
+    def hello(self) -> messages.Hello:
+        """The first message of every connection."""
+
+    @abstractmethod
+    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
+        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+
+    @abstractmethod
+    def lost(self, code: int) -> list[Effect]:
+        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
+
+    @abstractmethod
+    def ended(self, code: int) -> str:
+        """How the connection ended, in the arena's words where it said why."""
+
+
 class Seat:
     """A bot's seat in a match, from `start` to `end`, over as many connections as it takes.
 
@@ -146,7 +166,7 @@ class Seat:
             self._turn = self._read(message, now)
         except (KeyError, TypeError, ValueError, IndexError) as exc:
             where = f"ply {message.ply} of {message.match}"
-            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self.resign()]
+            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self._resign()]
         self._answer = None
         return self._think(Choose(message.match, self._turn))
 
@@ -184,7 +204,7 @@ class Seat:
             details = f"\n{thought.details}" if thought.details else ""
             effects.append(self._trouble(thought.trouble + consequence + details))
         if not self.over and (thought.gave_up or thought.trouble is not None):
-            return effects + self.resign()
+            return effects + self._resign()
         if type(thought.work) is Prepare and not self.over:
             self._prepared = True
             if not self._playing:
@@ -197,6 +217,10 @@ class Seat:
             waiting, self._waiting = self._waiting, None
             effects += self._think(waiting)
         return effects
+
+    def resign(self) -> list[Effect]:
+        """Give the match up, whoever is to move."""
+        return self._resign()
 
     def result(self, end: messages.End) -> Say:
         """The line that says how the match came out."""
@@ -215,8 +239,7 @@ class Seat:
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
 
-    def resign(self) -> list[Effect]:
-        """Give the match up, whoever is to move."""
+    def _resign(self) -> list[Effect]:
         self._resigned = True
         self._waiting = None
         return [messages.Resign(match=self.start.match)]
@@ -242,26 +265,6 @@ class Seat:
             memory=self._memory,
             received=now,
         )
-
-
-class Talk(ABC):
-    """What is said to an arena over one connection after another."""
-
-    @abstractmethod
-    def hello(self) -> messages.Hello:
-        """The first message of every connection."""
-
-    @abstractmethod
-    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
-
-    @abstractmethod
-    def lost(self, code: int) -> list[Effect]:
-        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
-
-    @abstractmethod
-    def ended(self, code: int) -> str:
-        """How the connection ended, in the arena's words where it said why."""
 
 
 class Conversation(Talk):
