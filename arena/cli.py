@@ -436,7 +436,7 @@ def bot_add(
     """Register bots, all or none, and give their tokens, this once."""
     from arena.commands.bot_add import add_bots
 
-    add_bots(_database_of(db, data), names or (), source, tokens_to)
+    add_bots(_database_of(db, data), data_folder(data), names or (), source, tokens_to)
 
 
 @bot_app.command("list")

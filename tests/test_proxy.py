@@ -16,10 +16,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
-from arena.operations.status import ServerStatus, StatusRequest
 from arena.operator.client import connected
 from arena.operator.credentials import token_of
 from arena.web.client_wheel import client_wheel
+from arena.operator.status import ServerStatus, StatusRequest
 from certificates import Pair, make
 from conftest import free_port
 from processes import REPOSITORY, run, serving

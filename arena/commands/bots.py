@@ -8,10 +8,10 @@ from pathlib import Path
 
 from arena.commands.output import columns, counted, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
-from arena.operations.administration import Approve, Dismissed, Revoke, Rotate
 from arena.operations.names import Delete, Deleted, Rename
-from arena.operations.status import ALL, BotStatus, ServerStatus, StatusRequest
+from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
 from arena.operator.client import NoServer
+from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store

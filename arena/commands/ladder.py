@@ -9,7 +9,7 @@ from pathlib import Path
 from arena.commands.matches import match_named
 from arena.commands.output import columns, counted, minute, print_document, table
 from arena.commands.server_or_local import by_server_or_local
-from arena.operations.administration import Annul, StartSeason
+from arena.operator.changes import Annul, StartSeason
 from arena.store import seasons
 from arena.store.annulment import Annulment, annul_matches
 from arena.store.match_search import parse_time_bound

@@ -1,82 +1,31 @@
-"""Bots named in files: lists of names as CSV, with what stands beside each, and the entrants of a tournament."""
+"""Bots named in files: lists of names, and the entrants of a tournament."""
 
 from __future__ import annotations
 
-import csv
-import io
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from arena.commands.output import counted
+from arena.operator.name_list import NAME, NameList, parse_name_list
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
-NAME = "name"
 COMMAND, BOT, SETTINGS = "command", "bot", "settings"
 _KEYS = (NAME, COMMAND, BOT, SETTINGS)
 """What a tournament knows of an entrant."""
 
 
-class NameList(NamedTuple):
-    """The rows of a file of names, with what stands beside each name; `lines` are theirs in the file."""
-
-    columns: list[str]
-    rows: list[dict[str, str]]
-    lines: list[int]
-    delimiter: str = ","
-
-
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
-    """The names of a CSV file and all that stands beside them; `refused` are columns that it may not have, and why.
-
-    Raises `UsageFault`, naming each line that is wrong.
-    """
+    """A file as `parse_name_list` reads it. Raises `UsageFault`, naming each line that is wrong."""
     try:
         text = file.read_text("utf-8-sig")
     except OSError as exc:
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
-    head = text.partition("\n")[0]
-    delimiter = ";" if ";" in head and "," not in head else ","
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
-    rows: list[tuple[int, list[str]]] = []
-    line = 1
-    try:
-        for fields in reader:
-            if any(stripped := [field.strip() for field in fields]):
-                rows.append((line, stripped))
-            line = reader.line_num + 1
-    except csv.Error as exc:
-        raise UsageFault(f"{file}, line {line}: not CSV: {exc}") from exc
-    columns = rows[0][1] if rows else []
-    wrong = list(_wrong_head(file, columns, refused or {}))
-    wrong += [
-        f"{file}, line {line}: it has {counted(len(fields), 'field', 'fields')}, the first line {len(columns)}"
-        for line, fields in rows[1:]
-        if len(fields) != len(columns)
-    ]
-    if wrong:
-        raise UsageFault("\n".join(wrong))
-    named = [dict(zip(columns, fields, strict=True)) for _, fields in rows[1:]]
-    if not named:
-        raise UsageFault(f"{file} has no names below its first line")
-    return NameList(columns, named, [line for line, _ in rows[1:]], delimiter)
-
-
-def _wrong_head(file: Path, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
-    if NAME not in columns:
-        there = f"there are {', '.join(map(shown, columns))}" if columns else "the file is empty"
-        yield f"{file}, line 1: there is no column {NAME}, {there}: the first line names the columns, as in name,group"
-    for column, why in refused.items():
-        if column in columns:
-            yield f"{file}, line 1: there is a column {column} already, and {why}: leave it out"
-    for column in dict.fromkeys(columns):
-        if columns.count(column) > 1:
-            yield f"{file}, line 1: the column {column!r} is there {columns.count(column)} times"
+    return parse_name_list(text, str(file), refused)
 
 
 def read_entrants(file: Path) -> list[str]:

@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from arena.commands.data_dir import exclusively
 from arena.operator.client import NoServer, asked
-from arena.operator.requests import Request
+from arena.operator.requests import COMMAND_LINE, Request
+from arena.store.actions import note_action
 from arena.store.database import database_path
 from arena.store.store import Store
 
@@ -31,17 +32,29 @@ def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
 
 
 def by_server_or_local(
-    where: str, data: Path, request: Request, answer: type[T], local: Callable[[Store], L], *, alone: bool = False
+    where: str,
+    data: Path,
+    request: Request,
+    answer: type[T],
+    local: Callable[[Store], L],
+    *,
+    alone: bool = False,
+    create: bool = False,
 ) -> T | L:
     """What the server answers that has the database open, or, where none has, what `local` makes of the store.
 
-    With `alone` nobody else may run on the data folder meanwhile. Raises `Fault`, `Locked` where somebody does.
+    With `alone` nobody else may run on the data folder meanwhile; with `create` the database is made where there is
+    none. Raises `Fault`, `Locked` where somebody runs there.
     """
     try:
         return by_server(database_path(where), data, request, answer)
     except NoServer:
         with (
             exclusively(where, data) if alone else nullcontext(),
-            closing(Store.open(where, create=False, checkpoint=alone)) as store,
+            closing(Store.open(where, create=create, checkpoint=alone)) as store,
         ):
-            return local(store)
+            done = local(store)
+            concerns = request.concerns()
+            if concerns is not None:
+                store.write(note_action, COMMAND_LINE, request.do(), concerns)
+            return done

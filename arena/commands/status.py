@@ -10,9 +10,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from arena.commands.output import columns, counted, print_document, redraw, screen_size, table
-from arena.host.event_log import Failure
-from arena.operations.status import ALL, BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from arena.operator.client import asked, connected_to
+from arena.operator.status import ALL, BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.terminal import say
 from protocol.display import printable
 from protocol.errors import UsageFault

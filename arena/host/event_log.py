@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from arena.network.connection import CloseInfo
+from arena.operator.status import Failure
 from arena.store.registry import Incident
 from machine.event_loop import Tasks
 from machine.log_output import LeftOut
@@ -48,14 +48,6 @@ BUCKET, HOUR = 10, 3600
 """Seconds in which ended matches are counted together, and for which they are."""
 
 log = logging.getLogger("arena.events")
-
-
-class Failure(Struct, frozen=True, kw_only=True):
-    """What failed: when (UTC, ISO 8601), whose it is (empty where nobody knows), and how, in words."""
-
-    at: str
-    who: str
-    text: str
 
 
 class EventLog:

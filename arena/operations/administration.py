@@ -5,12 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated
-
-from msgspec import Meta, Struct
+from typing import TYPE_CHECKING
 
 from arena.operations import draining, names, status, thinning
-from arena.operator.requests import Handler, Request, Tell
+from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, StartSeason
+from arena.operator.requests import Handler, Tell
 from arena.store import registry, result_queries, seasons
 from arena.store.annulment import Annulling, Annulment
 from arena.tournament.play_request import Play, PlayReply
@@ -27,50 +26,6 @@ if TYPE_CHECKING:
 MOST_WAIT = 3600.0
 FEW_MATCHES = 50
 """So many that are stored while others are rated anew may be rated anew while results wait, some 10 ms."""
-
-
-class Revoke(Request, frozen=True, tag="revoke"):
-    """Let bots in no more, and end their connections; all of them or none."""
-
-    names: list[str]
-
-
-class Rotate(Request, frozen=True, tag="rotate"):
-    """Give a bot another token, of which only the hash is told, and end the connection that has the old one."""
-
-    name: str
-    token_hash: Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
-
-
-class Approve(Request, frozen=True, tag="approve"):
-    """Have matches of these bots rated where only those between approved bots are, or no more; all of them or none."""
-
-    names: list[str]
-    approved: bool = True
-
-
-class Dismissed(Struct, frozen=True, kw_only=True):
-    """The bots whose connections were ended."""
-
-    bots: list[str] = []
-
-
-class Annul(Request, frozen=True, tag="annul"):
-    """Annul matches, and those of a bot that ended `since` a time (as results have it), or `undo` that.
-
-    Raises `UsageFault`, having changed nothing, for what there is none of, and a match that was never rated.
-    """
-
-    ids: list[str]
-    bot: str | None = None
-    since: str | None = None
-    undo: bool = False
-
-
-class StartSeason(Request, frozen=True, tag="start_season"):
-    """Begin ratings anew under this name."""
-
-    name: str
 
 
 def operations(arena: Arena) -> dict[str, Handler]:
@@ -90,6 +45,12 @@ def operations(arena: Arena) -> dict[str, Handler]:
 def _about_bots(arena: Arena) -> Iterator[Handler]:
     store = arena.store
 
+    async def register(request: Register, tell: Tell) -> None:
+        for name in request.hashes:
+            if not is_bot_name(name):
+                raise UsageFault(f"{shown(name)} is no name for a bot: {NAME_FORM}")
+        await store.write(registry.add_bots, request.hashes)
+
     async def revoke(request: Revoke, tell: Tell) -> Dismissed:
         await store.write(registry.revoke_bots, request.names)
         why = "the operator revoked {bot}: it may not come in any more"
@@ -104,6 +65,7 @@ def _about_bots(arena: Arena) -> Iterator[Handler]:
         await store.write(registry.approve_bots, request.names, approved=request.approved)
         await arena.approvals_changed(request.names)
 
+    yield Handler(Register, register)
     yield Handler(Revoke, revoke)
     yield Handler(Rotate, rotate_token)
     yield Handler(Approve, approve)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta, Struct
@@ -17,6 +18,9 @@ class DrainRequest(Request, frozen=True, tag="drain"):
 
     within_s: Annotated[float, Meta(ge=0)] | None = None
     undo: bool = False
+
+    def concerns(self) -> Sequence[str]:
+        return ()
 
 
 class Draining(Struct, frozen=True, kw_only=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -28,12 +28,19 @@ class Rename(Request, frozen=True, tag="rename"):
     name: str
     new: str
 
+    def concerns(self) -> Sequence[str]:
+        return [self.new]
+
 
 class Delete(Request, frozen=True, tag="delete"):
     """Forget who a bot was; it loses its matches under way. With `records` those of its matches are removed, too."""
 
     name: str
     records: bool = False
+
+    def concerns(self) -> Sequence[str]:
+        """Nobody: it is to be forgotten."""
+        return ()
 
 
 class Deleted(Struct, frozen=True, kw_only=True):

@@ -7,12 +7,10 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from math import ceil
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from msgspec import Meta, Struct
-
-from arena.host.event_log import Failure
-from arena.operator.requests import Handler, Request, Tell
+from arena.operator.requests import Handler, Tell
+from arena.operator.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.timestamps import utc
 
 if TYPE_CHECKING:
@@ -21,71 +19,6 @@ if TYPE_CHECKING:
     from arena.server.seek_index import ActiveSeek
 
 MINUTE, HOUR = 60.0, 3600.0
-ALL = 1_000_000
-"""More of each than there are."""
-
-
-class StatusRequest(Request, frozen=True, tag="status"):
-    """Ask what goes on; of bots, matches and failures `most` of each."""
-
-    most: Annotated[int, Meta(ge=0, le=ALL)] = 20
-
-
-class SeekStatus(Struct, frozen=True, kw_only=True):
-    """A seek and for how many seconds it has waited. `preset` is there where its config is one."""
-
-    game: str
-    preset: str | None
-    rated: bool
-    open: bool
-    opponents: list[str]
-    seconds: float
-
-
-class BotStatus(Struct, frozen=True, kw_only=True):
-    """A bot that is connected: since when, in how many matches it plays, what it seeks, how long its pace holds it."""
-
-    bot: str
-    version: str
-    address: str
-    since: str
-    playing: int
-    seeks: list[SeekStatus]
-    pace_s: int = 0
-    client: str = ""
-
-
-class MatchStatus(Struct, frozen=True, kw_only=True):
-    """A match; `clock_ms` is what each seat has left, `to_move` a seat, None where nobody's clock runs."""
-
-    match: str
-    game: str
-    preset: str | None
-    seats: list[str]
-    ply: int
-    started: str
-    rated: bool
-    clock_ms: list[int]
-    to_move: int | None
-
-
-class ServerStatus(Struct, frozen=True, kw_only=True):
-    """The state of an arena: bots by name, matches and failures from the newest on, and how many there are of them.
-
-    `held` says why no match begins, if that is so, `warnings` what to look after. Matches were finished
-    in the last minute and hour.
-    """
-
-    at: str
-    held: str | None
-    connected: int
-    bots: list[BotStatus]
-    under_way: int
-    matches: list[MatchStatus]
-    last_minute: int
-    last_hour: int
-    failures: list[Failure]
-    warnings: list[str] = []
 
 
 def operations(arena: Arena) -> Iterator[Handler]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict
@@ -31,6 +31,9 @@ class Thin(Request, frozen=True, tag="thin"):
     unrated_days: Count
     rated_days: Count
     max_unrated_mib: Count
+
+    def concerns(self) -> Sequence[str]:
+        return ()
 
 
 async def thin(store: AsyncStore, keep: Retention) -> Removed:

@@ -18,7 +18,7 @@ from websockets.typing import Subprotocol
 
 from arena.network.admission import OPERATOR
 from arena.operator import credentials
-from arena.operator.requests import Reply, Request, encoded
+from arena.operator.requests import COMMAND_LINE, Reply, Request, encoded
 from arena.store.data_folder import is_held
 from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
@@ -42,11 +42,15 @@ class NoAnswer(ArenaFault):
 
 
 class Operator:
-    """A connection to a server. Requests may be asked beside each other, and each raises `NoAnswer` when it is lost."""
+    """A connection to a server. Requests may be asked beside each other, and each raises `NoAnswer` when it is lost.
 
-    def __init__(self, wire: ClientConnection, where: str) -> None:
+    `by` says in the log of actions where they were made.
+    """
+
+    def __init__(self, wire: ClientConnection, where: str, by: str = COMMAND_LINE) -> None:
         self._wire = wire
         self._where = where
+        self._by = by
         self._numbers = itertools.count(1)
         self._replies: dict[int, asyncio.Queue[Reply | None]] = {}
         self._listening = asyncio.create_task(self._listen())
@@ -61,7 +65,7 @@ class Operator:
         replies = self._replies[number] = asyncio.Queue()
         try:
             with contextlib.suppress(ConnectionClosed):
-                await self._wire.send(encoded(number, request))
+                await self._wire.send(encoded(number, request, self._by))
             while True:
                 reply = None if self._listening.done() and replies.empty() else await replies.get()
                 if reply is None:
@@ -103,10 +107,10 @@ class Operator:
 
 
 @asynccontextmanager
-async def connected(url: str, token: str) -> AsyncIterator[Operator]:
+async def connected(url: str, token: str, by: str = COMMAND_LINE) -> AsyncIterator[Operator]:
     """A connection to the server at a URL. Raises `NoServer`, `TokenRefused` or `NoAnswer`."""
     where = f"at {url}"
-    async with contextlib.aclosing(Operator(await _connect(url, token, where), where)) as operator:
+    async with contextlib.aclosing(Operator(await _connect(url, token, where), where, by)) as operator:
         yield operator
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import msgspec
@@ -12,6 +12,12 @@ from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.field_errors import field_error
 
+COMMAND_LINE = "command line"
+"""By whom what commands ask for is done, in the log of actions."""
+CHANNEL = "operator's channel"
+"""The same of programs that don't say it."""
+MOST_BY = 100
+"""Characters that such words have."""
 MAX_REQUEST = 1024 * 1024
 """Bytes; the names of some 40,000 matches."""
 Tell: TypeAlias = Callable[[object], None]
@@ -25,6 +31,10 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def do(cls) -> str:
         """Its name."""
         return str(cls.__struct_config__.tag)
+
+    def concerns(self) -> Sequence[str] | None:
+        """The names of what it changes, bots, matches or others, for the log of actions; None if it changes nothing."""
+        return None
 
 
 class Handler(NamedTuple):
@@ -54,9 +64,9 @@ class Reply(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usage: bool = False
 
 
-def encoded(number: int, request: Request) -> str:
-    """A request as it is sent. Raises `UsageFault` for one that is too large."""
-    data = msgspec.json.encode({"id": number} | msgspec.to_builtins(request) | {"do": request.do()})
+def encoded(number: int, request: Request, by: str) -> str:
+    """A request as it is sent; `by` says where it was made. Raises `UsageFault` for one that is too large."""
+    data = msgspec.json.encode({"id": number, "by": by} | msgspec.to_builtins(request) | {"do": request.do()})
     if len(data) > MAX_REQUEST:
         raise UsageFault(f"{len(data)} bytes are too much for one request: ask for less at once, {MAX_REQUEST} at most")
     return data.decode()
@@ -83,13 +93,23 @@ def number_of(words: dict[str, Any]) -> int:
     return number
 
 
+def by_of(words: dict[str, Any]) -> str:
+    """Where a request was made, in words. Raises `UsageFault`."""
+    by = words.get("by", CHANNEL)
+    if not isinstance(by, str) or not 1 <= len(by) <= MOST_BY:
+        raise UsageFault(
+            f"by is {shown(by)}: it is text of 1 to {MOST_BY} characters, which stands in the log of actions"
+        )
+    return by
+
+
 def read(words: dict[str, Any], operations: Handlers) -> tuple[Handler, Request]:
     """What is asked for, and with which arguments. Raises `UsageFault`."""
     name = words.get("do")
     operation = operations.get(name) if isinstance(name, str) else None
     if operation is None:
         raise UsageFault(f"do is {shown(name)}: {among(sorted(operations))}")
-    arguments = {key: value for key, value in words.items() if key not in ("id", "do")}
+    arguments = {key: value for key, value in words.items() if key not in ("id", "by", "do")}
     found = field_error(arguments, operation.request)
     if found is not None:
         raise UsageFault(f"{name}: {found}")

@@ -22,6 +22,7 @@ from arena.network.admission import Access
 from arena.network.tls import Encryption
 from arena.operator.channel import Channel
 from arena.operator.requests import Handler
+from arena.server.action_log import StoredActions
 from arena.server.assigned_matches import AssignedMatches
 from arena.server.auth import Authenticator, Revoked
 from arena.server.bot_cache import BotCache
@@ -87,7 +88,7 @@ class Arena(HostHandler):
         self._slow_clock = slow_clock or clock
         self._away_ms = round(away * 1000)
         self._bots = bots or BotCache(store)
-        self._channel = Channel(operations(self))
+        self._channel = Channel(operations(self), StoredActions(store))
         self.host = MatchHost(self, journal, access, encryption, self._channel.serve, quotas)
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered

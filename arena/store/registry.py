@@ -11,6 +11,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, delete, exists, select, update
 from sqlalchemy.dialects.sqlite import insert
 
+from arena.store.actions import rename_in_actions
 from arena.store.schema import bots, incidents, seats
 from machine.timestamps import utc
 from protocol.display import shown
@@ -133,6 +134,7 @@ def rename_bot(connection: Connection, name: str, new: str) -> None:
     """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse` or `UsageFault`."""
     check_new_name(connection, name, new)
     _change(connection, [name], name=new, key=folded(new), renamed=utc())
+    rename_in_actions(connection, name, new)
 
 
 def check_new_name(connection: Connection, name: str, new: str) -> None:
@@ -152,6 +154,7 @@ def delete_bot(connection: Connection, name: str) -> str:
     placeholder = next(one for one in names if bot_number(connection, one) in (None, number))
     values = {"name": placeholder, "key": placeholder, "token_hash": None, "revoked": True, "approved": False}
     _change(connection, [name], **values, seen=None, renamed=utc())
+    rename_in_actions(connection, name, placeholder)
     connection.execute(delete(incidents).where(incidents.c.bot == number))
     return placeholder
 

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -176,6 +176,18 @@ incidents = Table(
     Column("code", String(32), nullable=False),
     Column("text", Text, nullable=False),
     Index("incidents_by_bot", "bot", "id"),
+)
+
+actions = Table(
+    "actions",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", String(32), nullable=False),
+    Column("by", String(100), nullable=False, comment="where the operator was, as in 'command line'"),
+    Column("do", String(32), nullable=False, comment="the name of the request"),
+    Column("concerns", Text, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
+    Column("more", Integer, nullable=False, comment="how many names are not kept"),
+    Column("fault", Text, comment="why it was not done; null: it was"),
 )
 
 feed = Table(

@@ -15,9 +15,9 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
-from arena.operations.status import ServerStatus, StatusRequest
 from arena.operator.client import connected_to
 from arena.operator.credentials import token_of
+from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.backup import back_up as back_up_file
 from arena.store.database import revision_of
 from arena.store.integrity_check import check_database

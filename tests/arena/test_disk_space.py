@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from arena.operations import disk_space
-from arena.operations.status import StatusRequest
+from arena.operator.status import StatusRequest
 from arena.server.warnings import Warnings
 from machine.event_loop import running
 from timeouts import WITHIN

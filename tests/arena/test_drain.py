@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from arena.operations.draining import Draining, DrainRequest
-from arena.operations.status import StatusRequest
+from arena.operator.status import StatusRequest
 from arena.server.drain import AGAIN, NO_MORE
 from commands import call, run
 from processes import serving

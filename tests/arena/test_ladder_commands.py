@@ -13,7 +13,8 @@ import pytest
 from sqlalchemy import Connection
 
 from arena.network.admission import Access
-from arena.operations.administration import Annul, StartSeason, operations
+from arena.operations.administration import operations
+from arena.operator.changes import Annul, StartSeason
 from arena.operator.client import connected
 from arena.store.annulment import Annulling, Annulment, annulled_pool
 from arena.store.data_folder import lock

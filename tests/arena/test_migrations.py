@@ -109,7 +109,7 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
 
 def _before_the_seventh(earlier: sqlite3.Connection) -> None:
     """Take out what came with the matches that wait to be rated."""
-    for table in ("awaiting", "failures"):
+    for table in ("awaiting", "failures", "actions"):
         earlier.execute(f"DROP TABLE {table}")
     for column in ("stem", "prefix"):
         earlier.execute(f"ALTER TABLE tournaments DROP COLUMN {column}")

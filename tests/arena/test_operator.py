@@ -20,11 +20,11 @@ from arena.network.binding import bound, port_of
 from arena.network.connection_limits import Bounds
 from arena.network.rate_limits import FREE_FAILURES
 from arena.operations.administration import operations
-from arena.operations.status import ServerStatus, StatusRequest
 from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
 from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
 from arena.operator.requests import MAX_REQUEST, Handler, Request
+from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.annulment import Annulment
 from arena.tournament.play_request import Play, PlayReply
 from certificates import make
@@ -149,7 +149,8 @@ async def test_a_fault_is_one_line_and_the_connection_goes_on(
         ('{"id": 4, "do": "fly"}', 4, "do is 'fly': one of count, rest, revoke"),
         ('{"id": 4, "do": "count"}', 4, "count: to is missing: "),
         ('{"id": 4, "do": "count", "to": "x"}', 4, "count: to is 'x': "),
-        ('{"id": 4, "do": "count", "to": 1, "by": 2}', 4, "count: there is no field 'by'"),
+        ('{"id": 4, "do": "count", "to": 1, "at": 2}', 4, "count: there is no field 'at'"),
+        ('{"id": 4, "do": "count", "to": 1, "by": 2}', 4, "by is 2: it is text of 1 to 100 characters"),
     ],
 )
 async def test_what_is_no_request_is_answered_with_what_is_wrong(

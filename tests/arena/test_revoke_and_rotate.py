@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from arena.network.admission import Access
-from arena.operations.administration import Approve, Dismissed, Revoke, Rotate, operations
-from arena.operations.status import ServerStatus, StatusRequest
+from arena.operations.administration import operations
+from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
 from arena.operator.client import Operator, connected, connected_to
+from arena.operator.status import ServerStatus, StatusRequest
 from arena.server.auth import Authenticator, Registration
 from arena.store.registry import add_bots, revoke_bots
 from arena.store.tokens import hash_token

@@ -12,8 +12,7 @@ from websockets.asyncio.client import connect
 from websockets.typing import Subprotocol
 
 from arena.commands.status import fitting_lines, status_lines
-from arena.host.event_log import Failure
-from arena.operations.status import BotStatus, MatchStatus, SeekStatus, ServerStatus, StatusRequest
+from arena.operator.status import BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from commands import call, run
 from processes import serving
 

@@ -1,0 +1,81 @@
+"""What an operator may have a running server change, and the answers: bots, their tokens, what counts on the ladder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, TypeAlias
+
+from msgspec import Meta, Struct
+
+from arena.operator.requests import Request
+
+TokenHash: TypeAlias = Annotated[str, Meta(pattern=r"^[0-9a-f]{64}$(?!\n)")]
+"""SHA-256 in hex."""
+
+
+class Register(Request, frozen=True, tag="register"):
+    """Let new bots in, approved, by the hashes of their tokens; all of them or none."""
+
+    hashes: dict[str, TokenHash]
+
+    def concerns(self) -> Sequence[str]:
+        return list(self.hashes)
+
+
+class Revoke(Request, frozen=True, tag="revoke"):
+    """Let bots in no more, and end their connections; all of them or none."""
+
+    names: list[str]
+
+    def concerns(self) -> Sequence[str]:
+        return self.names
+
+
+class Rotate(Request, frozen=True, tag="rotate"):
+    """Give a bot another token, of which only the hash is told, and end the connection that has the old one."""
+
+    name: str
+    token_hash: TokenHash
+
+    def concerns(self) -> Sequence[str]:
+        return [self.name]
+
+
+class Approve(Request, frozen=True, tag="approve"):
+    """Have matches of these bots rated where only those between approved bots are, or no more; all of them or none."""
+
+    names: list[str]
+    approved: bool = True
+
+    def concerns(self) -> Sequence[str]:
+        return self.names
+
+
+class Dismissed(Struct, frozen=True, kw_only=True):
+    """The bots whose connections were ended."""
+
+    bots: list[str] = []
+
+
+class Annul(Request, frozen=True, tag="annul"):
+    """Annul matches, and those of a bot that ended `since` a time (as results have it), or `undo` that.
+
+    Raises `UsageFault`, having changed nothing, for what there is none of, and a match that was never rated.
+    """
+
+    ids: list[str]
+    bot: str | None = None
+    since: str | None = None
+    undo: bool = False
+
+    def concerns(self) -> Sequence[str]:
+        return [*self.ids, *([] if self.bot is None else [self.bot])]
+
+
+class StartSeason(Request, frozen=True, tag="start_season"):
+    """Begin ratings anew under this name."""
+
+    name: str
+
+    def concerns(self) -> Sequence[str]:
+        return [self.name]
