@@ -12,7 +12,7 @@ from typing import Any
 
 from arena.commands.settings import RENAMED, SETTINGS, ServerSettings
 from arena.feed import Broker
-from arena.network.addresses import networks, origins
+from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
 from protocol import bot_launch
 from protocol.display import among
@@ -24,7 +24,7 @@ DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 ELSEWHERE = ("ARENA_OPERATOR_TOKEN", "ARENA_PLAIN")
 """Variables that commands and the machine know, beside those of a server and of bots."""
 _PREFIX = "ARENA_"
-_PARSED = {"trusted_proxy": networks, "allow_origin": origins}
+_PARSED = {"trusted_proxy": networks, "allow_origin": origins, "admin_host": host_names}
 
 
 def settings(
@@ -55,6 +55,8 @@ def settings(
         raise UsageFault(f"socket_url is {made.socket_url!r}: it is {SETTINGS['socket_url'].setting.takes}")
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
+    if made.admin and not made.web:
+        raise UsageFault("admin is a page, and there are none: leave out --no-web")
     for key, parse in _PARSED.items():
         try:
             parse(getattr(made, key))

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.matches import match_named
-from arena.commands.output import columns, counted, minute, print_document, table
+from arena.commands.output import columns, minute, print_document, table
 from arena.commands.server_or_local import by_server_or_local
 from arena.operator.changes import Annul, StartSeason
 from arena.store import seasons
@@ -62,9 +62,4 @@ def annul(where: str, data: Path, ids: Sequence[str], bot: str | None, since: st
         lambda store: store.write(annul_matches, request.ids, bot, request.since, undo=undo),
         alone=True,
     )
-    what = "counts again" if undo else "annulled"
-    many = "count again" if undo else "annulled"
-    if done.matches:
-        say(f"{counted(done.matches, f'match {what}', f'matches {many}')}, and {', '.join(done.pools)} rated anew")
-    else:
-        say("nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them"))
+    say(done.told(undo=undo))

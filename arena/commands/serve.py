@@ -22,7 +22,7 @@ from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.output import counted
 from arena.commands.quota_limits import quota_limits
 from arena.commands.settings import ServerSettings, database
-from arena.commands.web import page_url, shown, web_scheme, web_sockets
+from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
 from arena.feed import Feed
 from arena.host.journal import Journal
 from arena.host.quotas import Quotas
@@ -166,7 +166,9 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             clients = arena.host.clients
             house.begin(await _socket_for(HOUSE, arena), lambda bot: clients.session(bot) is not None)
         if ports.page:
-            page = await stack.enter_async_context(shown(settings, where, ports.page, port))
+            page = await stack.enter_async_context(
+                shown(settings, where, ports.page, port, admin_config(settings, operator, token))
+            )
             others.append(page.reload)
             if settings.demo:
                 url = page_url(settings, ports.page)

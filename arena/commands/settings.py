@@ -195,6 +195,18 @@ class ServerSettings:
             "URL",
         ),
     ] = None
+    admin: Annotated[
+        bool, Setting("Pages for who has the operator's token, at /admin.", "true or false", flags=("--admin",))
+    ] = False
+    admin_host: Annotated[
+        str,
+        Setting(
+            "Names by which /admin is asked for, like arena.example.org.",
+            "names of hosts without a port, like arena.example.org,arena.lan",
+            "NAME",
+            many=True,
+        ),
+    ] = ""
     house: Annotated[
         str,
         Setting(

@@ -13,12 +13,16 @@ import ssl
 import sys
 from asyncio.subprocess import PIPE, Process
 from collections.abc import AsyncIterator
+from urllib.parse import urlsplit
 
 from arena.commands.certificate import say_nothing_is_read_again
 from arena.commands.settings import ServerSettings
+from arena.network.addresses import host_names
 from arena.network.binding import bound, port_of, url_of
 from arena.processes.process import keep_running
 from arena.store.store import Reader
+from arena.store.tokens import hash_token
+from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.process_messages import RELOAD, WebServerConfig
 from machine import event_loop
 from machine.event_loop import running, until_first
@@ -148,11 +152,22 @@ def web_sockets(settings: ServerSettings) -> list[socket.socket]:
     return bound(settings.web_host or settings.host, settings.web_port, _NO_PORT) if settings.web else []
 
 
+def admin_config(settings: ServerSettings, url: str, token: str) -> AdminConfig | None:
+    """What the operator's pages are told, if there are any: the server takes its operator, by this token, at `url`."""
+    if not settings.admin:
+        return None
+    named = [settings.web_host or settings.host, urlsplit(settings.socket_url or "").hostname or ""]
+    hosts = (*host_names(settings.admin_host), *(name.lower() for name in named if name))
+    return AdminConfig(url=url, token_hash=hash_token(token), hosts=hosts)
+
+
 @contextlib.asynccontextmanager
 async def shown(
-    settings: ServerSettings, where: str, sockets: list[socket.socket], port: int
+    settings: ServerSettings, where: str, sockets: list[socket.socket], port: int, admin: AdminConfig | None = None
 ) -> AsyncIterator[PageProcess]:
-    """The page of the database `where`, kept inside; the arena itself listens on `port`."""
+    """The page of the database `where`, kept inside, with pages for the operator if an `admin` is given; the arena
+    itself listens on `port`.
+    """
     order = WebServerConfig(
         where=where,
         descriptors=[one.fileno() for one in sockets],
@@ -161,10 +176,13 @@ async def shown(
         certificate=settings.tls_cert,
         key=settings.tls_key,
         proxies=settings.trusted_proxy,
+        admin=admin,
         log_level=settings.log_level,
         log=settings.log,
     )
     page = PageProcess(order, sockets[0].getsockname()[:2])
     log.info("the page is at %s", page_url(settings, sockets))
+    if admin is not None:
+        log.info("the operator's page is at %s%s", page_url(settings, sockets), PREFIX)
     async with running(keep_running(page.run, FIRST_WAIT, log, "the page")):
         yield page

@@ -156,6 +156,24 @@ def is_own_name(host: str) -> bool:
         return name in ("localhost", own, own.partition(".")[0]) or name.endswith(".localhost")
 
 
+def host_names(text: str) -> tuple[str, ...]:
+    """Names from `arena.example.org,arena.lan`, in lower case. Raises `ValueError` naming what is none."""
+    found = [part.lower() for part in filter(None, map(str.strip, text.split(",")))]
+    for name in found:
+        if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]*[a-z0-9_])?", name):
+            raise ValueError(f"{name!r} is no name of a host")
+    return tuple(found)
+
+
+def answers_to(host: str, names: Collection[str]) -> bool:
+    """Whether a `Host` header is an address, a name of this machine, or one of the `names`, in lower case.
+
+    No page on the web can be the owner of one of these.
+    """
+    name = _name_in(f"//{host}")
+    return _parsed(name) is not None or is_own_name(host) or name in names
+
+
 def _name_in(url: str) -> str:
     """The host that a URL names, without its port; empty where it is none."""
     try:

@@ -47,6 +47,9 @@ class Approve(Request, frozen=True, tag="approve"):
     names: list[str]
     approved: bool = True
 
+    def deed(self) -> str:
+        return "approve" if self.approved else "disapprove"
+
     def concerns(self) -> Sequence[str]:
         return self.names
 
@@ -67,6 +70,9 @@ class Annul(Request, frozen=True, tag="annul"):
     bot: str | None = None
     since: str | None = None
     undo: bool = False
+
+    def deed(self) -> str:
+        return "undo_annul" if self.undo else "annul"
 
     def concerns(self) -> Sequence[str]:
         return [*self.ids, *([] if self.bot is None else [self.bot])]

@@ -32,6 +32,10 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Its name."""
         return str(cls.__struct_config__.tag)
 
+    def deed(self) -> str:
+        """What it is called in the log of actions."""
+        return self.do()
+
     def concerns(self) -> Sequence[str] | None:
         """The names of what it changes, bots, matches or others, for the log of actions; None if it changes nothing."""
         return None

@@ -24,8 +24,8 @@ SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR i
 
 
 class Action(Struct, frozen=True, kw_only=True):
-    """What was done `by` somebody: `do` is the name of the request, `concerns` what it is about, and `more` how many
-    names of that are not kept. `fault` says why it was not done.
+    """What was done `by` somebody: `do` is the request, or what undoes it, `concerns` what it is about, and `more` how
+    many names of that are not kept. `fault` says why it was not done.
     """
 
     at: str

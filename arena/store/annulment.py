@@ -34,6 +34,14 @@ class Annulment(Struct, frozen=True, kw_only=True):
     matches: int
     pools: list[str] = []
 
+    def told(self, *, undo: bool) -> str:
+        """The same in words."""
+        if not self.matches:
+            return "nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them")
+        one = self.matches == 1
+        done = ("counts again" if one else "count again") if undo else "annulled"
+        return f"{self.matches} {'match' if one else 'matches'} {done}, and {', '.join(self.pools)} rated anew"
+
 
 class Annulling:
     """Matches, and those of a bot (that ended `since` then), to annul as far as they are rated; or to `undo` that.

@@ -6,12 +6,14 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, delete, exists, select, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select, text, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.store.actions import rename_in_actions
+from arena.store.paging import Page, read_page
 from arena.store.schema import bots, incidents, seats
 from machine.timestamps import utc
 from protocol.display import shown
@@ -47,6 +49,18 @@ class Incident(Struct, frozen=True, kw_only=True):
     text: str
 
 
+class RosterRow(RegisteredBot, frozen=True, kw_only=True):
+    """The same with what went wrong with it last."""
+
+    incident: Incident | None
+
+
+_ROSTER = text("""
+SELECT bots.*, incidents.at, incidents.code, incidents.text,
+    (SELECT count(*) FROM bots WHERE instr(key, :find)) AS total
+FROM bots LEFT JOIN incidents ON incidents.id = (SELECT max(id) FROM incidents AS latest WHERE latest.bot = bots.id)
+WHERE instr(key, :find) AND (:start OR key > :key) ORDER BY key LIMIT :limit
+""")
 _REGISTERED = select(*(bots.c[name] for name in RegisteredBot.__struct_fields__))
 
 
@@ -66,6 +80,27 @@ def bot_number(connection: Connection, name: str) -> int | None:
 def all_bots(connection: Connection) -> list[RegisteredBot]:
     """All bots, by name, with those that only played in tournaments."""
     return [RegisteredBot(**row._mapping) for row in connection.execute(_REGISTERED.order_by(bots.c.key))]
+
+
+def roster_page(
+    connection: Connection, find: str = "", *, after: str | None = None, limit: int = 200
+) -> Page[RosterRow]:
+    """A page of them, those with this text in their names."""
+    given = {"find": folded(find)}
+    return read_page(connection, _ROSTER, given, {"key": str}, _roster_row, after=after, limit=limit)
+
+
+def _roster_row(row: Row[Any]) -> RosterRow:
+    incident = None if row.at is None else Incident(at=row.at, code=row.code, text=row.text)
+    return RosterRow(
+        name=row.name,
+        token_hash=row.token_hash,
+        revoked=bool(row.revoked),
+        created=row.created,
+        seen=row.seen,
+        approved=bool(row.approved),
+        incident=incident,
+    )
 
 
 def is_known_bot(connection: Connection, name: str) -> bool:

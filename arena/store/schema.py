@@ -184,7 +184,7 @@ actions = Table(
     Column("id", Integer, primary_key=True),
     Column("at", String(32), nullable=False),
     Column("by", String(100), nullable=False, comment="where the operator was, as in 'command line'"),
-    Column("do", String(32), nullable=False, comment="the name of the request"),
+    Column("do", String(32), nullable=False, comment="the request, or what undoes it"),
     Column("concerns", Text, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
     Column("more", Integer, nullable=False, comment="how many names are not kept"),
     Column("fault", Text, comment="why it was not done; null: it was"),

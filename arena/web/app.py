@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
+from typing import NamedTuple
 
 from starlette.applications import Starlette
 from starlette.datastructures import Headers, MutableHeaders
@@ -53,13 +54,13 @@ def _with_security_headers(app: ASGIApp, socket: str) -> ASGIApp:
             "referrer-policy": "no-referrer",
             "cross-origin-opener-policy": "same-origin",
         }
-        await app(scope, receive, _sending(headers, send))
+        await app(scope, receive, _sending(headers, send, unless_there=True))
 
     return serve
 
 
 def _readable_across_origins(app: ASGIApp) -> ASGIApp:
-    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none.
+    """Lets scripts of any page read what is under `PREFIX`. They come without cookies, and there are none for it.
 
     The question whether a request may be sent is answered here.
     """
@@ -79,12 +80,13 @@ def _readable_across_origins(app: ASGIApp) -> ASGIApp:
     return serve
 
 
-def _sending(headers: Mapping[str, str], send: Send) -> Send:
-    """The same, with these headers on an answer."""
+def _sending(headers: Mapping[str, str], send: Send, *, unless_there: bool = False) -> Send:
+    """The same, with these headers on an answer; `unless_there`, those that it has not."""
 
     async def told(message: Message) -> None:
         if message["type"] == "http.response.start":
-            MutableHeaders(scope=message).update(headers)
+            there = MutableHeaders(scope=message)
+            there.update({name: value for name, value in headers.items() if not (unless_there and name in there)})
         await send(message)
 
     return told
@@ -122,12 +124,15 @@ def _refusing_other_hosts(app: ASGIApp, proxies: Proxies) -> ASGIApp:
     return serve
 
 
-def _refusing_bodies(app: ASGIApp) -> ASGIApp:
-    """Refuses what a request has to say unread, and has its connection end: everything here is asked by its address."""
+def _refusing_bodies(app: ASGIApp, admits: Callable[[Scope], bool]) -> ASGIApp:
+    """Refuses what a request has to say unread, and has its connection end: everything here is asked by its address,
+    but for what it `admits`.
+    """
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         headers = Headers(scope=scope)
-        if headers.get("content-length", "0").strip("0") == "" and "transfer-encoding" not in headers:
+        empty = headers.get("content-length", "0").strip("0") == "" and "transfer-encoding" not in headers
+        if empty or admits(scope):
             await app(scope, receive, send)
             return
         refused = HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "a request to the page has no body")
@@ -166,6 +171,7 @@ IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
     """The pages of an arena. Of these `proxies` it is believed for whom they ask, and under which name."""
+    admin = _admin_pages(site)
     app = Starlette(
         routes=[
             *ROUTES,
@@ -173,21 +179,40 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             Mount(f"/static/{site.static_version}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
             Route(HEALTH, _health),
+            *admin.routes,
         ],
         middleware=[
             Middleware(_with_security_headers, socket=site.socket),
             Middleware(GZipMiddleware, MIN_GZIP_BYTES, GZIP_LEVEL),
             Middleware(_refusing_other_hosts, proxies=Proxies(proxies)),
+            *admin.guards,
             Middleware(ProxyHeadersMiddleware, trusted_hosts=[str(network) for network in proxies]),
             Middleware(_hinting_at_websocket, socket=site.socket),
             Middleware(_readable_across_origins),
             Middleware(_answering_internal_errors),
-            Middleware(_refusing_bodies),
+            Middleware(_refusing_bodies, admits=admin.takes_form),
         ],
         exception_handlers={Fault: _error_response, HTTPException: _error_response},
     )
     app.state.site = site
     return app
+
+
+class _AdminPages(NamedTuple):
+    """The operator's pages, what stands before them, and which requests may have a form; without them nothing."""
+
+    routes: Sequence[Route] = ()
+    guards: Sequence[Middleware] = ()
+    takes_form: Callable[[Scope], bool] = lambda scope: False
+
+
+def _admin_pages(site: Site) -> _AdminPages:
+    if site.admin is None:
+        return _AdminPages()
+    from arena.web.admin.gate import Gate, guarded, takes_form  # what most pages have no use for
+    from arena.web.admin.routes import routes
+
+    return _AdminPages(routes(Gate(site.admin)), [Middleware(guarded, config=site.admin)], takes_form)
 
 
 def _error_response(request: Request, exc: Exception) -> Response:

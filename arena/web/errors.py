@@ -61,6 +61,8 @@ def sentence(request: Request, exc: Exception) -> str:
             return printable(str(exc))
         case HTTPException(status_code=404):
             return f"there is nothing at {path}"
+        case HTTPException(status_code=405, headers={"Allow": "POST"}):
+            return f"{path} takes a form, by POST, and nothing else"
         case HTTPException(status_code=405):
             return f"{path} can be read, by GET or HEAD, and nothing else"
         case HTTPException():

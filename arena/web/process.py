@@ -55,7 +55,7 @@ def serve(order: WebServerConfig, arena: BinaryIO) -> None:
     if order.certificate is not None and order.key is not None:
         encryption = Encryption(Path(order.certificate), Path(order.key))
     with contextlib.closing(Reader.open(order.where)) as reader:
-        site = Site(reader, socket=order.socket, registration=order.registration)
+        site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
         server = PageServer(site, encryption, networks(order.proxies))
         sockets = [socket.socket(fileno=descriptor) for descriptor in order.descriptors]
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:

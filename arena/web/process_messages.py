@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from arena.web.admin_config import AdminConfig
+
 RELOAD = b"reload\n"
 """Read the certificate and its key again."""
 
@@ -18,6 +20,7 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     certificate: str | None = None
     key: str | None = None
     proxies: str = ""
+    admin: AdminConfig | None = None
     log_level: str = "info"
     log: str = "text"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from arena.store.store import Reader
 from arena.store.tournaments import Standings
+from arena.web.admin_config import AdminConfig
 from arena.web.grading import Grading
 from arena.web.serving import Serving
 
@@ -22,13 +23,16 @@ class Site:
     """One arena as its pages know it.
 
     `socket` is where a browser finds the arena: its port, on the host that the page came from, or a whole `ws://` or
-    `wss://` URL; empty, if nothing is live and there is only the store.
+    `wss://` URL; empty, if nothing is live and there is only the store. With `admin` there are pages for the operator.
     """
 
-    def __init__(self, reader: Reader, *, socket: str = "", registration: bool = False) -> None:
+    def __init__(
+        self, reader: Reader, *, socket: str = "", registration: bool = False, admin: AdminConfig | None = None
+    ) -> None:
         self.reader = reader
         self.socket = socket
         self.registration = registration
+        self.admin = admin
         self.serving = Serving()
         self.grading = Grading()
         self.tables: Standings = {}

@@ -1,0 +1,55 @@
+"""What the forms of the operator's pages say: read within bounds, which hold before anything is read."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import NamedTuple
+from urllib.parse import parse_qsl
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+
+MAX_FORM = 256 * 1024
+"""Bytes of a form of who is signed in: a list of some thousand names."""
+MAX_FIELDS = 10_000
+FORM = "application/x-www-form-urlencoded"
+
+
+class Form(NamedTuple):
+    """The fields of a form, each as often as it was given."""
+
+    fields: dict[str, list[str]]
+
+    def one(self, name: str) -> str:
+        """A field without the blanks around it; empty where it was not given."""
+        return self.text(name).strip()
+
+    def text(self, name: str) -> str:
+        """A field as it was given, all lines of it."""
+        return (self.fields.get(name) or [""])[0]
+
+    def many(self, name: str) -> list[str]:
+        """All values of a field."""
+        return self.fields.get(name, [])
+
+
+async def read_form(request: Request, most: int = MAX_FORM) -> Form:
+    """The form of a request, of at most so many bytes. Raises `HTTPException`."""
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+        raise HTTPException(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"a form is sent as {FORM}")
+    said = request.headers.get("content-length", "")
+    if not said.isdecimal() or int(said) > most:
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {most:,} bytes at most")
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"this form has {most:,} bytes at most")
+    fields: dict[str, list[str]] = {}
+    try:
+        pairs = parse_qsl(body.decode("ascii"), keep_blank_values=True, errors="strict", max_num_fields=MAX_FIELDS)
+    except ValueError as exc:
+        raise HTTPException(HTTPStatus.BAD_REQUEST, "this is not a form as browsers send it, in UTF-8") from exc
+    for name, value in pairs:
+        fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return Form(fields)

@@ -1,0 +1,66 @@
+"""Which matches count, and when ratings begin anew: matches annulled and counted again, seasons started."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from arena.operator.changes import Annul, StartSeason
+from arena.store.annulment import Annulment
+from arena.store.match_search import Search, parse_time_bound, search_matches
+from arena.store.registry import is_known_bot
+from arena.store.seasons import list_seasons
+from arena.web.admin.channel import ask
+from arena.web.admin.gate import Visit
+from arena.web.admin_config import PREFIX
+from arena.web.formatting import query
+from protocol.display import shown
+from protocol.errors import Fault, UsageFault
+
+ROWS = 50
+MATCHES = f"{PREFIX}/matches"
+SEASONS = f"{PREFIX}/seasons"
+
+
+async def matches(visit: Visit) -> Response:
+    """The latest matches, of all bots or of one, to choose from."""
+    asked = {name: visit.request.query_params.get(name) or None for name in ("bot", "after")}
+    bot, wrong = asked["bot"], ""
+    if bot is not None and not await visit.read(is_known_bot, bot):
+        bot, wrong = None, f"there is no bot called {shown(bot)}"
+    found = await visit.read(search_matches, Search(bot=bot), after=asked["after"], limit=ROWS)
+    return visit.show("admin_matches.html", asked=asked, found=found, wrong=wrong)
+
+
+async def annul(visit: Visit) -> Response:
+    """Annul what was chosen, or have it count again, once that is asked again."""
+    form = visit.form
+    undo, bot, since = form.one("do") == "undo", form.one("of") or None, form.one("since") or None
+    ids = [*form.many("match"), *form.one("ids").split()]
+    back = MATCHES + query({"bot": bot})
+    try:
+        if not ids and bot is None:
+            raise UsageFault("choose matches by the boxes before them, or name a bot")
+        bound = None if since is None else parse_time_bound(since, "the day", days=0)
+        if form.one("sure") != "yes":
+            return visit.show("admin_confirm_annul.html", undo=undo, ids=ids, bot=bot, since=since, back=back)
+        done = await ask(visit, Annul(ids=ids, bot=bot, since=bound, undo=undo), Annulment)
+    except Fault as fault:
+        return visit.failed(str(fault), back)
+    return visit.done(done.told(undo=undo), back)
+
+
+async def seasons(visit: Visit) -> Response:
+    """The seasons, and the form for a new one."""
+    return visit.show("admin_seasons.html", seasons=await visit.read(list_seasons))
+
+
+async def start_season(visit: Visit) -> Response:
+    """Begin ratings anew, once that is asked again."""
+    name = visit.form.one("name")
+    if name and visit.form.one("sure") != "yes":
+        return visit.show("admin_confirm_season.html", name=name)
+    try:
+        await ask(visit, StartSeason(name=name), type(None))
+    except Fault as fault:
+        return visit.failed(str(fault), SEASONS)
+    return visit.done(f"season {name} has begun: ratings start anew", SEASONS)

@@ -1,0 +1,35 @@
+"""The log of actions."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from arena.store.actions import actions_page
+from arena.web.admin.gate import Visit
+
+ROWS = 100
+DEEDS = {
+    "register": "added",
+    "revoke": "revoked",
+    "rotate": "gave a new token to",
+    "approve": "approved",
+    "disapprove": "no longer approved",
+    "rename": "renamed, to",
+    "delete": "deleted a bot",
+    "annul": "annulled matches:",
+    "undo_annul": "counted matches again:",
+    "start_season": "started the season",
+    "start_tournament": "started a tournament:",
+    "stop_tournament": "stopped the tournament",
+    "drain": "had the server stop",
+    "undo_drain": "had the server go on",
+    "thin": "removed old records",
+}
+"""What was done, in words before whom it concerns."""
+
+
+async def log(visit: Visit) -> Response:
+    """A page of the log, the newest first."""
+    asked = {"after": visit.request.query_params.get("after") or None}
+    found = await visit.read(actions_page, after=asked["after"], limit=ROWS)
+    return visit.show("admin_log.html", asked=asked, found=found, deeds=DEEDS)

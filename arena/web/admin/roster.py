@@ -1,0 +1,113 @@
+"""The bots: who may come in, who is here, and what went wrong with them; new ones, new tokens, revoked ones."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from starlette.responses import Response
+
+from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
+from arena.operator.name_list import NAME, NameList, parse_name_list
+from arena.operator.new_bots import REFUSED, NewBots, names_alone
+from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
+from arena.store.registry import all_bots, roster_page
+from arena.store.tokens import hash_token, new_token
+from arena.web.admin.channel import ask
+from arena.web.admin.gate import Visit
+from arena.web.admin_config import PREFIX
+from arena.web.formatting import plural
+from protocol.errors import ArenaFault, Fault, UsageFault
+from protocol.names import folded
+
+ROWS = 200
+ADD = f"{PREFIX}/add"
+SOURCE = "the list"
+"""What a list of names is called where something is wrong with it."""
+
+
+async def roster(visit: Visit) -> Response:
+    """A page of all bots, or of those with a text in their names."""
+    asked = {name: visit.request.query_params.get(name) or None for name in ("find", "after")}
+    found = await visit.read(roster_page, asked["find"] or "", after=asked["after"], limit=ROWS)
+    online: dict[str, BotStatus] | None = None
+    try:
+        status = await ask(visit, StatusRequest(most=ALL), ServerStatus)
+        online = {folded(bot.bot): bot for bot in status.bots}
+        unknown = ""
+    except ArenaFault as fault:
+        unknown = str(fault)
+    return visit.show("admin_bots.html", asked=asked, found=found, online=online, unknown=unknown, folded=folded)
+
+
+async def change(visit: Visit) -> Response:
+    """What is to be done with the bots that were chosen. Some of it is asked again before."""
+    names, do = visit.form.many("bot"), visit.form.one("do")
+    if not names:
+        return visit.failed("choose the bots first, by the boxes before their names")
+    if do in ("revoke", "rotate") and visit.form.one("sure") != "yes":
+        return visit.show("admin_confirm_bots.html", do=do, names=names)
+    try:
+        match do:
+            case "revoke":
+                ended = (await ask(visit, Revoke(names=names), Dismissed)).bots
+                online = f"; {plural(len(ended), 'connection was', 'connections were')} ended" if ended else ""
+                return visit.done(f"revoked: {', '.join(names)}{online}")
+            case "approve":
+                await ask(visit, Approve(names=names), type(None))
+                return visit.done(f"approved: {', '.join(names)}")
+            case "disapprove":
+                await ask(visit, Approve(names=names, approved=False), type(None))
+                return visit.done(f"no longer approved: {', '.join(names)}")
+            case "rotate":
+                return await _rotate(visit, names)
+    except Fault as fault:
+        return visit.failed(str(fault))
+    return visit.failed("there is no such thing to do with bots")
+
+
+async def _rotate(visit: Visit, names: list[str]) -> Response:
+    """New tokens, shown once. Those before one that fails are shown all the same: their old ones are void."""
+    tokens: dict[str, str] = {}
+    notice = None
+    try:
+        for name in names:
+            token = new_token()
+            await ask(visit, Rotate(name=name, token_hash=hash_token(token)), Dismissed)
+            tokens[name] = token
+    except Fault as fault:
+        if not tokens:
+            raise
+        notice = "failed", f"the rest have no new tokens: {fault}"
+    return _tokens(visit, NewBots(names_alone(list(tokens)), tokens), "have new tokens", notice)
+
+
+async def adding(visit: Visit) -> Response:
+    """The form for new bots."""
+    return visit.show("admin_add.html", listed="", wrong="")
+
+
+async def add(visit: Visit) -> Response:
+    """Register new bots, all or none, and show their tokens, once."""
+    text = visit.form.text("names")
+    try:
+        new = NewBots.of(_listed(text), SOURCE, await visit.read(all_bots))
+        await ask(visit, new.request, type(None))
+    except Fault as fault:
+        return visit.show("admin_add.html", HTTPStatus.BAD_REQUEST, listed=text, wrong=str(fault))
+    return _tokens(visit, new, "may come in")
+
+
+def _listed(text: str) -> NameList:
+    """A list as CSV, or of names alone, one a line. Raises `UsageFault`."""
+    lines = text.splitlines()
+    if not any(line.strip() for line in lines):
+        raise UsageFault("write a name on each line, or a CSV with a column name")
+    if "," in lines[0] or ";" in lines[0] or lines[0].strip() == NAME:
+        return parse_name_list(text, SOURCE, REFUSED)
+    named = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
+    return NameList([NAME], [{NAME: name} for name in named.values()], list(named))
+
+
+def _tokens(visit: Visit, new: NewBots, what: str, notice: tuple[str, str] | None = None) -> Response:
+    title = f"{plural(len(new.tokens), 'bot', 'bots')} {what}"
+    return visit.show("admin_tokens.html", notice=notice, title=title, tokens=new.tokens, document=new.document())

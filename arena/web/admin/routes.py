@@ -1,0 +1,33 @@
+"""The addresses of the operator's pages: what is read by GET, what is changed by POST."""
+
+from __future__ import annotations
+
+from starlette.routing import Route
+
+from arena.web.admin import ladder, log, roster
+from arena.web.admin.gate import Gate
+from arena.web.admin_config import PREFIX
+
+READ = {
+    "": roster.roster,
+    "/add": roster.adding,
+    "/matches": ladder.matches,
+    "/seasons": ladder.seasons,
+    "/log": log.log,
+}
+CHANGED = {
+    "/bots": roster.change,
+    "/add": roster.add,
+    "/matches": ladder.annul,
+    "/seasons": ladder.start_season,
+}
+
+
+def routes(gate: Gate) -> list[Route]:
+    """All of them."""
+    return [
+        *(Route(f"{PREFIX}{path}", gate.reading(answer)) for path, answer in READ.items()),
+        *(Route(f"{PREFIX}{path}", gate.changing(answer), methods=["POST"]) for path, answer in CHANGED.items()),
+        Route(f"{PREFIX}/sign-in", gate.sign_in, methods=["POST"]),
+        Route(f"{PREFIX}/sign-out", gate.changing(gate.sign_out), methods=["POST"]),
+    ]

@@ -1,0 +1,19 @@
+/** The operator's pages: names from a file into the form, and a tournament that goes on looked at again. */
+
+import { el } from "../dom.js";
+import { refresher } from "./refresh.js";
+
+const OFTEN = 3000; // ms; the refresher adds its rest
+
+const place = document.querySelector("#from-file");
+const names = /** @type {HTMLTextAreaElement | null} */ (document.querySelector("#names"));
+if (place !== null && names !== null) {
+  const file = /** @type {HTMLInputElement} */ (el("input", { type: "file", id: "file", accept: ".csv,.txt,text/csv,text/plain" }));
+  file.addEventListener("change", async () => {
+    if (file.files?.[0]) names.value = await file.files[0].text();
+  });
+  place.append(el("label", { for: "file" }, "Or take them from a file:"), file);
+  place.removeAttribute("hidden");
+}
+
+if (document.querySelector("#under-way") !== null) setInterval(refresher(["under-way"]), OFTEN);
