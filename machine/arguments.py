@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from typing import Any
 
 from protocol.config_values import FileTable, read_text
 from protocol.errors import UsageFault
+from protocol.messages import MOST_CLOCK_MS, Clock
 
 MOST_BYTES = 1024 * 1024
 MOST_DIGITS = 4300
 """Of an integer: Python reads and shows no more. Only TOML's hexadecimal, octal and binary ones could have more."""
 _TOO_LONG = 10**MOST_DIGITS
+
+
+def read_clock(text: str, key: str = "clock") -> Clock:
+    """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`, naming the key."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
+    bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
+    if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
+        raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
+    return Clock(bank_ms=bank, increment_ms=increment)
 
 
 def read_value(text: str) -> Any:

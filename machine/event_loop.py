@@ -52,6 +52,12 @@ class Tasks(set[asyncio.Task[None]]):
         if self:
             await asyncio.wait(self)
 
+    async def cancel(self) -> None:
+        """End those that there are now."""
+        for task in self:
+            task.cancel()
+        await self.wait()
+
 
 @asynccontextmanager
 async def running(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:

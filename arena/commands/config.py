@@ -14,10 +14,10 @@ from arena.commands.settings import RENAMED, SETTINGS, ServerSettings
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
+from machine.arguments import read_clock
 from protocol import bot_launch
 from protocol.display import among
 from protocol.errors import UsageFault
-from protocol.messages import MOST_CLOCK_MS, Clock
 
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
@@ -47,8 +47,8 @@ def settings(
     for key, value in values.items():
         _check(key, value)
     made = ServerSettings(**values)
-    clock(made.clock)
-    clock(made.slow_clock, "slow_clock")
+    read_clock(made.clock)
+    read_clock(made.slow_clock, "slow_clock")
     if made.mqtt is not None:
         Broker.parse(made.mqtt)
     if made.socket_url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", made.socket_url):
@@ -118,12 +118,3 @@ def retention(settings: ServerSettings) -> Retention:
         rated_days=settings.keep_rated_records,
         max_unrated_mib=settings.max_unrated_records,
     )
-
-
-def clock(text: str, key: str = "clock") -> Clock:
-    """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`, naming the key."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
-    bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
-    if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
-        raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
-    return Clock(bank_ms=bank, increment_ms=increment)

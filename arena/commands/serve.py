@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.certificate import encryption_of
-from arena.commands.config import clock, retention, unknown_variables
+from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
@@ -50,6 +50,7 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade
 from machine import event_loop
+from machine.arguments import read_clock
 from machine.event_loop import running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
@@ -220,8 +221,8 @@ def _arena(
         archive,
         Journal(data / "journal", synced=settings.durability == "machine", most=files.journals),
         Authenticator(archive, registration),
-        clock(settings.clock),
-        slow_clock=clock(settings.slow_clock),
+        read_clock(settings.clock),
+        slow_clock=read_clock(settings.slow_clock),
         away=settings.reconnect_timeout,
         feed=feed,
         access=_access(settings, files, page, operator),

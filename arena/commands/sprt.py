@@ -17,7 +17,7 @@ from rich.text import Text
 
 from arena.commands.output import columns, counted, write_document
 from arena.commands.tournament import TournamentRun, tournament_run
-from arena.commands.tournament_options import MOST_ROUNDS, TournamentOptions, TournamentSetup, read_any_format
+from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Findings, Question, Sample
@@ -28,6 +28,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, latest_finished_seed
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
+from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
 from machine.terminal import say
 from measuring import score_format

@@ -10,20 +10,19 @@ from typing import Any
 
 from msgspec import Struct
 
-from arena.commands.config import clock
 from arena.commands.settings import database
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import passed
-from arena.ratings.tournament_pairing import TEST, count
 from arena.store.database import database_path
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import check
 from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap
-from machine.arguments import read_value
+from arena.tournament.schedule_limits import FORMATS, MOST_ROUNDS, at_once, check_size
+from machine.arguments import read_clock, read_value
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import load
@@ -31,19 +30,11 @@ from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.names import is_bot_name
 
-FORMATS = ("round-robin", "gauntlet", "swiss")
-FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
-"""Formats of matches between two."""
 LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
-MOST_AFAR = 16
-"""Matches under way among the bots of a server, unless more are asked for."""
 MOST_ON_A_MACHINE = 64
 """Threads of a cluster's workers there, for which a bot in a sandbox has processes enough."""
 LEAST_CONNECT_TIMEOUT, MOST_CONNECT_TIMEOUT = 1.0, 3600.0
-MOST_ROUNDS = 100_000
-MOST_MATCHES = 1_000_000
-"""A schedule is held in memory."""
 
 
 class TournamentOptions(Struct, frozen=True, kw_only=True):
@@ -137,7 +128,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
     else:
         bots = _connected(options, bot_settings)
     rules = load(options.game, game_config)
-    _check_size(options, len(bots), rules.seats)
+    check_size(rules, options.form, len(bots), options.rounds, paired=options.paired)
     arguments = {
         "bots": list(options.bots),
         "settings": bot_settings,
@@ -155,7 +146,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         options=options,
         arguments=arguments,
         rules=rules,
-        clock=clock(options.clock),
+        clock=read_clock(options.clock),
         contestants=bots,
         strict=strict,
         failing=check(bots, rules, strict=strict),
@@ -186,7 +177,7 @@ def _jobs(options: TournamentOptions) -> int:
     Where bots play elsewhere they only wait: as many as matches can be under way, within reason.
     """
     if options.at is not None:
-        return options.jobs or max(1, min(MOST_AFAR, len(options.bots) // 2))
+        return options.jobs or at_once(len(options.bots))
     return options.jobs or max(1, (os.cpu_count() or 2) - 1)
 
 
@@ -233,17 +224,6 @@ def _environment(options: TournamentOptions) -> BotEnvironment:
         copies=_jobs(options) if options.dask is None else MOST_ON_A_MACHINE,
     )
     return BotEnvironment(variables=variables, sandbox=sandbox)
-
-
-def _check_size(options: TournamentOptions, entered: int, seats: int) -> None:
-    """Whether there are bots enough for a match, and not too many matches."""
-    if seats != 2 and options.form in FOR_TWO:
-        raise UsageFault(f"{FOR_TWO[options.form]} is for two seats: {options.game} has {seats} under this config")
-    if entered < seats:
-        raise UsageFault(f"a match of {options.game} has {seats} seats under this config: {entered} bots are given")
-    matches = count(options.form, entered, options.rounds, seats=seats, paired=options.paired)
-    if matches > MOST_MATCHES:
-        raise UsageFault(f"that makes {matches:,} matches: at most {MOST_MATCHES:,}, so fewer bots or --rounds")
 
 
 def _connected(options: TournamentOptions, settings: Mapping[str, str]) -> tuple[Contestant, ...]:

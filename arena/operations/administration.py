@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from arena.operations import draining, names, status, thinning
+from arena.operations import draining, names, status, thinning, tournaments
 from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, StartSeason
 from arena.operator.requests import Handler, Tell
 from arena.store import registry, result_queries, seasons
@@ -36,6 +36,7 @@ def operations(arena: Arena) -> dict[str, Handler]:
         *names.operations(arena),
         *_about_the_ladder(arena),
         _play_of(arena),
+        *tournaments.operations(arena),
         thinning.operation(arena),
         draining.operation(arena),
     )

@@ -36,6 +36,7 @@ from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
 from arena.store.registry import Incident, note_incident
 from arena.store.result_queries import result_of
+from machine.event_loop import Tasks
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
 from protocol.dice import SEED_BYTES
@@ -98,6 +99,8 @@ class Arena(HostHandler):
         self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain)
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check)
         """Matches that the operator has played."""
+        self.background = Tasks()
+        """What goes on for the operator until it is done, or the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self._revocations = 0
         """How often tokens were taken away."""
@@ -181,6 +184,7 @@ class Arena(HostHandler):
 
     async def close(self, code: int = RESTARTING) -> None:
         """Stop: connections are closed with `code`, matches under way stay in the journal, results are written."""
+        await self.background.cancel()
         self.drain.close()
         self.ladder.seeks.close()
         await self.host.disconnect(code)

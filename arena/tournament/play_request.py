@@ -8,9 +8,15 @@ from msgspec import Struct
 
 from arena.operator.requests import Request
 from protocol.messages import Clock
+from protocol.reasons import NO_SHOW
 from referee.footer import Closed
 from referee.record import Footer
 from referee.result import Result
+
+
+def no_shows(result: Result) -> dict[int, str]:
+    """The seats whose bots were not there, with that in words, as the reason why they failed."""
+    return {at: "it was not there" for at, seat in enumerate(result.seats) if seat.reason == NO_SHOW}
 
 
 class Play(Request, frozen=True, tag="play"):

@@ -10,10 +10,9 @@ from contextlib import AsyncExitStack
 from arena.operator.client import NoAnswer, NoServer, Operator, connected, connected_to
 from arena.ratings.tournament_pairing import Pairing
 from arena.tournament.job import Aborted, MatchJob, MatchReport, Server, ServerOn
-from arena.tournament.play_request import Play, PlayReply
+from arena.tournament.play_request import Play, PlayReply, no_shows
 from machine import event_loop
 from protocol.errors import Fault
-from protocol.reasons import NO_SHOW
 
 TRY_AGAIN = 2.0
 
@@ -40,8 +39,7 @@ def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted
         except Fault as fault:
             return Aborted(fault)
         else:
-            away = [at for at, seat in enumerate(closed.result.seats) if seat.reason == NO_SHOW]
-            return MatchReport(closed, failures=dict.fromkeys(away, "it was not there"))
+            return MatchReport(closed, failures=no_shows(closed.result))
 
 
 def leave(key: str) -> None:

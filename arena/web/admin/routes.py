@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.routing import Route
 
-from arena.web.admin import ladder, log, roster
+from arena.web.admin import ladder, log, roster, tournaments
 from arena.web.admin.gate import Gate
 from arena.web.admin_config import PREFIX
 
@@ -13,6 +13,7 @@ READ = {
     "/add": roster.adding,
     "/matches": ladder.matches,
     "/seasons": ladder.seasons,
+    "/tournaments": tournaments.tournaments,
     "/log": log.log,
 }
 CHANGED = {
@@ -20,6 +21,7 @@ CHANGED = {
     "/add": roster.add,
     "/matches": ladder.annul,
     "/seasons": ladder.start_season,
+    "/tournaments": tournaments.change,
 }
 
 

@@ -40,7 +40,7 @@ def tournament(request: Request) -> Response:
         request,
         "tournament.html",
         shown=shown,
-        pool=None if shown.format == TEST else _pool(shown.game, config),
+        pool=_pool(shown.game, config) if shown.format != TEST and shown.arguments.get("rated", True) else None,
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
         scale=SHARES,

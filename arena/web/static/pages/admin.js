@@ -16,4 +16,12 @@ if (place !== null && names !== null) {
   place.removeAttribute("hidden");
 }
 
-if (document.querySelector("#under-way") !== null) setInterval(refresher(["under-way"]), OFTEN);
+const underWay = document.querySelector("#under-way");
+if (underWay !== null) {
+  const refresh = refresher(["under-way"]);
+  setInterval(() => {
+    const place = document.querySelector("#under-way");
+    // what is being pressed stays where it is
+    if (place?.childElementCount && !place.contains(document.activeElement)) refresh();
+  }, OFTEN);
+}

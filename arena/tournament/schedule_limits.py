@@ -1,0 +1,38 @@
+"""What tournaments there can be: formats, how many bots and rounds, how many matches in all and at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arena.ratings.tournament_pairing import TEST, count
+from protocol.errors import UsageFault
+from protocol.games.base import Game
+
+FORMATS = ("round-robin", "gauntlet", "swiss")
+FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
+"""Formats of matches between two."""
+MOST_ROUNDS = 100_000
+MOST_MATCHES = 1_000_000
+"""A schedule is held in memory."""
+MOST_BESIDE = 20_000
+"""Of a tournament that a server plays beside its ladder: its schedule is made in the server."""
+MOST_AT_ONCE = 16
+
+
+def at_once(bots: int) -> int:
+    """Matches under way at once among connected bots, unless another number is asked for."""
+    return max(1, min(MOST_AT_ONCE, bots // 2))
+
+
+def check_size(
+    rules: Game[Any, Any], form: str, entered: int, rounds: int, *, paired: bool, most: int = MOST_MATCHES
+) -> None:
+    """Raise `UsageFault` unless there are bots enough for a match, and no more matches than `most`."""
+    game, seats = rules.name, rules.seats
+    if seats != 2 and form in FOR_TWO:
+        raise UsageFault(f"{FOR_TWO[form]} is for two seats: {game} has {seats} under this config")
+    if entered < seats:
+        raise UsageFault(f"a match of {game} has {seats} seats under this config: {entered} bots are given")
+    matches = count(form, entered, rounds, seats=seats, paired=paired)
+    if matches > most:
+        raise UsageFault(f"that makes {matches:,} matches: at most {most:,}, so fewer bots or --rounds")

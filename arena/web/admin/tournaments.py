@@ -1,0 +1,144 @@
+"""Tournaments among the bots that are connected: started, looked at as they go, stopped and gone on with."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any, NamedTuple
+
+from starlette.responses import Response
+
+from arena.operator.status import ALL, ServerStatus, StatusRequest
+from arena.operator.tournaments import (
+    WAIT,
+    ListTournaments,
+    StartTournament,
+    StopTournament,
+    TournamentStarted,
+    TournamentStatus,
+)
+from arena.store.tournaments import TournamentTable, tournament_table, tournaments_page
+from arena.web.admin.channel import ask
+from arena.web.admin.forms import Form
+from arena.web.admin.gate import Visit
+from arena.web.admin_config import PREFIX
+from arena.web.rendering import site_of
+from machine.arguments import read_clock
+from protocol.config_values import read_text
+from protocol.display import shown
+from protocol.errors import ArenaFault, Fault, UsageFault
+from protocol.games import NAMES, game_class
+
+LATEST = 20
+STANDING = 10
+"""Rows of a table that are shown here."""
+FORMATS = {"round-robin": "round robin", "gauntlet": "gauntlet of the first", "swiss": "Swiss"}
+TOURNAMENTS = f"{PREFIX}/tournaments"
+EMPTY = Form({})
+
+
+class Shown(NamedTuple):
+    """A tournament that is not finished; `status` is None where the server does not play it."""
+
+    table: TournamentTable
+    status: TournamentStatus | None
+
+
+async def tournaments(visit: Visit) -> Response:
+    """Those that go on, the latest, and the form for a new one."""
+    return await _page(visit, EMPTY)
+
+
+async def change(visit: Visit) -> Response:
+    """Start one, go on with one, or stop one."""
+    do = visit.form.one("do")
+    try:
+        match do:
+            case "stop":
+                name = visit.form.one("tournament")
+                await ask(visit, StopTournament(tournament=name), type(None))
+                return visit.done(f"stopped: {name}", TOURNAMENTS)
+            case "go-on":
+                request = await _same(visit)
+            case _:
+                request = _asked(visit.form)
+        begun = await ask(visit, request, TournamentStarted)
+    except Fault as fault:
+        if do in ("stop", "go-on"):
+            return visit.failed(str(fault), TOURNAMENTS)
+        return await _page(visit, visit.form, str(fault), HTTPStatus.BAD_REQUEST)
+    before = f", with {begun.played} of its matches played before" if begun.played else ""
+    return visit.done(f"the tournament {begun.tournament} has begun{before}", TOURNAMENTS)
+
+
+async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPStatus.OK) -> Response:
+    """The page, with the form as it was sent."""
+    online, running, unknown = [], {}, ""
+    try:
+        online = [bot.bot for bot in (await ask(visit, StatusRequest(most=ALL), ServerStatus)).bots]
+        running = {one.tournament: one for one in await ask(visit, ListTournaments(), list[TournamentStatus])}
+    except ArenaFault as fault:
+        unknown = str(fault)
+    latest = (await visit.read(tournaments_page, limit=LATEST)).rows
+    under_way = []
+    for row in latest:
+        if row.finished is None and (row.tournament in running or not row.arguments.get("rated", True)):
+            table = await visit.read(tournament_table, row.tournament, site_of(visit.request).tables)
+            if table is not None:
+                under_way.append(Shown(table, running.get(row.tournament)))
+    return visit.show(
+        "admin_tournaments.html",
+        status,
+        form=form,
+        wrong=wrong,
+        online=online,
+        unknown=unknown,
+        under_way=under_way,
+        finished=[row for row in latest if row.finished],
+        pools=[f"{game}/{preset}" for game in NAMES for preset in game_class(game).presets],
+        formats=FORMATS,
+        standing=STANDING,
+        wait=WAIT,
+    )
+
+
+def _asked(form: Form) -> StartTournament:
+    """What the form asks for. Raises `UsageFault`, and `BotFault` for a game that there is not."""
+    game, _, preset = form.one("pool").partition("/")
+    game_class(game)
+    config: dict[str, Any] = {"preset": preset} if preset else {}
+    for word in form.one("settings").split():
+        key, equals, value = word.partition("=")
+        if not equals or not key:
+            raise UsageFault(f"a setting of the game is {shown(word)}: write KEY=VALUE, like heaps=3,5,7")
+        config[key] = read_text(value)
+    clock = form.one("clock")
+    read_clock(clock)
+    return StartTournament(
+        bots=list(dict.fromkeys([*form.one("named").replace(",", " ").split(), *form.many("bot")])),
+        game=game,
+        config=config,
+        format=form.one("format"),
+        rounds=_number(form, "rounds"),
+        paired=form.one("paired") == "yes",
+        clock=clock,
+        seed=form.one("seed") or None,
+        wait_s=_number(form, "wait"),
+    )
+
+
+async def _same(visit: Visit) -> StartTournament:
+    """What asks for a tournament of the store's again, which goes on then. Raises `UsageFault`."""
+    name = visit.form.one("tournament")
+    known = await visit.read(tournament_table, name, site_of(visit.request).tables)
+    if known is None or known.arguments.get("rated", True):
+        raise UsageFault(f"there is no tournament {shown(name)} that these pages began")
+    fields = ("bots", "game", "config", "format", "rounds", "paired", "clock")
+    return StartTournament(**{field: known.arguments[field] for field in fields}, seed=known.seed)
+
+
+def _number(form: Form, name: str) -> int:
+    """Raises `UsageFault`."""
+    text = form.one(name)
+    if not text.isdecimal() or len(text) > 9:
+        raise UsageFault(f"{name} is {shown(text)}: it is a whole number")
+    return int(text)
