@@ -1,0 +1,175 @@
+"""The operator's pages in a real browser: with scripts and without, for everybody, and attacked by another page."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import closing, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Literal
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from admin_server import AdminServer, admin_server
+from arena.store.registry import Incident, note_incident
+from arena.store.store import Store
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+PAGES = ("/admin", "/admin/add", "/admin/matches", "/admin/seasons", "/admin/tournaments", "/admin/log")
+SCRIPT = "<img src=x onerror=alert(1)><script>alert(1)</script>"
+HOUSE = ("greedy", "random")
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AdminServer]:
+    """One for the tests of this file, with bots, of whom something hostile is known."""
+    async with admin_server(tmp_path_factory.mktemp("admin"), "--house", ",".join(HOUSE)) as server:
+        operator = await server.operator()
+        await operator.post("/admin/add", [("names", "anna\nben\ncleo\ndora")])
+        with closing(Store.open(server.served.data / "arena.db", checkpoint=False)) as store:
+            store.write(note_incident, "anna", Incident(at="2026-11-25T00:00:00.000Z", code="4000", text=SCRIPT))
+        await operator.told("/admin/bots", ("bot", SCRIPT), ("do", "revoke"), ("sure", "yes"))
+        for bot in HOUSE:
+            await server.served.says(f"{bot} (bot-arena/python) came")
+        yield server
+
+
+async def sign_in(page: Page, token: str) -> None:
+    await page.get_by_label("The operator’s token").fill(token)
+    await page.get_by_role("button", name="Sign in").click()
+    await expect(page.get_by_role("heading", name="Bots")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("size", "theme"),
+    [pytest.param(PHONE, "light", id="phone"), pytest.param(DESKTOP, "dark", marks=pytest.mark.ci, id="desktop")],
+)
+async def test_every_page_of_the_operator_keeps_nobody_out_and_runs_nothing_that_it_shows(
+    visiting: Visits, server: AdminServer, theme: Literal["light", "dark"], size: tuple[int, int]
+) -> None:
+    async with visiting(server.url, size, theme) as visit:
+        page = await visit.open("/admin")
+        page.on("dialog", lambda dialog: visit.complaints.append(f"a script ran: {dialog.message}"))
+        assert await barriers(page) == ""
+        await sign_in(page, server.token)
+        for address in PAGES:
+            await page.goto(server.url + address)
+            assert await barriers(page) == "", address
+            assert await sideways(page) == 0, address
+        await page.goto(f"{server.url}/admin")
+        await expect(page.get_by_text(SCRIPT)).to_be_visible()
+        await page.get_by_label("Choose anna").check()
+        await page.get_by_role("button", name="New token…").click()
+        assert await barriers(page) == ""
+        await page.get_by_role("button", name="Make a new token").click()
+        await expect(page.get_by_role("link", name="Save as tokens.csv")).to_be_visible()
+        assert await barriers(page) == ""
+
+
+async def test_names_come_from_a_file_and_their_tokens_go_into_one(
+    visiting: Visits, server: AdminServer, tmp_path: Path
+) -> None:
+    names = tmp_path / "names.csv"
+    names.write_text("name,group\neve,1\nfay,2\n")
+    async with visiting(server.url) as visit:
+        page = await visit.open("/admin")
+        await sign_in(page, server.token)
+        await page.get_by_role("link", name="Add bots").click()
+        await page.get_by_label("Or take them from a file").set_input_files(names)
+        await expect(page.get_by_label("Names, one on each line")).to_have_value(names.read_text())
+        await page.get_by_role("button", name="Add them").click()
+        async with page.expect_download() as saving:
+            await page.get_by_role("link", name="Save as tokens.csv").click()
+        saved = await saving.value
+        assert saved.suggested_filename == "tokens.csv"
+        await saved.save_as(tmp_path / "tokens.csv")
+        lines = (tmp_path / "tokens.csv").read_text().splitlines()
+        assert [line.rpartition(",")[0] for line in lines] == ["name,group", "eve,1", "fay,2"]
+
+
+async def test_all_of_it_works_without_a_script(visiting: Visits, server: AdminServer) -> None:
+    async with visiting(server.url, java_script_enabled=False) as visit:
+        page = await visit.open("/admin")
+        await sign_in(page, server.token)
+        await page.get_by_label("Choose ben").check()
+        await page.get_by_label("Choose cleo").check()
+        await page.get_by_role("button", name="Revoke…").click()
+        await page.get_by_role("button", name="Revoke", exact=True).click()
+        await expect(page.get_by_role("status").filter(has_text="Revoked: ben, cleo.")).to_be_visible()
+        await page.get_by_role("link", name="Tournaments").last.click()
+        for bot in HOUSE:
+            await page.get_by_role("checkbox", name=bot).check()
+        await page.get_by_role("button", name="Start", exact=True).click()
+        await expect(page.get_by_role("status").filter(has_text="has begun.")).to_be_visible()
+        await page.get_by_role("link", name="Log").click()
+        await expect(page.get_by_role("row").nth(1)).to_contain_text("started a tournament: nim, greedy, random")
+        await page.get_by_role("button", name="Sign out").click()
+        await expect(page.get_by_text("You are signed out.")).to_be_visible()
+        await page.goto(f"{server.url}/admin/log")
+        await expect(page.get_by_label("The operator’s token")).to_be_visible()
+
+
+async def test_a_tournament_is_seen_as_it_goes_without_a_click(visiting: Visits, server: AdminServer) -> None:
+    operator = await server.operator()
+    fields = [("bot", bot) for bot in HOUSE]
+    usual = {"pool": "nim/classic", "format": "round-robin", "rounds": "500", "clock": "10+0.1", "wait": "60"}
+    said = await operator.told("/admin/tournaments", *fields, *usual.items(), ("do", "start"))
+    name = said.split()[2]
+    async with visiting(server.url) as visit:
+        page = await visit.open("/admin")
+        await sign_in(page, server.token)
+        await page.goto(f"{server.url}/admin/tournaments")
+        progress = page.get_by_role("progressbar")
+        before = await progress.get_attribute("value")
+        await expect(progress).not_to_have_attribute("value", before or "")
+        await page.get_by_role("button", name=f"Stop {name}").click()
+        await expect(page.get_by_role("button", name=f"Go on {name}")).to_be_visible()
+
+
+@contextmanager
+def elsewhere(body: str) -> Iterator[str]:
+    """A page on another port of this machine, which counts as the same site: its cookies come along."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(body.encode())
+
+        def log_message(self, *words: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page(
+    visiting: Visits, server: AdminServer
+) -> None:
+    operator = await server.operator()
+    form = f"""<form method="post" action="{server.url}/admin/bots"><input name="csrf" value="{operator.csrf}">
+        <input name="bot" value="dora"><input name="do" value="revoke"><input name="sure" value="yes">
+        <button>Win</button></form><iframe src="{server.url}/admin"></iframe>"""
+    async with visiting(server.url) as visit:
+        with elsewhere(form) as evil:
+            page = await visit.open("/admin")
+            await sign_in(page, server.token)
+            await page.goto(evil)
+            fetched = "url => fetch(url, {credentials: 'include'}).then(told => told.text()).catch(() => 'refused')"
+            assert await page.evaluate(fetched, f"{server.url}/admin") == "refused"
+            assert page.frames[1].url in ("chrome-error://chromewebdata/", "about:blank", f"{server.url}/admin")
+            assert "dora" not in await page.frames[1].content()
+            await page.get_by_role("button", name="Win").click()
+            await expect(page.get_by_text("This form is of another page, and nothing was done.")).to_be_visible()
+            visit.complaints.clear()  # the browser tells of what it refused
+    assert not (await server.bots())["dora"].revoked
