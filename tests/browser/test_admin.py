@@ -70,6 +70,27 @@ async def test_every_page_of_the_operator_keeps_nobody_out_and_runs_nothing_that
         assert await barriers(page) == ""
 
 
+async def test_the_roster_is_looked_at_again_and_leaves_chosen_what_is_chosen(
+    visiting: Visits, server: AdminServer
+) -> None:
+    operator = await server.operator()
+    await operator.post("/admin/add", [("names", "gus")])
+    async with visiting(server.url) as visit:
+        page = await visit.open("/admin")
+        await sign_in(page, server.token)
+        row = page.get_by_role("row").filter(has=page.get_by_label("Choose gus"))
+        await expect(row).to_contain_text("offline")
+        await operator.told("/admin/bots", ("bot", "gus"), ("do", "revoke"), ("sure", "yes"))
+        await expect(row).to_contain_text("revoked")
+        for bot in ("anna", "gus"):
+            await page.get_by_label(f"Choose {bot}").check()
+        await page.get_by_label("Name", exact=True).focus()
+        await operator.post("/admin/bots", [("bot", "gus"), ("do", "rotate"), ("sure", "yes")])
+        await expect(row).not_to_contain_text("revoked")
+        for bot in ("anna", "gus"):
+            await expect(page.get_by_label(f"Choose {bot}")).to_be_checked()
+
+
 async def test_names_come_from_a_file_and_their_tokens_go_into_one(
     visiting: Visits, server: AdminServer, tmp_path: Path
 ) -> None:
