@@ -143,6 +143,11 @@ WRONG_USAGE = [
     (("matches", "--limit", "0"), "--limit is 0: it is 1 or more"),
     (("bot", "add", "a b"), "'a b' is no name for a bot: 1 to 32 letters, digits"),
     (("serve", "--clock", "abc"), "clock is 'abc': it is seconds and increment, like 60+0.5, from 0.001 s to a day"),
+    (("serve", "--admin", "--no-web"), "admin is a page, and there are none: leave out --no-web"),
+    (
+        ("serve", "--admin-host", "http://arena.lan"),
+        "admin_host: 'http://arena.lan' is no name of a host; it is names of",
+    ),
     (("serve", "--port", "70000"), "port is 70000: it is a port from 0 to 65535"),
     (("serve", "--free-names-after", "36501"), "free_names_after is 36501: it is days from 0 to 36500, 0 for never"),
     (("serve", "--pace", "1"), "--pace is called --max-matches-per-hour now"),

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
 
-from arena.network.addresses import Proxies, address_of, networks
+from arena.network.addresses import Proxies, address_of, answers_to, host_names, networks
 from arena.network.admission import Access
 
 OURS = Proxies(networks("127.0.0.1, 10.0.0.0/8, 2001:db8:ffff::/48"))
@@ -64,3 +65,34 @@ async def test_a_connection_belongs_to_whom_the_proxy_names(serve: Any, trusted:
     await client.send(type="hello")
     await client.expect("welcome")
     assert [wire.address for wire in served.arena.host.listener._servers[0].connections] == [address]
+
+
+@pytest.mark.parametrize(
+    ("host", "answered"),
+    [
+        ("localhost", True),
+        ("localhost:8080", True),
+        ("bots.localhost", True),
+        (socket.gethostname(), True),
+        ("127.0.0.1:80", True),
+        ("10.0.0.7", True),
+        ("[2001:db8::1]:8080", True),
+        ("arena.lan", True),
+        ("ARENA.lan:8080", True),
+        ("evil.example", False),
+        ("arena.lan.evil.example", False),
+        ("x@evil.example", False),
+        ("127.0.0.1.evil.example", False),
+        ("", False),
+        ("[", False),
+    ],
+)
+def test_a_page_for_the_operator_is_asked_for_by_names_that_nobody_else_can_have(host: str, answered: bool) -> None:
+    assert answers_to(host, ("arena.lan",)) is answered
+
+
+def test_names_of_hosts_are_read_and_what_is_none_is_named() -> None:
+    assert host_names(" Arena.lan, arena.example.org,") == ("arena.lan", "arena.example.org")
+    for wrong in ("http://arena.lan", "arena.lan:8080", "-", "a b"):
+        with pytest.raises(ValueError, match="is no name of a host"):
+            host_names(wrong)

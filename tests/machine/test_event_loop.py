@@ -22,6 +22,15 @@ async def test_tasks_are_held_until_they_are_done() -> None:
     assert not tasks
 
 
+async def test_tasks_that_are_cancelled_are_over_when_that_returns() -> None:
+    tasks = Tasks()
+    await tasks.cancel()
+    begun = tasks.begin(_until(asyncio.Event()))
+    await asyncio.sleep(0)
+    await tasks.cancel()
+    assert begun.cancelled()
+
+
 @pytest.mark.parametrize("failing", [False, True])
 async def test_the_first_that_ends_or_fails_cancels_the_others(failing: bool) -> None:
     ended: list[str] = []
