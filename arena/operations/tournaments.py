@@ -21,7 +21,7 @@ from arena.ratings.tournament_pairing import Pairing
 from arena.store.finish import StorableMatch
 from arena.store.registry import registered_bot
 from arena.store.result_queries import tournament_results
-from arena.store.tournament_state import finish_tournament, open_tournament, tournament_randomness
+from arena.store.tournament_state import finish_tournament, is_finished, open_tournament, tournament_randomness
 from arena.tournament.contestants import Contestant
 from arena.tournament.plan import Plan, place_of
 from arena.tournament.play_request import no_shows
@@ -90,6 +90,8 @@ class Tournaments:
             prefix=prefix,
         )
         played = await store.read(tournament_results, tournament)
+        if await store.read(is_finished, tournament):
+            raise UsageFault(f"the tournament {tournament} was played to its end: another seed plays new matches")
         run = self._runs[tournament] = _Run(plan, request.wait_s, set())
         run.task = self._arena.background.begin(self._play(run, played))
         log.info("the tournament %s begins: %s", tournament, request.game)

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable
 from msgspec import Struct
 
 from arena.host.handler import AuthFailed, Identity, NotAllowed, TooOften
-from arena.network.guess_limits import GuessLimits
+from arena.server.guess_limits import GuessLimits
 from arena.store.async_store import AsyncStore
 from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token, new_token

@@ -63,6 +63,12 @@ def latest_finished_seed(connection: Connection, arguments: str) -> str | None:
     ).scalar()
 
 
+def is_finished(connection: Connection, tournament: str) -> bool:
+    """Whether a tournament was played to its end."""
+    query = select(tournaments.c.finished).where(tournaments.c.id == tournament)
+    return connection.execute(query).scalar() is not None
+
+
 def finish_tournament(connection: Connection, tournament: str) -> None:
     """Mark a tournament as played to its end. What still waits of it was not needed."""
     connection.execute(delete(awaiting).where(awaiting.c.tournament == tournament))

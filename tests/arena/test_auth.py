@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection
 
-from arena.network import guess_limits
-from arena.network.guess_limits import GuessLimits
-from arena.server import auth
+from arena.server import auth, guess_limits
 from arena.server.auth import Registration
+from arena.server.guess_limits import GuessLimits
 from arena.store.database import StoreError
 from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token

@@ -9,6 +9,7 @@ import pytest
 
 from arena.operator.tournaments import ListTournaments, StartTournament, StopTournament, TournamentStatus
 from arena.store.result_queries import tournament_results
+from arena.store.tournaments import tournaments_page
 from arena.tournament.schedule_limits import MOST_BESIDE
 from protocol.errors import BadConfig, Fault, UsageFault
 
@@ -25,8 +26,9 @@ async def test_connected_bots_play_it_to_its_end_unrated(serve: Any) -> None:
     assert await served.perform(ListTournaments()) == []
     (result,) = await served.archive.read(tournament_results, begun.tournament)
     assert (result.rated, result.tournament, result.place) == (False, begun.tournament, 0)
-    again = await served.perform(StartTournament(bots=BOTS, game="nim", config={"preset": "sticks"}, seed="1"))
-    assert (again.tournament, again.played) == (begun.tournament, 1)
+    assert [row.finished is not None for row in (await served.archive.read(tournaments_page)).rows] == [True]
+    with pytest.raises(UsageFault, match="was played to its end: another seed plays new matches"):
+        await served.perform(StartTournament(bots=BOTS, game="nim", config={"preset": "sticks"}, seed="1"))
 
 
 async def test_what_waits_for_bots_is_told_and_ends_with_the_server_or_the_operator(serve: Any) -> None:

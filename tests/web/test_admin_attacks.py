@@ -218,22 +218,16 @@ async def test_under_https_the_cookie_goes_nowhere_else(tmp_path: Path) -> None:
         assert (await AdminClient(url).sign_in("t", X_Forwarded_Proto="https")).status == 403
 
 
-async def test_guesses_are_held_up_and_not_where_the_right_token_came_from(tmp_path: Path) -> None:
+async def test_guesses_are_held_up_and_the_right_token_never_is(tmp_path: Path) -> None:
     Store.open(tmp_path / "arena.db").close()
     config = AdminConfig(url="ws://127.0.0.1:1", token_hash=hash_token("t"))
-    with closing(Reader.open(tmp_path / "arena.db")) as reader:
-        with served(Site(reader, admin=config)) as url:
-            told = [await AdminClient(url).sign_in("x") for _ in range(FREE_FAILURES + 2)]
-            assert {one.status for one in told[: FREE_FAILURES + 1]} == {403}
-            assert (told[-1].status, int(told[-1].headers["retry-after"]) >= 1) == (429, True)
-            assert "too many wrong tokens from your address" in told[-1].text.lower()
-            other = {"X_Forwarded_For": "10.0.0.7"}
-            assert (await AdminClient(url).sign_in("t", **other)).status == 303
-        with served(Site(reader, admin=config)) as url:
-            assert (await AdminClient(url).sign_in("t")).status == 303
-            for _ in range(FREE_FAILURES + 2):
-                assert (await AdminClient(url).sign_in("x")).status == 403
-            assert (await AdminClient(url).sign_in("t")).status == 303
+    with closing(Reader.open(tmp_path / "arena.db")) as reader, served(Site(reader, admin=config)) as url:
+        told = [await AdminClient(url).sign_in("x") for _ in range(FREE_FAILURES + 2)]
+        assert {one.status for one in told[: FREE_FAILURES + 1]} == {403}
+        assert (told[-1].status, int(told[-1].headers["retry-after"]) >= 1) == (429, True)
+        assert "too many wrong tokens from your address" in told[-1].text.lower()
+        assert (await AdminClient(url).sign_in("x", X_Forwarded_For="10.0.0.7")).status == 403
+        assert (await AdminClient(url).sign_in("t")).status == 303
 
 
 async def test_no_websites_page_reads_anything_with_a_visitors_cookie(server: AdminServer) -> None:

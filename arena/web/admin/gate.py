@@ -18,7 +18,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from arena.network.addresses import answers_to
-from arena.network.guess_limits import GuessLimits
+from arena.network.rate_limits import FREE_FAILURES, LONGEST_WAIT, FailureBackoff
 from arena.store.tokens import hash_token
 from arena.web.admin.forms import MAX_FORM, Form, read_form
 from arena.web.admin.sessions import LIFETIME, Session, Sessions
@@ -31,8 +31,6 @@ T = TypeVar("T")
 COOKIE = "arena_admin"
 MAX_SIGN_IN = 2048
 """Bytes of the form of who is not signed in yet."""
-OPERATOR = "operator"
-"""Whose token is guessed."""
 
 log = logging.getLogger("arena.web.admin")
 
@@ -117,7 +115,7 @@ class Gate:
     def __init__(self, config: AdminConfig) -> None:
         self.config = config
         self.sessions = Sessions()
-        self._guesses = GuessLimits()
+        self._guesses = FailureBackoff(LONGEST_WAIT, free=FREE_FAILURES)
 
     def reading(self, answer: Answer) -> Endpoint:
         """A page for who is signed in; others are asked for the token."""
@@ -153,16 +151,15 @@ class Gate:
         _check_page(request)
         address, now = visitor_of(request), time.monotonic()
         form = await read_form(request, MAX_SIGN_IN)
-        wait = ceil(self._guesses.wait(address, OPERATOR, now))
-        if wait:
-            said = f"too many wrong tokens from your address: try again in {wait} s"
-            return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
         token = form.one("token")
         if not hmac.compare_digest(hash_token(token), self.config.token_hash):
-            self._guesses.fail(address, OPERATOR, now)
+            wait = ceil(self._guesses.wait(address, now))
+            if wait:  # nobody guesses 256 bits: who tries is held up, and no one else who comes from there
+                said = f"too many wrong tokens from your address: try again in {wait} s"
+                return _sign_in_page(request, said, HTTPStatus.TOO_MANY_REQUESTS, {"retry-after": str(wait)})
+            self._guesses.fail(address, now)
             log.warning("a wrong operator's token came to the page, from %s", address)
             return _sign_in_page(request, "that is not the operator’s token", HTTPStatus.FORBIDDEN)
-        self._guesses.let_in(address, OPERATOR)
         log.info("the operator signed in to the page, from %s", address)
         response = RedirectResponse(PREFIX, HTTPStatus.SEE_OTHER)
         session = self.sessions.begin(token, now)
