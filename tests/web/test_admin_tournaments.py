@@ -157,12 +157,14 @@ async def test_a_tournament_outlives_a_restart_of_the_server_and_its_records_ver
     data = tmp_path_factory.mktemp("restart")
     async with admin_server(data, *OPTIONS) as server:
         await at_home(server)
-        name = await begun(await server.operator(), asked(*HOUSE, rounds=2, settings="heaps=2,2"))
+    async with admin_server(data, "--house", "greedy,random") as server:
+        operator = await server.operator()
+        name = await begun(operator, asked(*HOUSE, rounds=2, settings="heaps=2,2", wait=3600))  # for lucky
     async with admin_server(data, *OPTIONS) as server:
         await at_home(server)
         operator = await server.operator()
-        if (await tournaments(server))[name].finished is None:
-            await operator.told("/admin/tournaments", ("do", "go-on"), ("tournament", name))
+        assert "stopped." in words((await operator.get("/admin/tournaments")).text)
+        await operator.told("/admin/tournaments", ("do", "go-on"), ("tournament", name))
         row = await finished(server, name)
         assert (row.played, row.arguments["config"]["heaps"]) == (6, [2, 2])
     verified = call("arena", "replay", "verify", "--data", str(data))
