@@ -62,9 +62,15 @@ class Tournaments:
     def __init__(self, arena: Arena) -> None:
         self._arena = arena
         self._runs: dict[str, _Run] = {}
+        self._starting = asyncio.Lock()
+        """One is started after the other: none twice."""
 
     async def start(self, request: StartTournament, tell: Tell) -> TournamentStarted:
         """Begin one, or go on with it. Raises `UsageFault`."""
+        async with self._starting:
+            return await self._start(request)
+
+    async def _start(self, request: StartTournament) -> TournamentStarted:
         store = self._arena.store
         rules = _checked(request)
         for bot in request.bots:

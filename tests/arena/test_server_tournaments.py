@@ -47,6 +47,15 @@ async def test_what_waits_for_bots_is_told_and_ends_with_the_server_or_the_opera
     await served.perform(StartTournament(bots=BOTS, game="nim"))  # it is under way when the server closes
 
 
+async def test_of_two_that_start_the_same_one_at_once_only_one_does(serve: Any) -> None:
+    served = await serve()
+    for bot in BOTS:
+        await served.enter(bot)
+    asked = [served.perform(StartTournament(bots=BOTS, game="nim", seed="1")) for _ in range(2)]
+    answers = await asyncio.gather(*asked, return_exceptions=True)
+    assert [isinstance(answer, UsageFault) for answer in answers] == [False, True]
+
+
 async def test_a_server_that_is_about_to_stop_plays_no_more_of_it_and_says_so(serve: Any) -> None:
     served = await serve()
     for bot in BOTS:
