@@ -46,11 +46,11 @@ def program() -> str:
 
 
 @asynccontextmanager
-async def running() -> AsyncIterator[Browser]:
-    """Chromium without a window."""
+async def running(*options: str) -> AsyncIterator[Browser]:
+    """Chromium without a window, with these options of its command line."""
     sandbox = [] if os.geteuid() else ["--no-sandbox"]  # root has none
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program(), args=sandbox)
+        browser = await playwright.chromium.launch(executable_path=program(), args=[*sandbox, *options])
         yield browser
         await browser.close()
 

@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
+from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
@@ -16,12 +17,17 @@ from playwright.async_api import Page, expect
 from admin_server import AdminServer, admin_server
 from arena.store.registry import Incident, note_incident
 from arena.store.store import Store
-from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from chromium import DESKTOP, PHONE, Visits, barriers, running, sideways
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 PAGES = ("/admin", "/admin/add", "/admin/matches", "/admin/seasons", "/admin/tournaments", "/admin/log")
 SCRIPT = "<img src=x onerror=alert(1)><script>alert(1)</script>"
 HOUSE = ("greedy", "random")
+ASK = """async (method) => {
+  const body = method === "POST" ? new URLSearchParams("token=x") : null;
+  const told = await fetch("/admin/sign-in", { method, body });
+  return [told.status, await told.text()];
+}"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -194,3 +200,18 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
             await expect(page.get_by_text("This form is of another page, and nothing was done.")).to_be_visible()
             visit.complaints.clear()  # the browser tells of what it refused
     assert not (await server.bots())["dora"].revoked
+
+
+async def test_a_page_whose_name_is_led_here_reads_and_sends_nothing(tmp_path: Path) -> None:
+    # behind a proxy the page as a whole answers to any name
+    async with (
+        admin_server(tmp_path, "--trusted-proxy", "127.0.0.1") as server,
+        running("--host-resolver-rules=MAP evil.example 127.0.0.1") as browser,
+    ):
+        evil = f"http://evil.example:{urlsplit(server.url).port}"
+        page = await browser.new_page()
+        assert (await page.goto(f"{evil}/matches")).status == 200  # type: ignore[union-attr]
+        for method in ("GET", "POST"):
+            told = await page.evaluate(ASK, method)
+            assert told[0] == 421
+            assert "--admin-host names it" in told[1]
