@@ -7,13 +7,13 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from textwrap import wrap
 
+from arena.commands.match_view import frame
 from arena.commands.output import columns, redraw
 from arena.replay.luck_report import ByMove
 from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault
-from referee.record import Header, Ply, Record
+from referee.record import Ply, Record
 from referee.replay import replay
 
 NEXT = "\r\n nC"
@@ -54,8 +54,7 @@ def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None =
             move = "before the first move"
             if line is not None:
                 move = describe_line(line, course.game, header, luck).sentence()
-            # What happened stays where it is, below the board.
-            lines = [*board.split("\n"), "", title, *wrap(move, columns()), *clocks(header, clock, columns())]
+            lines = frame(board, title, move, header, clock, columns())
             redraw([*lines, *(["", *end] if last else []), "", KEYS])
             if last and pause is not None:
                 break
@@ -66,18 +65,6 @@ def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None =
                 at = max(0, at - 1)
             elif key in QUIT:
                 break
-
-
-def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
-    """The seconds that every seat has left, of milliseconds, in lines of this width."""
-    words = "s left:"
-    left = [words]
-    for seat, (player, ms) in enumerate(zip(header.seats, clock, strict=True)):
-        one = f"  {seat} {player.bot} {ms / 1000:.1f}"
-        if len(left[-1]) + len(one) > width:
-            left.append(" " * len(words))
-        left[-1] += one
-    return left
 
 
 @contextlib.contextmanager

@@ -13,8 +13,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.typing import Subprotocol
 
+from arena.commands.match_view import clocks, outcome
 from arena.commands.output import columns, counted, redraw
-from arena.commands.step_viewer import clocks
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.replay.transcript import describe_line
@@ -40,7 +40,6 @@ from protocol.messages import (
     Unwatch,
     Watch,
 )
-from protocol.reasons import PLAYED_OUT
 from referee.record import Header, Ply, RecordedSeat
 
 OPEN_WITHIN = 10.0
@@ -156,10 +155,7 @@ class _Shown:
 
     def ended(self, end: End) -> None:
         """Show the last events, the board and the result."""
-        lines = [f"{end.reason} after {counted(end.ply, 'ply', 'plies')}"]
-        for seat in sorted(end.seats, key=lambda seat: seat.rank):
-            why = "" if seat.reason in PLAYED_OUT else f" ({seat.reason})"
-            lines.append(f"  {seat.rank}. {seat.bot}{why}")
+        lines = outcome(end.reason, end.ply, [(seat.rank, seat.bot, seat.reason) for seat in end.seats])
         lines.append(f"`arena replay show {end.match} --step` shows it again")
         self._show(end.events, end.state, end.digest, lines)
 

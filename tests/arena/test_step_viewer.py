@@ -3,77 +3,16 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
-import os
-import pty
 import re
-import select
-import signal
-import struct
-import subprocess
-import sys
-import termios
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from commands import REPOSITORY, call
+from commands import call
 from referee.effects import Resigned
 from referee_table import Table, header
-from timeouts import WITHIN
-
-
-def sit_down() -> None:
-    """In the child: its terminal is the one before it, and Ctrl-C works even if it does not where the tests run."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-class Terminal:
-    """A command on a terminal of this size, and what it drew."""
-
-    def __init__(self, *words: str, lines: int, columns: int) -> None:
-        self.master, self.slave = pty.openpty()
-        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
-        self.before = termios.tcgetattr(self.slave)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "arena", *words],
-            cwd=REPOSITORY,
-            stdin=self.slave,
-            stdout=self.slave,
-            stderr=self.slave,
-            start_new_session=True,
-            preexec_fn=sit_down,
-        )
-        self.seen = b""
-
-    @property
-    def drawn(self) -> str:
-        return self.seen.decode(errors="ignore")
-
-    def press(self, keys: str) -> None:
-        os.write(self.master, keys.encode())
-
-    def until(self, words: str) -> str:
-        """The frame on which `words` come up, without what was drawn before."""
-        while words not in self.frame():
-            ready, _, _ = select.select([self.master], [], [], WITHIN)
-            assert ready, f"{words!r} does not come up: {self.drawn[-500:]!r}"
-            self.seen += os.read(self.master, 4096)
-        return self.frame()
-
-    def frame(self) -> str:
-        return self.drawn.rpartition("\x1b[2J")[2].replace("\r\n", "\n")
-
-    def ends(self) -> int:
-        """The exit code; the terminal must be as it was before."""
-        code = self.process.wait(WITHIN)
-        while select.select([self.master], [], [], 0)[0]:
-            self.seen += os.read(self.master, 4096)
-        assert termios.tcgetattr(self.slave) == self.before
-        assert self.drawn.rstrip().endswith("\x1b[?25h") or not self.drawn.count("\x1b[?25l")
-        return code
+from terminals import Terminal
 
 
 @contextlib.contextmanager
@@ -82,10 +21,7 @@ def showing(record: Path, *words: str, lines: int = 30, columns: int = 80) -> It
     try:
         yield terminal
     finally:
-        terminal.process.kill()
-        terminal.process.wait()
-        os.close(terminal.master)
-        os.close(terminal.slave)
+        terminal.close()
 
 
 @pytest.fixture
