@@ -195,6 +195,28 @@ def tournament(
     run(TournamentOptions(**_read(given)))
 
 
+@app.command("try")
+def try_bots(
+    *,
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, FILE.py, NAME=FILE.py, in seat order.")],
+    game: ToPlay = None,
+    preset: Annotated[str | None, typer.Option(metavar="NAME", help="A preset of the game.")] = None,
+    sets: Sets = None,
+    clock: Annotated[str, typer.Option("--clock", help="Seconds and increment.")] = "10+0.1",
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same dice.")] = None,
+    watch: Annotated[bool, typer.Option("--watch", help="Play again at every save of a bot's file.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show how it ended, and no board.")] = False,
+    moves_per_second: Annotated[
+        float | None, typer.Option(help="How fast it is shown [4; not at a terminal: as fast as it goes].")
+    ] = None,
+) -> None:
+    """Play one match of bots in this process, and show it as it goes: without a server, and nothing is kept."""
+    given = locals()
+    from arena.commands.try_bots import TryOptions, run
+
+    run(TryOptions(**{**given, "game": _named_game(game), "sets": sets or ()}))
+
+
 @app.command("test")
 @_with(_words_of(_of_any_tournament))
 def sprt(
@@ -223,12 +245,18 @@ def sprt(
 
 def _read(given: dict[str, Any]) -> dict[str, Any]:
     """A command's words as its options have them. Raises `UsageFault` where no game is named."""
-    from protocol.games import NAMES
-
-    if given["game"] is None:
-        raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
+    given["game"] = _named_game(given["game"])
     lists = {name: given[name] or () for name in ("sets", "pass_env", "read")}
     return {**given, **lists, "data": data_folder(given["data"])}
+
+
+def _named_game(game: str | None) -> str:
+    """The game that was named. Raises `UsageFault` where none was."""
+    from protocol.games import NAMES
+
+    if game is None:
+        raise UsageFault(f"--game is missing: one of {', '.join(NAMES)}")
+    return game
 
 
 @app.command()

@@ -4,12 +4,15 @@ and who estimates moves for it, in its own process.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from protocol.errors import UsageFault
 from referee.footer import Closed
-from referee.record import Header
+from referee.record import Header, Ply, Strike
+
+Told = Callable[[Ply | Strike | None, Any], object]
+"""Is told a match as it goes on: None with the first state, then each line of its record with the state after it."""
 
 
 class InProcess(Protocol):
@@ -20,8 +23,10 @@ class InProcess(Protocol):
     failing: Mapping[str, str]
     """The bots that can't play, and why, where that is not strict: they do not come to their matches."""
 
-    def play(self, header: Header, seed: bytes) -> Closed:
-        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment."""
+    def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
+        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment. Whoever is
+        `told` of it meanwhile takes no time from any clock.
+        """
 
 
 class NoEstimate(UsageFault):

@@ -122,7 +122,7 @@ def read_options(options: TournamentOptions) -> TournamentSetup:
 def read_any_format(options: TournamentOptions) -> TournamentSetup:
     """The same, in whatever format and rounds."""
     _check_resources(options)
-    game_config, bot_settings = _settings(options.game, options.sets)
+    game_config, bot_settings = read_sets(options.game, options.sets)
     if options.at is None:
         bots = tuple(contestants(options.bots, bot_settings, in_process=options.in_process))
     else:
@@ -252,8 +252,8 @@ def _canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
-def _settings(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
-    """`--set` words, as the game's config and the reference bots' settings."""
+def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str, str]]:
+    """`--set` words, as the game's config and the reference bots' settings. Raises `UsageFault` and `BadConfig`."""
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}
     keys = load(game).config.keys()

@@ -22,7 +22,7 @@ def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bo
     """Make those bots that can be made here. Raises `UsageFault` for one that can't, or does not play the game; where
     that is not `strict`, those are returned whose files are at fault, and why.
     """
-    return {**_players([one.spec for one in contestants if one.spec is not None], game, strict=strict).failing}
+    return {**players_of([one.spec for one in contestants if one.spec is not None], game, strict=strict).failing}
 
 
 class InProcessHost:
@@ -40,7 +40,7 @@ class InProcessHost:
             if one.spec is not None
         ]
         self._words: list[tuple[str, bytes]] = []
-        self._players = _players(specs, plan.rules, self._say, strict=job.strict)
+        self._players = players_of(specs, plan.rules, self._say, strict=job.strict)
 
     def play(self, match: Pairing) -> MatchReport:
         """The match, played. Raises `Fault` when a bot can't go on."""
@@ -58,14 +58,17 @@ class InProcessHost:
             self._words.append((bot, words[-MAX_LOG_BYTES:]))
 
 
-def _players(
+def players_of(
     specs: Sequence[BotSpec],
     game: Game[Any, Any],
     say: Callable[[str, str], None] = lambda bot, line: None,
     *,
     strict: bool,
 ) -> InProcess:
-    """Raises `UsageFault`."""
+    """The bots of specs, who play in this process; `say` is told, with the bot's name, what its author has to know.
+
+    Raises `UsageFault` for one that can't be made or does not play the game, as `InProcess` has it.
+    """
     offers = entry_points(group=PLAYERS)
     if not offers:
         raise UsageFault(f"nobody offers to play bots in process: no package has an entry point in {PLAYERS}")

@@ -101,7 +101,8 @@ def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
     if name is not None:
         raise UsageFault(f"{path} has no class of Bot called {name[:40]!r}: {there}")
     choice = f": name the one that is meant, {path}:{next(iter(own))}" if own else ""
-    raise UsageFault(f"{path} calls no run(bot), and of classes of Bot {there}{choice}")
+    begin = "" if own else ': write class Mine(Bot), in it def choose(self, turn), and below it run(Mine("mine"))'
+    raise UsageFault(f"{path} calls no run(bot), and of classes of Bot {there}{choice}{begin}")
 
 
 def _run(path: Path) -> tuple[ModuleType, Bot | None]:

@@ -13,6 +13,7 @@ import signal
 import sys
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
@@ -59,8 +60,9 @@ from referee.effects import (
     Write,
 )
 from referee.footer import Closed
+from referee.in_process import Told
 from referee.match import Match
-from referee.record import Header, public, write_line
+from referee.record import Begun, Header, Ply, Strike, public, write_line
 
 AGAIN = 1.0
 """Seconds after which code that goes on nevertheless is stopped again."""
@@ -190,7 +192,8 @@ class LocalClient:
         except TimeUp:  # it rang just as that was done
             return Thought(work)
         if isinstance(thought.cause, TimeUp):
-            self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{thought.details}")
+            place = "".join(traceback.format_tb(thought.cause.__traceback__)[1:-1]).rstrip()  # the author's part of it
+            self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{place}")
             return Thought(work)
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
             raise thought.cause
@@ -205,12 +208,19 @@ class LocalMatch:
     """
 
     def __init__(
-        self, header: Header, seed: bytes, guests: Sequence[LocalClient | None], *, timed: bool = True
+        self,
+        header: Header,
+        seed: bytes,
+        guests: Sequence[LocalClient | None],
+        *,
+        timed: bool = True,
+        told: Told | None = None,
     ) -> None:
         self._match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """Those who are still to be told the end."""
         self._timed = timed
+        self._told = told
         self._now = 0.0
         self._deadline: float | None = None
         self._said: list[tuple[float, int, int, FromClient]] = []
@@ -254,6 +264,9 @@ class LocalMatch:
                 line = write_line(effect.line)
                 if public(line):
                     self._lines.append(line)
+                if self._told is not None and isinstance(effect.line, (Begun, Ply, Strike)):
+                    event = None if isinstance(effect.line, Begun) else effect.line
+                    self._told(event, self._match.standing.playing.state)
             elif isinstance(effect, Tell):
                 self._tell(effect.seat, effect.message)
             elif isinstance(effect, TellMany):

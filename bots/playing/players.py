@@ -23,7 +23,7 @@ from protocol.errors import Fault, UsageFault
 from protocol.games import rules_of
 from protocol.games.base import Game
 from referee.footer import Closed
-from referee.in_process import InProcess
+from referee.in_process import InProcess, Told
 from referee.record import Header, RecordedSeat
 
 
@@ -56,7 +56,7 @@ class Players(InProcess):
                     self._guests[spec.name] = LocalClient(bot, spec.name, spec.seed, game, partial(say, spec.name))
         self._specs = {spec.name: spec for spec in specs}
 
-    def play(self, header: Header, seed: bytes) -> Closed:
+    def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
         """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment.
 
         In the main thread a bot that does not return is stopped when its time is up; elsewhere nobody can.
@@ -73,7 +73,7 @@ class Players(InProcess):
             RecordedSeat(bot=seat.bot, version="" if guest is None else guest.version)
             for seat, guest in zip(header.seats, guests, strict=True)
         ]
-        return LocalMatch(replace(header, seats=seats), seed, guests).play()
+        return LocalMatch(replace(header, seats=seats), seed, guests, told=told).play()
 
     @contextmanager
     def _excused(self, spec: BotSpec, what: str) -> Iterator[None]:

@@ -102,7 +102,12 @@ def test_nothing_of_it_stays_in_this_process(tmp_path: Path) -> None:
     [
         ("print('hello')", None, "mine.py does not import bots: only bots of the Python library play in process"),
         ("from bots import Bot\nclass", None, "mine.py is no Python program: invalid syntax"),
-        ("from bots import Bot", None, "mine.py calls no run(bot), and of classes of Bot it has none"),
+        (
+            "from bots import Bot",
+            None,
+            "mine.py calls no run(bot), and of classes of Bot it has none: write class Mine(Bot), in it "
+            'def choose(self, turn), and below it run(Mine("mine"))',
+        ),
         (
             BOT + "class Other(Mine): pass",
             None,

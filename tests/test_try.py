@@ -1,0 +1,167 @@
+"""`arena try`: one match in one process, drawn as it goes, and again at every save."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from commands import Done, call
+from terminals import Terminal
+
+FIRST = """from bots import Bot, run
+
+class Mine(Bot):
+    def choose(self, turn):
+        {choose}
+
+run(Mine("mine"))
+"""
+RAISES = 'raise ValueError("no plan")'
+"""In line 5, as all that `choose` does."""
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    return tmp_path / "mine.py"
+
+
+def write(mine: Path, choose: str = "return turn.legal[0]") -> Path:
+    mine.write_text(FIRST.format(choose=choose))
+    return mine
+
+
+def tried(mine: Path, *words: str, rival: str = "random") -> Done:
+    return call("arena", "try", str(mine), rival, "--game", "nim", *words)
+
+
+def test_a_match_is_told_board_by_board_to_its_end_and_nothing_is_kept(mine: Path) -> None:
+    write(mine)
+    words = ["-P", "-m", "arena", "try", "mine.py", "random", "--game", "nim", "--seed", "7"]
+    done = subprocess.run([sys.executable, *words], cwd=mine.parent, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\n 0:    3  |||\n" in done.stdout
+    assert "\n0  mine: 1 from heap 0" in done.stdout
+    told, _, ranks = done.stdout.partition("win after ")
+    assert told.count("\n 2:  ") == int(ranks.split()[0]) + 1
+    assert set(ranks.splitlines()[1:]) in ({"  1. mine", "  2. random"}, {"  1. random", "  2. mine"})
+    assert [file.name for file in mine.parent.iterdir()] == ["mine.py"]
+
+
+def test_a_seed_plays_the_same_match_again(mine: Path) -> None:
+    drawn = tried(write(mine))
+    seed = drawn.out.split("--seed ")[1].split("`")[0]
+    same, other = (tried(mine, "--seed", word).out for word in (seed, f"{seed}1"))
+    assert same in drawn.out
+    assert same != other
+
+
+def test_quiet_says_how_it_ended_alone(mine: Path) -> None:
+    assert tried(write(mine), "--quiet", "--seed", "1").out.startswith("\nwin after ")
+
+
+@pytest.mark.parametrize(
+    ("choose", "told"),
+    [
+        (RAISES, ("mine: its code failed at ply 0 of ", 'mine.py", line 5, in choose', "ValueError: no plan")),
+        ("pass", ("mine: choose returned None at ply 0 of ", 'a move is a map like {"heap":0,"take":1}')),
+        ("while True: pass", ("mine (timeout)", "mine: its time was long up in ", 'mine.py", line 5, in choose\n')),
+        ('return {"heap": 0, "take": 9}', ("mine (illegal)", "mine: move ", "9 cannot be taken")),
+    ],
+)
+def test_what_went_wrong_with_a_bot_is_said_below_the_result(choose: str, told: tuple[str, ...], mine: Path) -> None:
+    code, out, err = tried(write(mine, choose), "--clock", "0.2")
+    result, _, below = out.partition("1. random")
+    assert (code, err) == (1, "")
+    assert "mine:" not in result.rpartition("after ")[2]
+    assert all(words in below for words in told), below
+    assert "local_match.py" not in below
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("from bots import Bot\n\nclass Mine(Bot)\n", "mine.py is no Python program: expected ':' (mine.py, line 3)"),
+        (
+            "from bots import Bot\n",
+            "it has none: write class Mine(Bot), in it def choose(self, turn), and below it run",
+        ),
+        ("from bots import Bot\nimport nowhere\n", "called run(bot), in line 2: ModuleNotFoundError("),
+        (FIRST.format(choose="pass").replace('Mine("mine")', "Mine"), "mine.py, line 7: run takes a bot, not its"),
+        (FIRST.format(choose="pass").replace("choose", "chose"), "mine.py, line 7: Mine has no method choose: rename"),
+    ],
+    ids=["syntax", "no class", "import", "class", "method"],
+)
+def test_a_file_that_gives_no_bot_is_a_line_with_its_place(text: str, says: str, mine: Path) -> None:
+    mine.write_text(text)
+    code, out, err = tried(mine)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert says in err
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["greedy", "--game", "nim"], "a match of nim has 2 seats under this config: 1 bot is given"),
+        (["greedy", "random"], "--game is missing: one of nim"),
+        (["greedy", "random", "--game", "nim", "--preset", "x"], "nim has no preset 'x'"),
+        (["greedy", "random", "--game", "nim", "--watch"], "--watch plays again when a bot's file is saved"),
+        (["greedy", "random", "--game", "nim", "--moves-per-second", "0"], "--moves-per-second is 0: more than 0"),
+        (["greedy", "x=sh bot.sh", "--game", "nim"], "x: 'sh bot.sh' can't play in process"),
+    ],
+)
+def test_words_that_cannot_be_are_a_line(words: list[str], says: str) -> None:
+    code, out, err = call("arena", "try", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith(f"arena: {says}")
+
+
+@pytest.fixture
+def terminal(mine: Path, request: pytest.FixtureRequest) -> Iterator[Terminal]:
+    words = ["try", str(write(mine, request.param)), "random", "--game", "nim", "--seed", "1"]
+    shown = Terminal(*words, "--moves-per-second", "1000", lines=30, columns=80)
+    try:
+        yield shown
+    finally:
+        shown.close()
+
+
+@pytest.mark.parametrize("terminal", ["print('ply', turn.ply); return turn.legal[0]"], indirect=True)
+def test_at_a_terminal_boards_are_drawn_in_one_place_with_what_the_bot_prints(terminal: Terminal) -> None:
+    last = terminal.until("  2. ")
+    assert "before the first move" in terminal.drawn.split("\x1b[2J")[1]
+    assert "\nnim, mine, random\n" in last
+    assert "\n\nply 0\nply 2\n" in last.partition("printed meanwhile:")[0]
+    assert terminal.ends() == 0
+    assert "\nprinted meanwhile:\nply 0\nply 2\n" in terminal.frame()
+
+
+def test_with_watch_it_plays_again_at_every_save_whatever_is_wrong_with_the_file(mine: Path) -> None:
+    write(mine)
+    words = ["try", str(mine), "random", "--game", "nim", "--quiet", "--watch", "--seed", "1"]
+    terminal = Terminal(*words, lines=30, columns=200)
+
+    def saved(text: str) -> str:
+        before = len(terminal.drawn)
+        mine.write_text(text)
+        while "waiting for the next save" not in terminal.drawn[before:]:
+            terminal.hear()
+        return terminal.drawn[before:]
+
+    try:
+        assert "win after" in terminal.until("waiting for the next save of mine.py; Ctrl-C ends")
+        assert "(mine.py, line 1)" in saved("class")
+        assert "ValueError: no plan" in saved(FIRST.format(choose=RAISES))
+        endless = len(terminal.drawn)
+        mine.write_text(FIRST.format(choose="print('thinking', flush=True)\n        while True: pass"))
+        while "thinking" not in terminal.drawn[endless:]:
+            terminal.hear()
+        assert "win after" in saved(FIRST.format(choose="return turn.legal[-1]"))
+        terminal.press("\x03")
+        assert terminal.ends() == 130
+        assert "Traceback" not in terminal.drawn[endless:]
+    finally:
+        terminal.close()
