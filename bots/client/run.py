@@ -24,6 +24,7 @@ from bots.client.connecting import Away, Refused, connect
 from bots.client.loading import hand_over, refuse
 from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
+from bots.client.still_running import LOOK_EVERY, StillRunning
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
@@ -267,6 +268,9 @@ class Client(Link):
         self._bot = bot
         self._conversation = Conversation(bot, settings, token, game)
         self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
+        self._still_running = StillRunning()
+        self._looking = False
+        """Whether somebody is to look what is still running."""
         super().__init__(bot.name, settings, self._conversation)
 
     def leave(self, code: int) -> None:
@@ -284,12 +288,27 @@ class Client(Link):
     def _do(self, effect: Effect) -> None:
         if isinstance(effect, (Choose, Prepare, Conclude)):
             self._thinkers.submit(effect)
+            self._look_later()
         elif isinstance(effect, SeekLater):
             self._running.call_later(effect.seconds, self._take, self._conversation.seek)
         elif isinstance(effect, LookLater):
             self._running.call_later(effect.seconds, self._take, self._conversation.look)
         elif isinstance(effect, WarmUp):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
+
+    def _look_later(self) -> None:
+        """Look in a while what is still running, if nobody is about to."""
+        if not self._looking:
+            self._looking = True
+            self._running.call_later(LOOK_EVERY, self._look)
+
+    def _look(self) -> None:
+        """Say which choices take long, and where they are; go on while there is work."""
+        self._looking = False
+        for line in self._still_running.look(self._thinkers.at_work(), time.monotonic()):
+            self._perform([Say(f"{self._bot.name}: {line}", trouble=True)])
+        if self._thinkers.under_way:
+            self._look_later()
 
     def _take(self, step: Callable[[], list[Effect]]) -> None:
         """Take a step of the conversation."""

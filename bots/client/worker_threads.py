@@ -53,6 +53,15 @@ class Conclude:
 Work = Prepare | Choose | Conclude
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class UnderWay:
+    """Work that a thread is at, by its identity, since `began` (`time.monotonic()`)."""
+
+    work: Work
+    thread: int
+    began: float
+
+
 @dataclass(frozen=True, slots=True)
 class Thought:
     """What came of a piece of work: a move to send, or none; `trouble` is what the author must know,
@@ -155,6 +164,11 @@ class WorkerThreads:
         self._lock = threading.Lock()
         self._threads = 0
         self.under_way: list[Work] = []
+        self._by_thread: dict[int, UnderWay] = {}
+
+    def at_work(self) -> list[UnderWay]:
+        """What the threads are at."""
+        return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
         """Have the work done; `done` is called with what came of it, in the thinking thread."""
@@ -167,9 +181,12 @@ class WorkerThreads:
             threading.Thread(target=self._think, name=f"{self._bot.name}-thinking", daemon=True).start()
 
     def _think(self) -> None:
+        me = threading.get_ident()
         while True:
             work, began = self._work.get(), time.monotonic()
+            self._by_thread[me] = UnderWay(work, me, began)
             thought = think(self._bot, work)
+            del self._by_thread[me]
             if self._pace and type(work) is Choose:
                 time.sleep(rest(self._pace, time.monotonic() - began, work.turn.time_left))
             with self._lock:

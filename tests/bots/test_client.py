@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import io
+import re
 import socket
 import threading
 from collections.abc import AsyncIterator, Callable
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from bots.client import run, still_running
 from bots.client.bot import Bot, Turn
 from bots.client.run import Client
 from bots.client.settings import Settings
@@ -214,3 +216,29 @@ async def test_a_failing_bot_resigns_and_shows_where_it_failed(
     line = await seated(peer, script)
     await line.expect(Resign)
     assert "ZeroDivisionError: oh" in capsys.readouterr().err
+
+
+async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
+    peer: Any, script: Any, begin: Begin, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(still_running, "FIRST_TOLD", 0.1)
+    monkeypatch.setattr(run, "LOOK_EVERY", 0.01)
+    may_answer = threading.Event()
+
+    class Slow(Bot):
+        def choose(self, turn: Turn) -> Any:
+            may_answer.wait(WITHIN)
+            return turn.legal[0]
+
+    begin(Slow("mine"))
+    line = await seated(peer, script)
+    said = ""
+    async with asyncio.timeout(WITHIN):
+        while said.count("\n") < 2:
+            await asyncio.sleep(0.01)
+            said += capsys.readouterr().err
+    may_answer.set()
+    await line.expect(Move)
+    number = Slow.choose.__code__.co_firstlineno + 1
+    told = f"mine: choose is still running at ply 0 of m-1, test_client.py line {number}; "
+    assert all(re.fullmatch(re.escape(told) + r"\d+ s left", one) for one in said.splitlines()), said

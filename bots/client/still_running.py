@@ -1,0 +1,49 @@
+"""Where a `choose` is that takes its time: the author's own line, seen from another thread."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+from types import FrameType
+
+from bots.client.worker_threads import Choose, UnderWay, on
+from bots.mistakes import PACKAGES
+
+FIRST_TOLD = 5.0
+"""Seconds after which it is said that `choose` is still running; each time twice as many after that."""
+LOOK_EVERY = 1.0
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+
+
+class StillRunning:
+    """What is to be said of the work under way, as time passes."""
+
+    def __init__(self) -> None:
+        self._due: dict[UnderWay, float] = {}
+        """After how many seconds there is something to say again."""
+
+    def look(self, under_way: list[UnderWay], now: float) -> list[str]:
+        """The lines for the author at `now` (`time.monotonic()`): of code that is not its own nothing is said."""
+        self._due = {one: self._due.get(one, FIRST_TOLD) for one in under_way}
+        told = []
+        for one in under_way:
+            if isinstance(one.work, Choose) and now - one.began >= self._due[one]:
+                self._due[one] = 2 * (now - one.began)
+                place = _place_in(one.thread)
+                if place is not None:
+                    left = max(0.0, one.work.turn.time_left)
+                    told.append(f"choose is still running{on(one.work.turn)}, {place}; {left:.0f} s left")
+        return told
+
+
+def _place_in(thread: int) -> str | None:
+    """`mine.py line 5`: where a thread is in code that is neither this library's nor another's."""
+    frame: FrameType | None = sys._current_frames().get(thread)
+    while frame is not None:
+        file = frame.f_code.co_filename
+        package = str(frame.f_globals.get("__name__")).partition(".")[0]
+        if package not in PACKAGES and not file.startswith((*_LIBRARIES, "<")):
+            return f"{Path(file).name} line {frame.f_lineno}"
+        frame = frame.f_back
+    return None
