@@ -8,7 +8,9 @@ from __future__ import annotations
 import atexit
 import importlib.util
 import inspect
+import os
 import sys
+import sysconfig
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -18,6 +20,7 @@ from types import TracebackType
 ROOT = Path(__file__).resolve().parents[1]
 """The folder of our packages."""
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
+_LIBRARIES = tuple({sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")})
 _made = False
 """Whether this process has made a bot."""
 
@@ -112,6 +115,12 @@ def _place(trace: TracebackType | None) -> str:
             found = f"{Path(code.co_filename).name}, line {trace.tb_lineno}"
         trace = trace.tb_next
     return found
+
+
+def is_library(file: str) -> bool:
+    """Whether a file of Python is one of our packages, of another library or of Python, and not an author's own."""
+    folders = (*(str(ROOT / name) + os.sep for name in PACKAGES), *_LIBRARIES)
+    return file.startswith((*folders, "<"))
 
 
 def program() -> str:

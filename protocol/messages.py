@@ -79,6 +79,16 @@ class Clock(Struct, frozen=True, kw_only=True):
     increment_ms: Milliseconds
 
 
+Note = Annotated[
+    str,
+    Meta(
+        max_length=MAX_NOTE,
+        pattern=NOTE_PATTERN,
+        description=f"at most {MAX_NOTE} characters, none a control or invisible one but tabs and line feeds",
+    ),
+]
+
+
 class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who sits on a seat, with the rating it brings."""
 
@@ -106,17 +116,7 @@ class Info(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown
     value: float | None = None
     depth: Annotated[int, Meta(ge=0)] | None = None
     nodes: Annotated[int, Meta(ge=0)] | None = None
-    note: (
-        Annotated[
-            str,
-            Meta(
-                max_length=MAX_NOTE,
-                pattern=NOTE_PATTERN,
-                description=f"at most {MAX_NOTE} characters, none a control or invisible one but tabs and line feeds",
-            ),
-        ]
-        | None
-    ) = None
+    note: Note | None = None
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -230,9 +230,10 @@ class Move(FromClient, frozen=True, kw_only=True):
 
 
 class Resign(FromClient, frozen=True, kw_only=True):
-    """Give a match up."""
+    """Give a match up; with `failure` because the bot's program can't go on, for this reason."""
 
     match: MatchId
+    failure: Note | None = None
 
 
 class Watch(FromClient, frozen=True, kw_only=True):

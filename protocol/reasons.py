@@ -9,13 +9,14 @@ TIMEOUT = "timeout"
 ILLEGAL = "illegal"
 DISCONNECTED = "disconnected"
 NO_SHOW = "no_show"
+FAILED = "failed"
 VOID = "void"
 
 PLAYED_OUT = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
 """The game itself ended: they say nothing more of a seat than its rank does."""
-LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW)
+LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
 """Why a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
 """Nothing was heard of a seat in time."""
-FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW})
+FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
 """Lost without being beaten, and without giving up."""

@@ -30,9 +30,10 @@ class Played(Struct, frozen=True, gc=False):
 
 
 class Resigned(Struct, frozen=True, gc=False):
-    """A seat gives up."""
+    """A seat gives up, or its program `failed`."""
 
     seat: int
+    failed: bool = False
 
 
 class Left(Struct, frozen=True, gc=False):

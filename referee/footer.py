@@ -24,6 +24,8 @@ class Closed(Struct, frozen=True):
     lines: tuple[bytes, ...]
     """Of its record, from the header on, each with its line feed; without the footer."""
     footer: Footer
+    failures: Mapping[int, str] = {}
+    """By seat, why the programs of bots failed, as their clients said."""
 
     def record(self, ratings: Ratings | None = None) -> bytes:
         """Its record, packed, closed with the ratings that it was given."""

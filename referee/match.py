@@ -13,7 +13,7 @@ from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import rules_of
 from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
-from protocol.reasons import DISCONNECTED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
+from protocol.reasons import DISCONNECTED, FAILED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 from referee import messages
 from referee.clock import TimeBanks
 from referee.course import Course
@@ -246,12 +246,13 @@ class Match:
         return effects if strikes < MAX_STRIKES else effects + self._leave(seat, ILLEGAL, now)
 
     def _resigned(self, event: Resigned, now: float) -> list[Effect]:
-        return self._leave(event.seat, RESIGNED, now)
+        return self._leave(event.seat, FAILED if event.failed else RESIGNED, now)
 
     def _quit_early(self, event: Resigned | Absent, now: float) -> list[Effect]:
         """With more than two seats, those that want to play still have their time to be ready."""
         standing, seats = self.standing, self.game.seats
-        standing.quitting = {**standing.quitting, event.seat: RESIGNED if type(event) is Resigned else NO_SHOW}
+        reason = NO_SHOW if isinstance(event, Absent) else FAILED if event.failed else RESIGNED
+        standing.quitting = {**standing.quitting, event.seat: reason}
         standing.nonces = {event.seat: b"", **standing.nonces}
         alone = len(standing.quitting) >= seats - 1
         return self._set_off(now) if alone or len(standing.nonces) == seats else []

@@ -108,3 +108,26 @@ def test_in_process_a_file_that_can_not_be_imported_forfeits_and_one_that_is_not
     assert call("arena", "tournament", *words, "--strict", "--data", str(tmp_path / "strict")).code == 2
     gone = ["random", "perfect", f"mine={tmp_path / 'gone.py'}", *NIM, "--in-process", "--data", str(tmp_path / "gone")]
     assert call("arena", "tournament", *gone).code == 2
+
+
+@pytest.mark.parametrize("how", [[], ["--in-process"]], ids=["processes", "in process"])
+def test_a_bot_whose_code_raises_is_reported_with_its_words(how: list[str], tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "from bots import Bot, run\n"
+        "class Mine(Bot):\n"
+        "    def choose(self, turn):\n"
+        "        raise ValueError('no plan')\n"
+        "run(Mine('mine'))\n"
+    )
+    words = ["random", f"{tmp_path}/mine.py", "--game", "nim", "--rounds", "2", "--no-strict", *how]
+    data = tmp_path / "data"
+    done = run("arena", "tournament", *words, "--data", str(data))
+    assert done.returncode == 0, done.stderr
+    assert "nim round-robin, 2 matches (failed 2)" in done.stdout
+    assert (
+        "\nmine: 2 matches lost by forfeit or resignation (failed 2); log:\n"
+        "  raised ValueError: no plan, in mine.py line 4 (2 matches)\n"
+    ) in done.stdout
+    assert call("arena", "db", "check", "--data", str(data)).code == 0
+    assert "(failed" not in call("arena", "matches", "--reason", "resigned", "--data", str(data)).out
+    assert call("arena", "matches", "--reason", "failed", "--data", str(data)).out.count("random > mine") == 2

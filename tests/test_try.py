@@ -66,8 +66,22 @@ def test_quiet_says_how_it_ended_alone(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("choose", "told"),
     [
-        (RAISES, ("mine: its code failed at ply 0 of ", 'mine.py", line 5, in choose', "ValueError: no plan")),
-        ("pass", ("mine: choose returned None at ply 0 of ", 'a move is a map like {"heap":0,"take":1}')),
+        (
+            RAISES,
+            (
+                "mine (its program failed: raised ValueError: no plan, in mine.py line 5)\n",
+                "mine: its code failed at ply 0 of ",
+                'mine.py", line 5, in choose',
+            ),
+        ),
+        (
+            "pass",
+            (
+                "mine (its program failed: choose returned None)\n",
+                "mine: choose returned None at ply 0 of ",
+                'a move is a map like {"heap":0,"take":1}',
+            ),
+        ),
         ("while True: pass", ("mine (timeout)", "mine: its time was long up in ", 'mine.py", line 5, in choose\n')),
         ('return {"heap": 0, "take": 9}', ("mine (illegal)", "mine: move ", "9 cannot be taken")),
     ],

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
 from arena.commands.output import counted
-from protocol.reasons import PLAYED_OUT
+from protocol.display import printable
+from protocol.reasons import FAILED, PLAYED_OUT
 from referee.record import Header
+
+Failures = Mapping[int, str]
+NONE_FAILED: Failures = {}
 
 
 def frame(board: str, title: str, move: str, header: Header, clock: Sequence[int], width: int) -> list[str]:
@@ -30,9 +34,22 @@ def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
     return left
 
 
-def outcome(reason: str, plies: int, seats: Iterable[tuple[int, str, str]]) -> list[str]:
-    """How a match ended; of each seat its rank, its bot and its reason, best first."""
-    lines = [f"{reason} after {counted(plies, 'ply', 'plies')}"]
-    for rank, bot, why in sorted(seats, key=lambda seat: seat[0]):
-        lines.append(f"  {rank}. {bot}" + ("" if why in PLAYED_OUT else f" ({why})"))
+def outcome(
+    reason: str, plies: int, seats: Iterable[tuple[int, str, str]], failures: Failures = NONE_FAILED
+) -> list[str]:
+    """How a match ended; of each seat, in their order, its rank, its bot and its reason: best first.
+
+    `failures` says by seat how the programs of bots failed.
+    """
+    lines = [f"{'a program failed' if reason == FAILED else reason} after {counted(plies, 'ply', 'plies')}"]
+    for number, (rank, bot, why) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
+        told = "" if why in PLAYED_OUT else f" ({seat_reason(why, failures.get(number))})"
+        lines.append(f"  {rank}. {bot}{told}")
     return lines
+
+
+def seat_reason(reason: str, failure: str | None = None) -> str:
+    """Why a seat left, in a few words, with how its program failed."""
+    if reason != FAILED:
+        return reason
+    return "its program failed" + (f": {printable(failure)}" if failure else "")

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from rich.table import Table
 
 from arena.commands import step_viewer
+from arena.commands.match_view import Failures, outcome
 from arena.commands.matches import match_named
 from arena.commands.output import columns, counted, document, print_line, writing
 from arena.replay import match_document as documents
@@ -18,14 +19,13 @@ from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
 from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import annulled_pool
-from arena.store.result_queries import RecordRemoved, iter_results, record_of
+from arena.store.result_queries import RecordRemoved, iter_results, match_failures, record_of
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
 from protocol.display import rating
 from protocol.errors import ArenaFault, BadRecord, UsageFault
-from protocol.reasons import PLAYED_OUT
 from referee import record_reader
 from referee.record import MOST_BYTES, Header, Record, Strike
 from referee.replay import replay
@@ -167,9 +167,11 @@ def show(
     name, body = load(target, database)
     record = read(name, body)
     annulled = None  # the pool in which it was rated until then
+    failures: Failures = {}
     if not _is_file(name):
         with closing(Store.open(database, create=False)) as store:
             annulled = store.read(annulled_pool, name)
+            failures = store.read(match_failures, name)
     if to_json:
         print_line(replace(_whole(record, value), annulled=annulled))
         return
@@ -177,12 +179,12 @@ def show(
     with suppress(BadRecord):  # which is told where what is wrong would be shown
         luck = record_luck(record, value)
     if step or play is not None:
-        step_viewer.step(record, _end(record, luck), luck_by_move(luck), play)
+        step_viewer.step(record, _end(record, luck, failures), luck_by_move(luck), play)
     else:
-        _print(record, boards, luck, annulled)
+        _print(record, boards, luck, annulled, failures)
 
 
-def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None) -> None:
+def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None, failures: Failures) -> None:
     console = Console(width=columns())
     for text in _opening(record.header, rated=record.footer.ratings is not None):
         console.print(text)
@@ -200,7 +202,7 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
     if not boards:
         console.print(_table(told, estimate=luck is not None and luck.estimate))
         console.print("" if course.state is None else course.game.board(course.state))
-    for text in _end(record, luck):
+    for text in _end(record, luck, failures):
         console.print(text)
 
 
@@ -223,18 +225,15 @@ def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
     return table
 
 
-def _end(record: Record, luck: Luck | None) -> list[str]:
+def _end(record: Record, luck: Luck | None, failures: Failures) -> list[str]:
     header, footer = record.header, record.footer
-    lines = [f"{footer.reason} after {counted(footer.plies, 'ply', 'plies')}"]
-    for seat in sorted(range(len(header.seats)), key=lambda seat: footer.ranks[seat]):
-        line = f"  {footer.ranks[seat]}. {header.seats[seat].bot}"
-        if footer.reasons[seat] not in PLAYED_OUT:
-            line += f" ({footer.reasons[seat]})"
-        if footer.ratings:
-            rated = footer.ratings.seats[seat]
+    bots = [seat.bot for seat in header.seats]
+    lines = outcome(footer.reason, footer.plies, zip(footer.ranks, bots, footer.reasons, strict=True), failures)
+    if footer.ratings:
+        best_first = sorted(zip(footer.ranks, footer.ratings.seats, strict=True), key=lambda seat: seat[0])
+        for at, (_, rated) in enumerate(best_first, 1):
             before, after = rating(rated.mu_before, rated.sigma_before), rating(rated.mu_after, rated.sigma_after)
-            line += f"  {before} -> {after}"
-        lines.append(line)
+            lines[at] += f"  {before} -> {after}"
     if luck is not None and luck.events:
         lines.append(luck_summary(luck, [seat.bot for seat in header.seats]))
     return lines

@@ -33,8 +33,8 @@ from protocol.digest import canonical
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
+from referee.footer import Closed
 from referee.record import Header, Ply, RecordedSeat, Strike, header_of
-from referee.result import Result
 
 MOVES_PER_SECOND = 4.0
 """At a terminal, where nobody says."""
@@ -103,7 +103,7 @@ def run(options: TryOptions) -> None:
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
     with shown.heard(), _placed(_files(bots)):
         closed = players_of(specs, rules, shown.note, strict=True).play(header, hashlib.sha256(secret).digest(), shown)
-    shown.ended(closed.result)
+    shown.ended(closed)
     if options.seed is None:
         say(f"seed {seed}: `--seed {seed}` plays it again")
     if shown.noted:
@@ -182,7 +182,9 @@ class _Shown:
                 redraw([*lines, *(["", *prints] if prints else [])])
         time.sleep(self._pause)
 
-    def ended(self, result: Result) -> None:
+    def ended(self, closed: Closed) -> None:
         """Say how it ended, and what their authors have to know."""
+        result = closed.result
         seats = [(seat.rank, seat.bot, seat.reason) for seat in result.seats]
-        say("\n".join(["", *outcome(result.reason, result.plies, seats), *self.noted]), flush=True)
+        ended = outcome(result.reason, result.plies, seats, closed.failures)
+        say("\n".join(["", *ended, *self.noted]), flush=True)

@@ -59,13 +59,15 @@ def _move(clients: ClientRegistry, session: Session, message: Move) -> None:
 
 
 def _resign(clients: ClientRegistry, session: Session, message: Resign) -> None:
-    """A seat gives up; of a match that is over, nothing is left to resign."""
+    """A seat gives up, or its program failed; of a match that is over, nothing is left to resign."""
     require_bot(session)
     place = clients.seat(session, message.match)
     if place is not None:
         runner, seat = place
         session.wire.charge(RESIGNING)
-        runner.receive(Resigned(seat))
+        if message.failure is not None:
+            runner.failures.setdefault(seat, message.failure)
+        runner.receive(Resigned(seat, failed=message.failure is not None))
 
 
 def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:

@@ -26,7 +26,7 @@ from protocol.errors import ArenaFault
 from protocol.games import game_class
 from protocol.messages import MAX_BAD_MESSAGES
 from protocol.names import folded
-from protocol.reasons import NO_SHOW, PLAYED_OUT, RESIGNED
+from protocol.reasons import FAILED, NO_SHOW, PLAYED_OUT, RESIGNED
 from referee.record import Header
 from referee.result import Result
 
@@ -127,13 +127,16 @@ class EventLog:
         }
         self._write(logging.DEBUG, "begun", text, **fields)
 
-    def ended(self, result: Result) -> None:
-        """A match ended."""
+    def ended(self, result: Result, failures: Mapping[int, str]) -> None:
+        """A match ended; `failures` says by seat why the programs of bots failed."""
         now = self._now()
         self._count(now)
-        for seat in result.seats:
+        for number, seat in enumerate(result.seats):
             if seat.reason not in (*PLAYED_OUT, RESIGNED):
-                self._failed(seat.bot, f"{seat.reason} in {result.match}")
+                why = f": {failures[number]}" if number in failures else ""
+                self._failed(seat.bot, f"{seat.reason} in {result.match}{why}")
+            if seat.reason == FAILED:
+                self.note(seat.bot, FAILED, f"its program failed in {result.match}: its own output says why")
         level = logging.INFO
         if self._ends.take(None, now):
             level = logging.DEBUG

@@ -50,6 +50,8 @@ class FinishedMatch:
 
     def __init__(self, runner: Runner, journal: Journal, tell: Callable[[Ratings | None], None]) -> None:
         self.result = runner.result(utc())
+        self.failures = runner.failures
+        """By seat, why the programs of bots failed, as their clients said."""
         self.tell = tell
         """Tells everyone the end, with ratings or without; once."""
         self.size = 0

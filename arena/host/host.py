@@ -255,7 +255,7 @@ class MatchHost:
         match = FinishedMatch(runner, self._journal, partial(self._tell_end, runner))
         parts = self.quotas.parts(runner.id, runner.size, runner.said)
         runner.stop()
-        self.events.ended(match.result)
+        self.events.ended(match.result, match.failures)
         try:
             await self._handler.finalize(match)
             self.quotas.store(parts, match.size)

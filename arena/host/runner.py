@@ -116,6 +116,8 @@ class Runner:
         self.id = match.id
         self.bots = [player.bot for player in match.players]
         """Who plays, in seat order."""
+        self.failures: dict[int, str] = {}
+        """By seat, why the programs of bots failed, as their clients said."""
         self._match = match
         self._journal = journal
         self._recorder = recorder
@@ -323,7 +325,8 @@ class Runner:
 
     def closed(self, result: Result) -> Closed:
         """The match that is over, with its record. Raises `JournalFault`."""
-        return Closed(result, tuple(self._journal.record_lines()), self._match.footer(result, None))
+        lines = tuple(self._journal.record_lines())
+        return Closed(result, lines, self._match.footer(result, None), self.failures)
 
     def stop(self) -> None:
         """Let go of the timer; a match that is not over hears no more and can go on from its journal later."""

@@ -10,6 +10,7 @@ from arena.replay.luck_report import ByMove, format_signed
 from protocol.display import printable
 from protocol.games.base import Game
 from protocol.messages import CHANCE
+from protocol.reasons import FAILED
 from referee.record import Header, Ply, Strike
 
 MAX_DEAL_CHARS = 40
@@ -57,7 +58,8 @@ def _describe_line(line: Ply | Strike, game: Game[Any, Any], header: Header, luc
     left = f"{line.clock[event.seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""
     if event.out is not None:
-        return TranscriptLine(ply, bot, f"out: {event.out}", left=left, back=back)
+        left_by = "its program failed" if event.out == FAILED else f"out: {event.out}"
+        return TranscriptLine(ply, bot, left_by, left=left, back=back)
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
     given = luck.get((event.ply, event.seat))

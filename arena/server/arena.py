@@ -272,7 +272,7 @@ class Arena(HostHandler):
             return
         late = asyncio.get_running_loop().call_later(ANNOUNCE_WAIT_DELAY, match.announce_wait)
         try:
-            ratings = await self.store.finish(StorableMatch(match.result, match.record))
+            ratings = await self.store.finish(StorableMatch(match.result, match.record, failures=match.failures))
         except Fault:
             raise
         except Exception:  # the result will be no other after the next start, and the bots have their slots back

@@ -49,8 +49,8 @@ def warnings(
         lost = findings.forfeits[bot]
         if lost > MANY * games:
             yield (
-                f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves or a lost connection: "
-                "that is not weak but broken, and decides more than its play"
+                f"{bot} forfeited {lost:,} of {games:,} games, by time, illegal moves, a lost connection or a program "
+                "that failed: that is not weak but broken, and decides more than its play"
             )
     if findings.left_out:
         left = "1 pair is" if findings.left_out == 1 else f"{findings.left_out:,} pairs are"

@@ -249,6 +249,12 @@ def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int,
     return found
 
 
+def match_failures(connection: Connection, match: str) -> dict[int, str]:
+    """Why the programs of bots failed in a match, by seat."""
+    query = select(failures.c.seat, failures.c.text).join(matches, failures.c.match == matches.c.number)
+    return {row.seat: row.text for row in connection.execute(query.where(matches.c.id == match))}
+
+
 def _result(rows: Sequence[Any]) -> Result:
     row = rows[0]
     try:

@@ -150,7 +150,7 @@ class TournamentHost(HostHandler):
             number: failed[seat.bot]
             for number, seat in enumerate(closed.result.seats)
             if seat.bot in failed and (seat.reason in (DISCONNECTED, NO_SHOW, VOID))
-        }
+        } | {**closed.failures}
 
     async def close(self) -> list[BaseException]:
         """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""

@@ -47,7 +47,8 @@ class InProcessHost:
         closed = self._players.play(*self._job.plan.header_of(match, utc(), lambda bot: ""))
         words, self._words = tuple(self._words), []
         failing = self._players.failing
-        failures = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
+        absent = {seat: failing[bot] for seat, bot in enumerate(match.seats) if bot in failing}
+        failures = {**closed.failures, **absent}
         return MatchReport(closed, failures=failures, words=words)
 
     def _say(self, bot: str, line: str) -> None:

@@ -43,12 +43,14 @@ class PlayReply(Struct, frozen=True, kw_only=True):
     result: Result
     lines: list[str]
     footer: Footer
+    failures: dict[int, str] = {}
 
     @classmethod
     def of(cls, closed: Closed) -> PlayReply:
         """As it is sent."""
-        return cls(result=closed.result, lines=[line.decode() for line in closed.lines], footer=closed.footer)
+        lines = [line.decode() for line in closed.lines]
+        return cls(result=closed.result, lines=lines, footer=closed.footer, failures={**closed.failures})
 
     def closed(self) -> Closed:
         """As it was."""
-        return Closed(self.result, tuple(line.encode() for line in self.lines), self.footer)
+        return Closed(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)

@@ -39,7 +39,7 @@ def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted
         except Fault as fault:
             return Aborted(fault)
         else:
-            return MatchReport(closed, failures=no_shows(closed.result))
+            return MatchReport(closed, failures={**closed.failures, **no_shows(closed.result)})
 
 
 def leave(key: str) -> None:

@@ -28,6 +28,7 @@ WORDS = {
     reasons.ILLEGAL: "illegal moves",
     reasons.DISCONNECTED: "lost connection",
     reasons.NO_SHOW: "no show",
+    reasons.FAILED: "program failed",
     reasons.VOID: "called off",
 }
 """Why matches and seats end, for people."""
@@ -37,6 +38,7 @@ _LEFT = {
     reasons.ILLEGAL: "made three illegal moves",
     reasons.DISCONNECTED: "lost its connection",
     reasons.NO_SHOW: "never came",
+    reasons.FAILED: "could not go on, as its program failed",
 }
 """What a seat did that left before the end."""
 OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}

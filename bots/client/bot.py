@@ -21,6 +21,10 @@ class GiveUp(Exception):
     """Raise it in `prepare` or `choose` to resign the match; the client prints what it says, if anything."""
 
 
+class ProgramFailed(GiveUp):
+    """The match can't be played on, for what is wrong with the bot's program: lost as `failed`, with these words."""
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
     """A move with what the bot thought of it; shown in replays. `move` is a map, as in `turn.legal`."""

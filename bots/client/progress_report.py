@@ -11,7 +11,7 @@ from protocol import close_codes, error_codes
 from protocol.display import rating
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import folded
-from protocol.reasons import VOID
+from protocol.reasons import FAILED, VOID
 
 STOPPING: Mapping[int, str] = {
     close_codes.TOO_MANY_BAD_MESSAGES: "the arena closed the connection: too many bad messages",
@@ -81,11 +81,12 @@ def _way(seek: ListedSeek) -> str:
     return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'a config of its own'})"
 
 
-def result(start: Start, seat: int, end: End) -> str:
-    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`."""
+def result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
+    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`; `failure` is how its program failed."""
     own = end.seats[seat]
     rivals = opponents(start.seats, seat)
-    return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({_reason(end, seat)}){_rating(end, own)}"
+    why = _reason(end, seat, failure)
+    return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({why}){_rating(end, own)}"
 
 
 def _came(end: End, seat: int) -> str:
@@ -103,9 +104,13 @@ def _ordinal(rank: int) -> str:
     return f"{rank}{ {2: 'nd', 3: 'rd'}.get(rank, 'th') }"
 
 
-def _reason(end: End, seat: int) -> str:
+def _reason(end: End, seat: int, failure: str | None) -> str:
     """Why: one's own reason where one lost, the match's where one did not."""
-    return end.reason if end.ranks[seat] == 1 or end.reason == VOID else end.seats[seat].reason
+    if end.ranks[seat] != 1 and end.reason != VOID:
+        own = end.seats[seat].reason
+        return own if own != FAILED else failure or "its program failed"
+    failed = [one.bot for one in end.seats if one.reason == FAILED]
+    return end.reason if end.reason != FAILED else f"the program of {', '.join(failed)} failed"
 
 
 def _rating(end: End, own: Outcome) -> str:

@@ -22,6 +22,7 @@ from machine.backoff import Backoff
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
 from protocol.dice import NONCE_BYTES
+from protocol.display import printable
 from protocol.error_codes import (
     AUTH_FAILED,
     BAD_MESSAGE,
@@ -130,7 +131,7 @@ class Seat:
         self._memory: dict[str, Any] = {}
         self._prepared = False
         self._playing = False
-        self._resigned = False
+        self._resignation: messages.Resign | None = None
         self._turn: Turn | None = None
         self._answer: messages.Move | None = None
         self._waiting: Work | None = None
@@ -149,8 +150,8 @@ class Seat:
 
     def resume(self) -> list[Effect]:
         """`start` came again on a new connection; whatever was owed and not surely accepted is sent again."""
-        if self._resigned:
-            return [messages.Resign(match=self.start.match)]
+        if self._resignation is not None:
+            return [self._resignation]
         return [self._ready()] if self._prepared and not self._playing else []
 
     def turned(self, message: messages.Turn, now: float) -> list[Effect]:
@@ -158,15 +159,16 @@ class Seat:
         self._playing = True
         if message.to_move != self._seat:
             return []
-        if self._resigned:
-            return [messages.Resign(match=self.start.match)]
+        if self._resignation is not None:
+            return [self._resignation]
         if self._turn is not None and self._turn.ply == message.ply and (self._answer or self.thinking):
             return [self._answer] if self._answer else []
         try:
             self._turn = self._read(message, now)
         except (KeyError, TypeError, ValueError, IndexError) as exc:
             where = f"ply {message.ply} of {message.match}"
-            return [self._trouble(f"cannot read the state at {where}: {exc!r}"), *self._resign()]
+            failure = f"cannot read the state at {where}: {exc!r}"
+            return [self._trouble(failure), *self._resign(failure)]
         self._answer = None
         return self._think(Choose(message.match, self._turn))
 
@@ -200,11 +202,12 @@ class Seat:
         self.thinking = False
         effects: list[Effect] = []
         if thought.trouble is not None:
-            consequence = "" if self.over else "; the match is resigned"
+            lost = "resigned" if thought.failure is None else "lost"
+            consequence = "" if self.over else f"; the match is {lost}"
             details = f"\n{thought.details}" if thought.details else ""
             effects.append(self._trouble(thought.trouble + consequence + details))
         if not self.over and (thought.gave_up or thought.trouble is not None):
-            return effects + self._resign()
+            return effects + self._resign(thought.failure)
         if type(thought.work) is Prepare and not self.over:
             self._prepared = True
             if not self._playing:
@@ -220,11 +223,12 @@ class Seat:
 
     def resign(self) -> list[Effect]:
         """Give the match up, whoever is to move."""
-        return self._resign()
+        return self._resign(None)
 
     def result(self, end: messages.End) -> Say:
         """The line that says how the match came out."""
-        return Say(progress_report.result(self.start, self._seat, end))
+        failure = None if self._resignation is None else self._resignation.failure
+        return Say(progress_report.result(self.start, self._seat, end, failure))
 
     def _think(self, work: Work) -> list[Effect]:
         if self.thinking:
@@ -239,10 +243,11 @@ class Seat:
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
 
-    def _resign(self) -> list[Effect]:
-        self._resigned = True
+    def _resign(self, failure: str | None) -> list[Effect]:
+        """Give up, or say how the program failed."""
+        self._resignation = _resignation(self.start.match, failure)
         self._waiting = None
-        return [messages.Resign(match=self.start.match)]
+        return [self._resignation]
 
     def _trouble(self, text: str) -> Say:
         return Say(f"{self._bot.name}: {text}", trouble=True)
@@ -265,6 +270,11 @@ class Seat:
             memory=self._memory,
             received=now,
         )
+
+
+def _resignation(match: str, failure: str | None) -> messages.Resign:
+    """The message that gives a match up, with as much of a failure as it may say."""
+    return messages.Resign(match=match, failure=None if failure is None else printable(failure)[: messages.MAX_NOTE])
 
 
 class Conversation(Talk):
@@ -428,7 +438,7 @@ class Conversation(Talk):
         try:
             rules = self._rules_of(start)
         except Fault as exc:
-            return [self._trouble(f"{start.match} is resigned: {exc}"), messages.Resign(match=start.match)]
+            return [self._trouble(f"{start.match} is lost: {exc}"), _resignation(start.match, str(exc))]
         seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
         return seat.begin() + (self._go_on() if self._settings.open else [])
 

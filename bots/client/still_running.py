@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import sys
-import sysconfig
 from pathlib import Path
 from types import FrameType
 
 from bots.client.worker_threads import Choose, UnderWay, on
-from bots.mistakes import PACKAGES
+from bots.mistakes import is_library
 
 FIRST_TOLD = 5.0
 """Seconds after which it is said that `choose` is still running; each time twice as many after that."""
 LOOK_EVERY = 1.0
-_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 
 
 class StillRunning:
@@ -42,8 +40,7 @@ def _place_in(thread: int) -> str | None:
     frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None:
         file = frame.f_code.co_filename
-        package = str(frame.f_globals.get("__name__")).partition(".")[0]
-        if package not in PACKAGES and not file.startswith((*_LIBRARIES, "<")):
+        if not is_library(file):
             return f"{Path(file).name} line {frame.f_lineno}"
         frame = frame.f_back
     return None

@@ -9,11 +9,13 @@ import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from bots.client.bot import Bot, Choice, GiveUp, Turn
+from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
+from bots.mistakes import is_library
 from protocol.codec import MSGPACK
 from protocol.display import shown
 from protocol.errors import Fault
@@ -72,6 +74,8 @@ class Thought:
     trouble: str | None = None
     details: str = ""
     gave_up: bool = False
+    failure: str | None = None
+    """How the author's code failed, in a line; None where it did not."""
     cause: BaseException | None = None
     """What the author's code raised, or is blamed for."""
 
@@ -88,17 +92,24 @@ def think(bot: Bot, work: Work) -> Thought:
         elif type(work) is Conclude:
             bot.missed(work.match) if work.end is None else bot.ended(work.end)
         return Thought(work)
+    except ProgramFailed as exc:
+        return Thought(work, trouble=str(exc), failure=str(exc))
     except GiveUp as exc:
         return Thought(work, trouble=str(exc) or None, gave_up=True)
     except NoMove as exc:
-        return Thought(work, trouble=str(exc), cause=exc)
+        return Thought(work, trouble=str(exc), failure=exc.failure, cause=exc)
     except BaseException as exc:
         where = on(work.turn) if type(work) is Choose else f" in {work.match}"
-        return Thought(work, trouble=f"its code failed{where}", details=_traceback(exc), cause=exc)
+        details = _traceback(exc)
+        return Thought(work, trouble=f"its code failed{where}", failure=_raised(exc), details=details, cause=exc)
 
 
 class NoMove(Fault):
-    """`choose` returned something that cannot be sent."""
+    """`choose` returned something that cannot be sent: `failure` says what, and the message also when, and why not."""
+
+    def __init__(self, failure: str, turn: Turn, why: str) -> None:
+        super().__init__(f"{failure}{on(turn)}{why}")
+        self.failure = failure
 
 
 def read_choice(turn: Turn, choice: Any) -> Move:
@@ -109,14 +120,14 @@ def read_choice(turn: Turn, choice: Any) -> Move:
         move, info = choice.move, _info(choice)
     if not isinstance(move, Mapping):
         example = msgspec.json.encode(turn.legal[0]).decode()
-        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}{on(turn)}: a move is a map like {example}")
+        raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}", turn, f": a move is a map like {example}")
     message = Move(match=turn.match, ply=turn.ply, move=dict(move), info=info)
     try:
         size = len(MSGPACK.encode(message))
     except (TypeError, ValueError, OverflowError, RecursionError) as exc:
-        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}{on(turn)}, which cannot be sent: {exc}") from exc
+        raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}", turn, f", which cannot be sent: {exc}") from exc
     if size > MAX_CLIENT_FRAME:
-        raise NoMove(f"choose returned a move of {size} bytes{on(turn)}: at most {MAX_CLIENT_FRAME}")
+        raise NoMove(f"choose returned a move of {size} bytes", turn, f": at most {MAX_CLIENT_FRAME}")
     return message
 
 
@@ -136,6 +147,15 @@ def _info(choice: Choice) -> dict[str, Any] | None:
 
 def on(turn: Turn) -> str:
     return f" at ply {turn.ply} of {turn.match}"
+
+
+def _raised(exc: BaseException) -> str:
+    """`raised ValueError: no plan, in mine.py line 7`: what the author's code raised, and where that was last."""
+    text = str(exc).partition("\n")[0]
+    said = f"raised {type(exc).__name__}" + (f": {text}" if text else "")
+    lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(exc.__traceback__)]
+    own = [(file, line) for file, line in lines[1:] if not is_library(file)]
+    return f"{said}, in {Path(own[-1][0]).name} line {own[-1][1]}" if own else said
 
 
 def _traceback(exc: BaseException) -> str:

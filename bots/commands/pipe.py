@@ -24,7 +24,7 @@ from typing import Any
 
 import msgspec
 
-from bots.client.bot import Bot, Choice, GiveUp, Turn
+from bots.client.bot import Bot, Choice, GiveUp, ProgramFailed, Turn
 from bots.client.options import Parser, add_options, given
 from bots.client.run import play
 from bots.client.settings import Given
@@ -345,7 +345,7 @@ class Piped(Bot):
         try:
             program = self._taken()
         except UsageFault as exc:
-            raise GiveUp(str(exc)) from None
+            raise ProgramFailed(str(exc)) from None
         program.tell(line)
         with self._lock:
             self._matches[start.match] = _Match(line, LATE + most_given(start.clock.bank_ms) / 1000, program)
@@ -381,11 +381,11 @@ class Piped(Bot):
                     self._say(f"{_at(turn)} its program {exc}; it is started again")
                 return self._asked(match, turn)
         except UsageFault as exc:
-            raise GiveUp(str(exc)) from None
+            raise ProgramFailed(str(exc)) from None
         except Fault as exc:  # nobody knows what it would answer next
             self._drop(match)
             again = ", for the second time" if isinstance(exc, Gone) else ""
-            raise GiveUp(f"{_at(turn)} its program {exc}{again}") from None
+            raise ProgramFailed(f"{_at(turn)} its program {exc}{again}") from None
 
     def _asked(self, match: _Match, turn: Turn) -> Choice:
         """The answer of the program, which is started if there is none."""

@@ -41,6 +41,7 @@ from protocol.messages import (
     Move,
     Player,
     Ready,
+    Resign,
     Welcome,
 )
 from referee.effects import (
@@ -228,6 +229,8 @@ class LocalMatch:
         self._messages = 0
         self._alarm = Alarm()
         self._lines: list[bytes] = []
+        self._failures: dict[int, str] = {}
+        """By seat, why bots failed."""
         self._over = False
 
     def play(self) -> Closed:
@@ -243,13 +246,15 @@ class LocalMatch:
             for seat in list(self._guests):
                 self._tell(seat, self._match.farewell(seat))
         result = self._match.result(utc())
-        return Closed(result, tuple(self._lines), self._match.footer(result, None))
+        return Closed(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next(self) -> MatchEvent:
         """What happens next, at which time has come: something is said in time, or time is up."""
         while self._said and (self._deadline is None or self._said[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._said)
             if seat in self._guests:
+                if isinstance(message, Resign) and message.failure is not None:
+                    self._failures.setdefault(seat, message.failure)
                 return _event(seat, message)
         assert self._deadline is not None
         self._now = max(self._now, self._deadline)
@@ -293,4 +298,4 @@ def _event(seat: int, message: FromClient) -> MatchEvent:
         return Played(seat, message.ply, message.move, message.info, waited=0.0)
     if isinstance(message, Ready):
         return Readied(seat, bytes.fromhex(message.nonce or ""))
-    return Resigned(seat)
+    return Resigned(seat, failed=isinstance(message, Resign) and message.failure is not None)

@@ -101,7 +101,7 @@ def test_a_tournament_is_chosen_by_its_id(arena: Arena) -> None:
         (
             ("--reason", "late"),
             "--reason is 'late': it is one of win, draw, ply_limit, round_limit, resigned, timeout, illegal, "
-            "disconnected, no_show, void",
+            "disconnected, no_show, failed, void",
         ),
     ],
 )

@@ -205,7 +205,7 @@ async def test_a_frame_that_is_no_message_is_told_and_passed_over(
     assert "mine: not understood: not msgpack" in capsys.readouterr().err
 
 
-async def test_a_failing_bot_resigns_and_shows_where_it_failed(
+async def test_a_failing_bot_tells_the_arena_and_its_author_where_it_failed(
     peer: Any, script: Any, begin: Begin, capsys: Any
 ) -> None:
     class Broken(Bot):
@@ -214,7 +214,8 @@ async def test_a_failing_bot_resigns_and_shows_where_it_failed(
 
     begin(Broken("mine"))
     line = await seated(peer, script)
-    await line.expect(Resign)
+    failure = (await line.expect(Resign)).failure
+    assert failure.startswith("raised ZeroDivisionError: oh, in test_client.py line ")
     assert "ZeroDivisionError: oh" in capsys.readouterr().err
 
 

@@ -9,11 +9,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from bots.client import progress_report
 from bots.client.bot import Bot, Choice, GiveUp, Turn
 from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, Conclude, Prepare, think
 from protocol import messages
+from protocol.codec import MSGPACK
 
 
 class First(Bot):
@@ -186,16 +188,18 @@ def test_nothing_is_chosen_after_the_last_strike_or_for_a_ply_that_has_passed(ta
     assert of(Choose, talk.hears(stale)) == []
 
 
-def test_an_error_in_the_authors_code_is_shown_and_resigns_that_match_only(script: Any) -> None:
+def test_an_error_in_the_authors_code_is_shown_and_loses_that_match_only(script: Any) -> None:
     class Broken(Bot):
         def choose(self, turn: Turn) -> Any:
             return turn.state["no such key"]
 
     talk = Talk(Broken("mine"), slots=2)
     said, resign = talk.thinks(at_its_turn(talk, script))
-    assert resign == messages.Resign(match="m-1")
+    line = Broken.choose.__code__.co_firstlineno + 1
+    failure = f"raised KeyError: 'no such key', in test_client_protocol.py line {line}"
+    assert resign == messages.Resign(match="m-1", failure=failure)
     assert isinstance(said, Say)
-    assert said.line.startswith("mine: its code failed at ply 0 of m-1; the match is resigned\nTraceback")
+    assert said.line.startswith("mine: its code failed at ply 0 of m-1; the match is lost\nTraceback")
     assert 'return turn.state["no such key"]' in said.line
     assert "thinking.py" not in said.line
     assert of(messages.Ready, talk.hears(script.start("m-2")))
@@ -204,7 +208,7 @@ def test_an_error_in_the_authors_code_is_shown_and_resigns_that_match_only(scrip
 @pytest.mark.parametrize(
     ("returned", "says"),
     [
-        (None, 'choose returned None at ply 0 of m-1: a move is a map like {"heap":0,"take":1}; the match is resigned'),
+        (None, 'choose returned None at ply 0 of m-1: a move is a map like {"heap":0,"take":1}; the match is lost'),
         ({"heap": 1j}, "choose returned {'heap': 1j} at ply 0 of m-1, which cannot be sent: "),
         ({"heap": "x" * 20000}, "choose returned a move of "),
     ],
@@ -217,7 +221,39 @@ def test_a_choice_that_is_no_move_is_explained(script: Any, returned: Any, says:
     talk = Talk(Odd("mine"))
     effects = talk.thinks(at_its_turn(talk, script))
     assert lines(effects)[0].startswith(f"mine: {says}")
-    assert effects[1] == messages.Resign(match="m-1")
+    assert isinstance(effects[1], messages.Resign)
+    assert str(effects[1].failure).startswith(says.partition(" at ply 0")[0])
+
+
+@pytest.mark.parametrize("text", ["a\x1b[31m\x00b\nanother line", "x" * 1000, "\ud800"])
+def test_whatever_an_exception_says_a_failure_can_be_sent(script: Any, text: str) -> None:
+    class Broken(Bot):
+        def choose(self, turn: Turn) -> Any:
+            raise ValueError(text)
+
+    talk = Talk(Broken("mine"))
+    (resign,) = of(messages.Resign, talk.thinks(at_its_turn(talk, script)))
+    sent = MSGPACK.decode_client(MSGPACK.encode(resign))
+    assert isinstance(sent, messages.Resign)
+    assert str(sent.failure).startswith("raised ValueError: ")
+
+
+def test_a_result_says_whose_program_failed_and_how(script: Any) -> None:
+    class Broken(Bot):
+        def choose(self, turn: Turn) -> Any:
+            return None
+
+    talk = Talk(Broken("mine"))
+    talk.thinks(at_its_turn(talk, script))
+    ended = script.end(ranks=(2, 1), reason="failed")
+    ended.seats[1] = msgspec.structs.replace(ended.seats[1], reason="win")
+    assert lines(talk.hears(ended))[0].startswith("mine: lost m-1 against random (choose returned None), ")
+    assert progress_report.result(script.start(), 0, ended).startswith(
+        "mine: lost m-1 against random (its program failed), "
+    )
+    assert progress_report.result(script.start(), 1, ended).startswith(
+        "random: won m-1 against mine (the program of mine failed), "
+    )
 
 
 def test_a_bot_that_gives_up_resigns_without_a_word(script: Any) -> None:
@@ -454,10 +490,11 @@ def test_other_errors_are_told_and_the_bot_plays_on(talk: Talk, script: Any) -> 
     assert effects == [Say("mine: info: note is too long (bad_message)", trouble=True)]
 
 
-def test_a_game_that_this_version_does_not_know_is_resigned(talk: Talk, script: Any) -> None:
+def test_a_game_that_this_version_does_not_know_is_lost(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
     effects = talk.hears(script.start(game="go", config={}))
-    assert effects[-1] == messages.Resign(match="m-1")
+    assert isinstance(effects[-1], messages.Resign)
+    assert "there is no game 'go'" in str(effects[-1].failure)
     assert "there is no game 'go'" in lines(effects)[0]
 
 

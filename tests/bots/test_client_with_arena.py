@@ -77,7 +77,9 @@ async def test_a_strike_and_a_crash_are_told_and_the_bot_plays_on(play: Play, tm
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "2"]
     (code, out, err), other = await asyncio.gather(play(sys.executable, odd, "--matches", "2"), play(*mine))
     assert (code, other[0], other[2]) == (0, 0, "")
-    assert out.count("(resigned)") == 2
+    failed = "(raised TypeError: list indices must be integers or slices, not str, in odd.py line 7)"
+    assert out.count(failed) == 2
+    assert other[1].count("(the program of odd failed)") == 2
     assert re.search(r'odd: move {"heap": 0, "take": 9} rejected at ply \d of \S+: .* \(2 strikes left\)', err)
     assert err.count("TypeError: list indices must be integers or slices, not str") == 2
 

@@ -43,7 +43,7 @@ def test_programs_that_fail_lose_and_leave_no_match_hanging(tmp_path: Path) -> N
     words = ["random", *bots, "--format", "gauntlet", "--game", "nim", "--clock", "1+0"]
     done = run("arena", "tournament", *words, "--data", f"{tmp_path}/data")
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith("nim gauntlet, 8 matches (resigned 4, timeout 3, illegal 1)"), done.stdout
+    assert done.stdout.startswith("nim gauntlet, 8 matches (failed 4, timeout 3, illegal 1)"), done.stdout
     assert re.search(r"^1 +random +8 +8 ", done.stdout, re.MULTILINE)
     for name in programs.keys() - {"illegal"}:
         (log,) = tmp_path.glob(f"data/tournaments/*/{name}.log")

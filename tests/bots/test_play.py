@@ -122,13 +122,14 @@ def test_a_record_is_written_as_a_file_has_it(tmp_path: Path) -> None:
 # What bots do wrong
 
 
-def test_a_bot_whose_code_fails_resigns_and_its_author_reads_where() -> None:
+def test_a_bot_whose_code_fails_has_lost_and_its_author_reads_where() -> None:
     class Broken(First):
         def choose(self, turn: Turn) -> Any:
             return turn.legal["first"]  # type: ignore[call-overload]
 
     played, said = quiet(Broken, First)
-    assert reasons(played) == ["resigned", "win"]
+    assert reasons(played) == ["failed", "win"]
+    assert str(played.closed.failures[0]).startswith("raised TypeError: list indices must be integers")
     assert "its code failed at ply 0" in said[0]
     assert 'turn.legal["first"]' in said[0]
 

@@ -139,7 +139,7 @@ def test_a_bot_of_a_file_plays_gives_up_and_is_struck_as_it_is_as_a_process(tmp_
     mine.write_text(ODD)
     words = ["random", f"odd={sys.executable} {mine}", "--game", "nim", "--rounds", "12"]
     records = as_processes(tmp_path / "data", *words)
-    assert {record.footer.reason for record in records} == {"win", "resigned"}
+    assert {record.footer.reason for record in records} == {"win", "resigned", "failed"}
     assert any(told(record).strikes for record in records)
     closed = in_process(records, {"random": ("random", {}), "odd": (str(mine), {})})
     assert [told(record_reader.read(one.record(), "it")) for one in closed] == [told(record) for record in records]

@@ -20,6 +20,8 @@ from golden import make
 from golden.make import Golden
 from independent_client import canonical
 from referee import record_reader
+from referee.effects import Resigned
+from referee_table import Table
 from timeouts import WITHIN
 
 Lines = list[dict[str, Any]]
@@ -109,6 +111,13 @@ def test_matches_of_every_game_are_found_true(check: Checking) -> None:
     found = check([as_document(make.make(name, golden)) for name, golden in named.items()])
     for name, steps in zip(named, found, strict=True):
         assert [step for step in steps if step["ok"] is False] == [], name
+
+
+def test_a_match_that_ended_as_a_program_failed_is_found_true(check: Checking) -> None:
+    table = Table("nim").begin()
+    table.send(Resigned(0, failed=True))
+    (steps,) = check([as_document(table.packed())])
+    assert wrong(steps) == []
 
 
 def test_a_student_can_follow_a_die_from_its_block_to_its_face(check: Checking) -> None:

@@ -7,7 +7,7 @@ import { Illegal, RULES } from "./rules/index.js";
 import { difference, same, short, shown, step } from "./step-text.js";
 
 const MAX_STRIKES = 3;
-const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show"];
+const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
 const GIVEN_AT_MOST = 0.01;
 
 /** The course of one match. `begin`, then `enter` for each event, then `end`: each yields what it found. */

@@ -8,6 +8,7 @@ const THEIRS = {
   disconnected: (bot) => `${bot} disconnected and did not return in time`,
   illegal: (bot) => `${bot} made its third illegal move`,
   no_show: (bot) => `${bot} did not come to the match`,
+  failed: (bot) => `the program of ${bot} failed`,
 };
 const YOURS = {
   resigned: "you resigned",
