@@ -190,7 +190,9 @@ def test_a_bot_that_forfeits_is_called_broken_and_its_words_are_named(tmp_path: 
         f"  {log}" for log in sorted((tmp_path / "data").rglob("illegal.log"))
     ]
     (said,) = illegal.content["warnings"]
-    assert said.startswith("illegal forfeited 4 of 4 games, by time, illegal moves or a lost connection")
+    assert said.startswith(
+        "illegal forfeited 4 of 4 games, by time, illegal moves, a lost connection or a program that failed"
+    )
 
 
 def test_two_versions_of_one_bot_are_tested_by_their_commands(tmp_path: Path) -> None:

@@ -292,5 +292,5 @@ def test_many_forfeits_are_told_and_few_are_not() -> None:
     assert warned(evidence(usual + late[:2], None)) == []
     (said,) = warned(evidence(usual + late, None))
     assert said.startswith(
-        "ann forfeited 20 of 120 games, by time, illegal moves or a lost connection: that is not weak"
+        "ann forfeited 20 of 120 games, by time, illegal moves, a lost connection or a program that failed: that"
     )
