@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from bots import play_all
 from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[2]
@@ -120,12 +119,6 @@ async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path)
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "2"]
     one, other = await asyncio.gather(play(*ahead), play(*mine))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
-
-
-def test_the_bot_of_the_documents_for_the_duel_beats_random(tmp_path: Path) -> None:
-    duelist = program(tmp_path, "ahead.py", listed(2))
-    played = play_all([duelist, "random"], "risk-duel", range(100))
-    assert sum(each.points[0] for each in played) >= 60
 
 
 async def test_the_bot_of_the_documents_for_the_campaign_beats_the_proposed_moves(play: Play, tmp_path: Path) -> None:

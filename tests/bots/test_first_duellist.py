@@ -1,0 +1,30 @@
+"""docs/examples/ahead.py, the first bot of the documents that plays Risk: what they print, and as good as they say."""
+
+from __future__ import annotations
+
+import re
+
+from bots import Bot, Turn, play_all
+from commands import REPOSITORY
+
+TEXT = (REPOSITORY / "docs" / "writing-a-bot.md").read_text()
+FILE = REPOSITORY / "docs" / "examples" / "ahead.py"
+
+
+class First(Bot):
+    def choose(self, turn: Turn) -> object:  # type: ignore[override]
+        return turn.legal[0]
+
+
+def test_the_document_prints_the_file() -> None:
+    assert f"```python\n{FILE.read_text()}```\n" in TEXT
+
+
+def test_it_wins_as_often_against_the_first_legal_move_as_the_document_says() -> None:
+    (said,) = re.findall(r"It won (\d+) of 200 games against `legal\[0\]`, 100 from each seat", TEXT)
+    matches = [
+        *((0, played) for played in play_all([str(FILE), First("first")], "risk-duel", range(100))),
+        *((1, played) for played in play_all([First("first"), str(FILE)], "risk-duel", range(100))),
+    ]
+    won = sum(played.points[seat] == 1 for seat, played in matches)
+    assert (won, len(matches)) == (int(said), 200)
