@@ -240,7 +240,7 @@ def sprt(
     from arena.commands.sprt import SprtOptions, run
 
     del given["words"]
-    run(SprtOptions(**_read(given)))
+    run(SprtOptions(**_read(given), any_folder=words["data"] is None))
 
 
 def _read(given: dict[str, Any]) -> dict[str, Any]:

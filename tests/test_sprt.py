@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from arena.store.data_folder import lock
 from commands import at_terminal, call, faulty, passing, run
 from measuring.pair_scores import MIN_UNITS
 from tournaments import Interrupted
@@ -208,3 +209,22 @@ def test_two_versions_of_one_bot_are_tested_by_their_commands(tmp_path: Path) ->
         tmp_path / "data", f"old={mine} 0", f"new={mine} -1", "--game", "nim", "--pairs", "2"
     ).content
     assert {seat["bot"] for match in content["matches"] for seat in match["result"]["seats"]} == {"old", "new"}
+
+
+def test_beside_a_server_a_test_has_a_folder_of_its_own_and_goes_on_there(tmp_path: Path) -> None:
+    data = tmp_path / "arena-data"
+    words = ["arena", "test", "greedy", "random", "--game", "nim", "--seed", "9", "--pairs", "10", "--in-process"]
+    with lock(data):
+        first = call(*words, ARENA_DATA=str(data))
+        again = call(*words, ARENA_DATA=str(data))
+        named = call(*words, "--data", str(data))
+    own = f"{data}-test"
+    assert first.code == again.code == 0, first.err
+    said = f"arena: a server or a tournament runs on {data}: this is kept in {own} (--data {own})\n"
+    assert first.err.startswith(said)
+    assert again.out == first.out
+    assert f"20 games were played before{COUNT}" in again.err
+    assert (named.code, "is in use by process" in named.err) == (1, True)
+    assert [file.name for file in data.iterdir()] == ["lock"]
+    assert call(*words, "--data", own).out == first.out
+    assert (tmp_path / "arena-data-test" / "arena.db").exists()

@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from arena.commands.settings import database
-from arena.store.data_folder import lock, restrict_to_owner
+from arena.store.data_folder import is_held, lock, restrict_to_owner
 from arena.store.database import DatabaseNotFound, database_path, revision_of
 from machine.terminal import say
 from protocol.errors import ArenaFault
@@ -29,6 +29,15 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
             names = ", ".join(map(str, found))
             say(f"arena: open to other users until now, and from now on yours alone: {names}", err=True)
         yield where
+
+
+def free_data_dir(data: Path) -> Path:
+    """A data folder, or the one beside it where somebody runs on it now, which is said."""
+    if not is_held(data):
+        return data
+    beside = Path(f"{data.resolve()}-test")
+    say(f"arena: a server or a tournament runs on {data}: this is kept in {beside} (--data {beside})", err=True)
+    return beside
 
 
 @contextmanager

@@ -15,13 +15,16 @@ from rich.console import Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
+from arena.commands.data_dir import free_data_dir
 from arena.commands.output import columns, counted, write_document
+from arena.commands.settings import database
 from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Findings, Question, Sample
 from arena.sprt.summary import amount, conclusion, warnings
+from arena.store.database import database_path
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
@@ -67,10 +70,15 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     value: str | None = None
     pairs: int | None = None
     most: int | None = None
+    any_folder: bool = False
+    """Whether another data folder will do where somebody runs on that one."""
 
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
+    data = options.data
+    if options.any_folder and database_path(database(options.db, data)).parent == data:
+        options = replace(options, data=free_data_dir(data))
     setup, question = read_options(options)
     with tournament_run(setup, question.value) as test:
         plan, store = test.plan, test.store
