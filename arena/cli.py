@@ -420,6 +420,7 @@ def replay_grade(
     game: Game = None,
     limit: Annotated[int | None, typer.Option(help="Of a bot: so many of its newest matches [20].")] = None,
     sims: Annotated[int | None, typer.Option(help="Simulations a move where it is not solved [2000].")] = None,
+    worst: Annotated[int | None, typer.Option(help="Only so many moves, those that gave away most.")] = None,
     value: LuckBy = None,
     to_json: Json = False,
     db: Database = None,
@@ -433,9 +434,9 @@ def replay_grade(
     if target is not None:
         if limit is not None or game is not None:
             raise UsageFault("--game and --limit are for --bot NAME")
-        grade(target, _database_of(db, data), to_json=to_json, value=value, sims=sims)
+        grade(target, _database_of(db, data), to_json=to_json, value=value, sims=sims, worst=worst)
     elif bot is not None:
-        grade_bot(_database_of(db, data), bot, game, limit, to_json=to_json, sims=sims)
+        grade_bot(_database_of(db, data), bot, game, limit, to_json=to_json, sims=sims, worst=worst)
 
 
 @replay_app.command("export")

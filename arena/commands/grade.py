@@ -4,28 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import TypeVar
 
+from msgspec.structs import replace
 from rich.progress import track
-from rich.table import Table
 
+from arena.commands.kept_grades import KeptGrades
 from arena.commands.output import columns, counted, print_document, print_line, table
 from arena.commands.replay import load, read, stored_record
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
-from arena.replay.luck_report import format_signed, luck_by_move, luck_summary
+from arena.replay.luck_report import format_signed, luck_by_move, luck_summary, record_luck
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
+from measuring.luck import Luck
 from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record
+from referee.replay import moves, replay
 from referee.result import Result
 
 T = TypeVar("T")
@@ -38,25 +41,58 @@ TELL_AFTER, TELL_AGAIN = 5.0, 30.0
 """Seconds."""
 
 
-def grade(target: str, database: str, *, to_json: bool, value: str | None = None, sims: int | None = None) -> None:
-    """Print what each move of a match gave away, each seat's mean, and the luck of it. Raises `Fault`."""
+def grade(
+    target: str,
+    database: str,
+    *,
+    to_json: bool,
+    value: str | None = None,
+    sims: int | None = None,
+    worst: int | None = None,
+) -> None:
+    """Print what each move of a match gave away as it is graded, or the `worst` so many; each seat's mean, and the luck
+    of it. Raises `Fault`.
+    """
+    _check_worst(worst, to_json=to_json)
     name, body = load(target, database)
     record = read(name, body)
+    luck = record_luck(record, value)
+    rows = Rows(record, luck)
 
     def told(moves: Iterator[Graded]) -> Iterable[Graded]:
-        return _tracked(moves, len(record.lines), f"the moves of {record.header.match}")
+        if to_json or worst is not None:
+            return _tracked(moves, len(record.lines), f"the moves of {record.header.match}")
+        return rows.shown(moves)
 
-    report = grading.grade(record, value, sims=SIMS if sims is None else sims, told=told)
+    with _going_on():
+        report = grading.grade(
+            record, sims=SIMS if sims is None else sims, with_luck=False, told=told, keeping=KeptGrades
+        )
+    report = replace(report, luck=luck)
     if to_json:
         print_line(report)
-    else:
-        print_grades(report)
+        return
+    if worst is not None:
+        for _ in rows.shown(iter(_worst(report.moves, worst))):
+            pass
+    print_summary(report)
 
 
 def grade_bot(
-    database: str, bot: str, game: str | None, limit: int | None, *, to_json: bool, sims: int | None = None
+    database: str,
+    bot: str,
+    game: str | None,
+    limit: int | None,
+    *,
+    to_json: bool,
+    sims: int | None = None,
+    worst: int | None = None,
 ) -> None:
-    """Print what the moves of a bot cost it in its newest matches, by kind of position. Raises `Fault`."""
+    """Print what the moves of a bot cost it in its newest matches, by kind of position, or the `worst` so many moves.
+
+    Raises `Fault`.
+    """
+    _check_worst(worst, to_json=to_json)
     if limit is not None and limit < 1:
         raise UsageFault(f"--limit is {limit}: it is 1 or more")
     if game is not None:
@@ -69,12 +105,18 @@ def grade_bot(
         ]
         removed: list[str] = []
         tracked = _tracked(_records(store, results, removed), len(results), f"the matches of {bot}")
-        report = position_costs(bot, tracked, SIMS if sims is None else sims)
+        graded: list[Grades] = []
+        with _going_on():
+            report = position_costs(
+                bot, tracked, SIMS if sims is None else sims, told=graded.append, keeping=KeptGrades
+            )
     if removed:
         without = counted(len(removed), f"match of {bot} has", f"matches of {bot} have")
         say(f"arena: {without} no record any more", err=True)
     if to_json:
         print_document(report)
+    elif worst is not None:
+        _print_worst(bot, graded, worst)
     else:
         _print_costs(bot, report)
 
@@ -135,23 +177,10 @@ def said_of(estimate: str | None, noise: float | None) -> str:
     return f"{estimate}" + ("" if noise is None else f"; a single loss under {noise:.3f} is noise")
 
 
-def print_grades(report: Grades) -> None:
-    """Print them, within the columns of a terminal where there is one."""
-
+def print_summary(report: Grades) -> None:
+    """Print what is to be known of all moves, within the columns of a terminal where there is one."""
     console = Console(width=columns())
-    grid = Table(box=None, pad_edge=False)
     luck = luck_by_move(report.luck)
-    for column in ("ply", "bot", "move", *(["luck"] if luck else []), "value", "better", "value", "gave away"):
-        grid.add_column(column, justify="left" if column in ("bot", "move", "better") else "right")
-    for move in report.moves:
-        given = luck.get((move.ply, move.seat))
-        gave = [] if not luck else [""] if given is None else [format_signed(given)]
-        better = ("", "", "")
-        if move.gave_away:
-            better = (move.best_notation, format_signed(move.best_value), f"{move.gave_away:z.3f}")
-        cells = (str(move.ply), move.bot, move.notation, *gave, format_signed(move.value), *better)
-        grid.add_row(*map(printable, cells))
-    console.print(grid)
     console.print(
         "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
     )
@@ -163,3 +192,71 @@ def print_grades(report: Grades) -> None:
         console.print(f"seat {mark.seat}  {mark.bot}: {told}{mean}")
     if report.luck and luck:
         console.print(luck_summary(report.luck, [mark.bot for mark in report.seats]))
+
+
+class Rows:
+    """A table of the moves of a match, a line at a time: how wide its columns are is known before the moves are."""
+
+    def __init__(self, record: Record, luck: Luck | None) -> None:
+        self._luck = luck_by_move(luck)
+        lines = replay(record)
+        _, course = next(lines)
+        notations = [len(course.game.notation(moved.move)) for moved in moves(course, lines)]
+        bots = [len(seat.bot) for seat in record.header.seats]
+        move = max([4, *notations])
+        self._widths = [-4, max([3, *bots]), move, *([-6] if self._luck else []), -6, move, -6, -9]
+        """Of columns that are aligned right below 0."""
+
+    def shown(self, moves: Iterator[Graded]) -> Iterator[Graded]:
+        """The same moves, each printed as it comes, below a line of what the columns are."""
+        self._print("ply", "bot", "move", *(["luck"] if self._luck else []), "value", "better", "value", "gave away")
+        for move in moves:
+            given = self._luck.get((move.ply, move.seat))
+            gave = [] if not self._luck else [""] if given is None else [format_signed(given)]
+            better = ("", "", "")
+            if move.gave_away:
+                better = (move.best_notation, format_signed(move.best_value), f"{move.gave_away:z.3f}")
+            self._print(str(move.ply), move.bot, move.notation, *gave, format_signed(move.value), *better)
+            yield move
+
+    def _print(self, *cells: str) -> None:
+        aligned = (
+            cell.rjust(-width) if width < 0 else cell.ljust(width)
+            for cell, width in zip(map(printable, cells), self._widths, strict=True)
+        )
+        say("  ".join(aligned).rstrip(), flush=True)
+
+
+def _worst(moves: Iterable[Graded], many: int) -> list[Graded]:
+    """The moves that gave away most, the worst first."""
+    return sorted((move for move in moves if move.gave_away > 0), key=lambda move: -move.gave_away)[:many]
+
+
+def _print_worst(bot: str, graded: Iterable[Grades], many: int) -> None:
+    """The worst moves of a bot, of whatever matches."""
+    found = [(move, report.match) for report in graded for move in report.moves if move.gave_away > 0]
+    found = sorted(found, key=lambda one: -one[0].gave_away)[:many]
+    if not found:
+        say(f"no move of {bot} gave anything away")
+        return
+    headers = ("match", "ply", "move", "better", "gave away")
+    rows = [(match, move.ply, move.notation, move.best_notation, f"{move.gave_away:z.3f}") for move, match in found]
+    say(table(headers, rows, elastic=2, left=(0, 3), width=columns()))
+    say(f"`arena replay show {found[0][1]} --boards` shows the match of the first")
+
+
+def _check_worst(worst: int | None, *, to_json: bool) -> None:
+    if worst is not None and worst < 1:
+        raise UsageFault(f"--worst is {worst}: it is 1 or more")
+    if worst is not None and to_json:
+        raise UsageFault("--worst and --json: choose one; JSON has what every move gave away")
+
+
+@contextmanager
+def _going_on() -> Iterator[None]:
+    """Say to whoever stops it that it was not for nothing."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        say("arena: stopped; the estimates so far are kept, the same command goes on", err=True)
+        raise

@@ -8,7 +8,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from importlib.metadata import entry_points
-from typing import Any
+from typing import Any, Protocol
 
 from msgspec import Struct
 
@@ -71,6 +71,20 @@ class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
     noise: float | None = None
 
 
+class Kept(Protocol):
+    """Moves of a match that were estimated before, and where those go that are estimated now."""
+
+    def get(self, ply: int) -> Graded | None:
+        """The move that was made at a ply, if it is known."""
+
+    def add(self, move: Graded) -> None:
+        """Keep a move."""
+
+
+Keeping = Callable[[Record, str], Kept]
+"""Of the match of a record, and by what its moves are estimated."""
+
+
 def grade(
     record: Record,
     value: str | None = None,
@@ -79,11 +93,13 @@ def grade(
     seat: int | None = None,
     with_luck: bool = True,
     told: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
+    keeping: Keeping | None = None,
 ) -> Grades:
     """The grades of a match, and its luck by the `value` of that name, or the best there is.
 
     With `sims` they are estimated by so many simulations a move where the game is not solved; with `seat` they are of
-    this seat alone. The moves go through `told`, as they are graded. Raises `UsageFault` where nobody can grade them or
+    this seat alone. The moves go through `told`, as they are graded; estimates are kept where `keeping` says. Raises
+    `UsageFault` where nobody can grade them or
     there is no such value, `BadRecord` as `replay` does.
     """
     header = record.header
@@ -92,7 +108,17 @@ def grade(
     judge, estimate = _judge_for(course.game, header.match, sims)
     kinds = kinds_of(course.game)
     chosen = (moved for moved in moves(course, lines) if seat in (None, moved.event.seat))
-    found = list(told(_graded(record, course.game, moved, judge(moved), kinds(moved.before)) for moved in chosen))
+    kept = keeping(record, estimate) if keeping is not None and estimate is not None else None
+
+    def grades() -> Iterator[Graded]:
+        for moved in chosen:
+            known = None if kept is None else kept.get(moved.event.ply)
+            found = known or _graded(record, course.game, moved, judge(moved), kinds(moved.before))
+            if kept is not None and known is None:
+                kept.add(found)
+            yield found
+
+    found = list(told(grades()))
     marks = [_mark(seat, player.bot, found) for seat, player in enumerate(header.seats)]
     return Grades(
         match=header.match,
@@ -180,18 +206,27 @@ class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
     noise: float | None = None
 
 
-def position_costs(bot: str, records: Iterable[Record], sims: int) -> list[Costs]:
+def position_costs(
+    bot: str,
+    records: Iterable[Record],
+    sims: int,
+    *,
+    told: Callable[[Grades], object] = lambda grades: None,
+    keeping: Keeping | None = None,
+) -> list[Costs]:
     """What the bot's moves in these matches gave away, by game; matches of games that nobody can grade are left out.
 
-    By so many simulations a move where a game is not solved.
+    By so many simulations a move where a game is not solved; estimates are kept where `keeping` says. Of each match the
+    grades are `told`.
     """
     found: defaultdict[str, list[Grades]] = defaultdict(list)
     for record in records:
         seats = [seat for seat, player in enumerate(record.header.seats) if folded(player.bot) == folded(bot)]
         try:
-            grades = grade(record, sims=sims, seat=seats[0], with_luck=False)
+            grades = grade(record, sims=sims, seat=seats[0], with_luck=False, keeping=keeping)
         except NoEstimate:
             continue
+        told(grades)
         found[record.header.game].append(grades)
     return [_costs(bot, game, graded) for game, graded in sorted(found.items())]
 

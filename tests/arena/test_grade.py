@@ -4,27 +4,40 @@ from __future__ import annotations
 
 import json
 import random
+import re
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from arena.commands.grade import grade, print_grades
+from arena.commands import kept_grades
+from arena.commands.grade import Rows, grade
 from arena.replay import grading
-from arena.replay.grading import Graded, Grades
+from arena.replay.grading import Graded
 from bots import play
+from bots.analysis import estimator
+from bots.analysis.estimator import UctAppraiser
 from commands import call
 from machine.compiled import FAST
 from machine.exact.duel import load_or_solve, table_of
 from protocol.errors import UsageFault
 from protocol.games.risk.maps import load_map
 from referee.effects import Resigned, Voided
+from referee.in_process import Appraisal
 from referee.record import Record
 from referee.state import Phase
 from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
 DUEL = {"map": "australia", "max_troops": 4, "max_plies": 40}
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where estimates are kept, empty at first."""
+    monkeypatch.setattr(kept_grades, "cache_folder", lambda: tmp_path / "cache")
+    return tmp_path / "cache" / "grades"
 
 
 def graded(record: Record) -> list[Graded]:
@@ -137,7 +150,7 @@ def test_a_position_that_is_even_but_for_rounding_is_worth_nothing_and_not_less(
         ply=0, seat=0, bot="ann", move={}, notation="this", value=even_too,
         best={}, best_notation="that", best_value=even, gave_away=even - even_too,
     )  # fmt: skip
-    print_grades(Grades(match="m-1", game="risk-duel", moves=[move], seats=[]))
+    assert list(Rows(Table("nim").begin().finish_at_random().record(), None).shown(iter([move]))) == [move]
     assert capsys.readouterr().out.splitlines()[1].split() == ["0", "ann", "this", "+0.000", "that", "+0.000", "0.000"]
 
 
@@ -214,3 +227,81 @@ def test_a_match_of_more_than_two_is_estimated_by_as_many_simulations_as_are_ask
     assert call("arena", "replay", "grade", str(file), "--json", "--sims", "80").out == done.out
     refused = call("arena", "replay", "grade", str(file), "--sims", "5")
     assert refused == (2, "", "arena: --sims is 5: it is 80 to 10000000\n")
+
+
+@pytest.fixture
+def africa(tmp_path: Path) -> Path:
+    """A duel of random moves on a map that is too large to be solved by the way."""
+    file = tmp_path / "m-1.jsonl.gz"
+    file.write_bytes(duel(1, {"map": "africa", "max_plies": 14}).packed())
+    return file
+
+
+class Stopped(UctAppraiser):
+    """Is interrupted by Ctrl-C at a ply."""
+
+    at: int | None = None
+    judged: list[int]
+
+    def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
+        if ply == self.at:
+            raise KeyboardInterrupt
+        self.judged.append(ply)
+        return super().judge(state, move, ply)
+
+
+@needs_numba
+def test_a_move_is_printed_when_it_is_graded_and_who_is_stopped_goes_on_where_it_was(
+    africa: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("arena", "replay", "grade", str(africa), "--sims", "80")
+    whole = call(*words)
+    (kept,) = cache.iterdir()
+    kept.unlink()
+    monkeypatch.setattr(estimator, "UctAppraiser", Stopped)
+    monkeypatch.setattr(Stopped, "judged", [], raising=False)
+    monkeypatch.setattr(Stopped, "at", 5)
+    first = call(*words)
+    assert (first.code, first.out) == (130, "".join(whole.out.splitlines(keepends=True)[:6]))
+    assert first.err == "arena: stopped; the estimates so far are kept, the same command goes on\n"
+    kept.write_bytes(kept.read_bytes()[:-9])  # of the last only a part was written
+    monkeypatch.setattr(Stopped, "at", None)
+    assert call(*words) == whole
+    assert Stopped.judged == [0, 1, 2, 3, 4, *range(4, 14)]
+    assert call(*words) == whole
+    assert len(Stopped.judged) == 15
+    assert len(kept.read_bytes().splitlines()) == 14
+
+
+@needs_numba
+def test_estimates_that_cannot_be_kept_are_made_all_the_same(africa: Path, cache: Path) -> None:
+    whole = call("arena", "replay", "grade", str(africa), "--sims", "80")
+    shutil.rmtree(cache)
+    cache.write_text("a file")
+    assert call("arena", "replay", "grade", str(africa), "--sims", "80") == whole
+
+
+@needs_numba
+def test_the_worst_moves_are_listed_alone_the_worst_first(tmp_path: Path) -> None:
+    file = tmp_path / "m-1.jsonl.gz"
+    file.write_bytes(duel(1).packed())
+    every = call("arena", "replay", "grade", str(file)).out.splitlines()
+    code, out, err = call("arena", "replay", "grade", str(file), "--worst", "3")
+    assert (code, err) == (0, "")
+    lost = sorted((float(line.split()[-1]) for line in every if re.search(r" [+-]\S+ +0\.\d{3}$", line)), reverse=True)
+    rows = out.splitlines()
+    assert [float(row.split()[-1]) for row in rows[1:4]] == lost[:3]
+    assert all(row in every for row in rows)
+    assert rows[4].startswith("values are expected results")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--worst", "0"], "--worst is 0: it is 1 or more"),
+        (["--worst", "3", "--json"], "--worst and --json: choose one; JSON has what every move gave away"),
+    ],
+)
+def test_what_cannot_be_listed_is_a_line(words: list[str], says: str) -> None:
+    assert call("arena", "replay", "grade", "m-1", *words) == (2, "", f"arena: {says}\n")
+    assert call("arena", "replay", "grade", "--bot", "ann", *words) == (2, "", f"arena: {says}\n")

@@ -105,3 +105,11 @@ def test_a_record_that_is_missing_is_told_in_one_line(data: Path) -> None:
     done = graded(data, "--game", "nim")
     assert (done.code, done.out, done.err.count("\n")) == (1, "", 1)
     assert " has no record in " in done.err
+
+
+def test_its_worst_moves_of_all_matches_are_listed_with_where_they_are(data: Path) -> None:
+    done = graded(data, "--game", "nim", "--worst", "2")
+    header, *rows, last = done.out.splitlines()
+    assert header.split() == ["match", "ply", "move", "better", "gave", "away"]
+    assert [row.split()[-1] for row in rows] == ["2.000"] * 2
+    assert last == f"`arena replay show {rows[0].split()[0]} --boards` shows the match of the first"
