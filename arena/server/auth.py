@@ -166,11 +166,11 @@ class Authenticator:
         if known.revoked:
             raise Revoked(known.name)
         if hello.token is None:
-            raise NameTaken(f"the name {hello.bot} is taken: bring its token, or choose another name")
+            raise NameTaken(_taken(hello.bot))
         self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
         if not _fits(hello.token, known):
             self._guesses.fail(address, hello.bot, self._clock())
-            raise AuthFailed(f"wrong token for {hello.bot}")
+            raise AuthFailed(_taken(hello.bot))
         self._guesses.let_in(address, hello.bot)
         return Identity(known.name)
 
@@ -204,6 +204,11 @@ class Authenticator:
             return None
         self.registered(bot, address)
         return Identity(bot, None if token else made)
+
+
+def _taken(bot: str) -> str:
+    """What who has no token of a bot is told, or another one: most have chosen a name that somebody has."""
+    return f"{bot} is taken here; choose another name, or give its token"
 
 
 def _fits(token: str | None, known: RegisteredBot) -> bool:

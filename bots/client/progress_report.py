@@ -24,6 +24,7 @@ PASSING: Mapping[int, str] = {
     close_codes.TOO_MANY: "takes no more for now",
 }
 """Close codes that say more than that the connection ended."""
+HOW_TO_GET_IN = "; --name gives another name, --token or ARENA_TOKEN its token"
 MOST_NAMED = 3
 """Others who are named in a line."""
 
@@ -134,9 +135,8 @@ def error(bot: str, problem: Error, *, welcome: bool) -> str:
     if welcome:
         return f"{bot}: {problem.message} ({problem.code})"
     advice = {
-        error_codes.NAME_TAKEN: "; --name gives another name, --token its token",
-        error_codes.AUTH_FAILED: "; bring the token with --token or ARENA_TOKEN (without them a bot "
-        "makes up its own), or choose another name with --name",
+        error_codes.NAME_TAKEN: HOW_TO_GET_IN,
+        error_codes.AUTH_FAILED: HOW_TO_GET_IN,
     }.get(problem.code, "")
     return f"{bot}: {problem.message} ({problem.code}){advice}"
 

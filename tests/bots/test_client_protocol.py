@@ -445,7 +445,7 @@ def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
     error = messages.Error(code="name_taken", message="the name mine is taken", fatal=True)
     assert talk.hears(error) == [
         Say(
-            "mine: the name mine is taken (name_taken); --name gives another name, --token its token",
+            "mine: the name mine is taken (name_taken); --name gives another name, --token or ARENA_TOKEN its token",
             trouble=True,
         ),
         Stop(1),
