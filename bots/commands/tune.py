@@ -16,6 +16,7 @@ import typer
 
 from bots.client.settings import read_config, read_pairs
 from bots.commands.output import stoppable
+from bots.commands.trial import Side, TrialResult, play_trial
 from bots.commands.tuning_options import compile_once, read_crew, with_config, with_numbers
 from bots.tuning.file import NotKept, alone, read
 from bots.tuning.genetic import fittest, middle
@@ -26,11 +27,17 @@ from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_n
 from bots.tuning.weights import WEIGHED
 from machine.terminal import say
 from machine.workers.local import WorkerPool
+from measuring.score_format import share
+from measuring.value_function import NoLuck
 from protocol import VERSION
 from protocol.display import shown
 from protocol.errors import ArenaFault, UsageFault
 
 _PRESET = "paper"
+FRESH_STARTS = 100
+"""Each from both seats, in which what a tuning found is measured; and no more than the tuning played games."""
+USUAL = "equal"
+"""What the usual weights are called."""
 _SHOWN = 20
 """Generations in the table at the end."""
 
@@ -93,11 +100,11 @@ def _tune(
     tuning = _resumed(given, path) if resume else fresh(given)
     if tuning.running is None:
         say(f"arena-bot: {path} is finished: there is nothing to play", err=True)
-        _print(tuning, path, "")
+        _print(tuning, path, "", None)
         return tuning
     tuner = Tuner(tuning, path)
-    _play(tuner, path, crew, compile_=compile_)
-    _print(tuner.tuning, path, _spent(tuner))
+    fresh_score = _play(tuner, path, crew, compile_=compile_)
+    _print(tuner.tuning, path, _spent(tuner), fresh_score)
     return tuner.tuning
 
 
@@ -141,8 +148,8 @@ def _shown(value: Any) -> str:
     return "none" if value is None else shown(value)
 
 
-def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *, compile_: bool) -> None:
-    """Play what is missing. Raises `SystemExit` when stopped by a signal."""
+def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *, compile_: bool) -> TrialResult:
+    """Play what is missing, and then fresh games of what came out. Raises `SystemExit` when stopped by a signal."""
     tuning = tuner.tuning
     try:
         with stoppable(lambda: _stopped(tuner.tuning, path)):
@@ -151,11 +158,22 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *,
             with crew as workers:
                 say(f"arena-bot: {tuning.setup.game}, preset {tuning.preset}, seed {tuning.seed}", err=True)
                 tuner.run(workers)
+                return _measured(tuner.tuning, workers)
     except NotKept:
         raise
     except ArenaFault as fault:
         kept = f"; the games played are kept in {path}: --resume goes on" if os.path.exists(path) else ""
         raise ArenaFault(f"{fault}{kept}") from fault
+
+
+def _measured(tuning: Tuning, workers: WorkerPool) -> TrialResult:
+    """What the weights that came out make of fresh games against the usual ones: those of the tuning chose them, and
+    so flatter them.
+    """
+    assert tuning.best is not None
+    sides = Side("tuned", tuning.setup, tuning.best[0]), Side(USUAL, tuning.setup, tuning.setup.usual)
+    starts = min(FRESH_STARTS, tuning.method.total)
+    return play_trial(workers, sides, tuning.seed, starts, tuning.value or NoLuck.name)
 
 
 def _stopped(tuning: Tuning, path: Path) -> str:
@@ -175,8 +193,8 @@ def _spent(tuner: Tuner) -> str:
     return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {pace(tuner.played, tuner.seconds)}"
 
 
-def _print(tuning: Tuning, path: Path, spent: str) -> None:
-    """The finished generations, and what came out."""
+def _print(tuning: Tuning, path: Path, spent: str, fresh_score: TrialResult | None) -> None:
+    """The finished generations, what came out, and what it is worth in fresh games."""
     best = tuning.best
     assert best is not None
     say("generation   best  median  fittest weights")
@@ -188,6 +206,14 @@ def _print(tuning: Tuning, path: Path, spent: str) -> None:
         fitness, weights = generation.fitness[at], generation.genes[at]
         say(f"{generation.number:>10}  {fitness:.3f}   {middle(generation):.3f}  {_text(weights)}")
     say(f"\nweights  {_text(best[0])}")
+    genes = len(tuning.generations[-1].genes)
+    say(f"tuned    {best[1]:.3f}: the best of {genes} by these games, and so the luckiest, too")
+    if fresh_score is not None:
+        found = fresh_score.adjusted or fresh_score.score
+        less = "" if fresh_score.adjusted is None else " less luck"
+        say(f"fresh    {share(found)}{less}, in {fresh_score.games:,} other games against {USUAL} weights")
+    words = ["arena-bot", "trial", tuning.setup.game, f"@{path}", USUAL]
+    say(f"measure  {shlex.join(words)}")
     say(f"games    {tuning.games:,}{spent}")
     say(f"seed     {tuning.seed}")
     say(f"file     {path}")

@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from bots.commands.trial import Side, play_trial
 from bots.commands.tune import TuneOptions, fresh
 from bots.tuning.file import alone, read, write
 from bots.tuning.genetic import Generation, Method, middle, schedule
@@ -19,6 +20,8 @@ from bots.tuning.selfplay import Seats, play_adjusted
 from bots.tuning.tuning import Running, check_tuning, under_way
 from bots.tuning.weights import WEIGHED, read_weights
 from commands import at_terminal, call, run
+from machine.workers.local import processes
+from measuring.score_format import share
 from measuring.value_registry import names_of
 from protocol.games import load
 
@@ -117,6 +120,18 @@ def test_the_result_is_shown_within_80_columns(made: Made) -> None:
     assert f"weights  {weights}" in lines
     assert lines[-1] == f"play it  arena-bot run ga --game risk-duel --set weights=@{made.file}"
     assert max(len(line) for line in lines if str(made.file) not in line) <= 80
+
+
+def test_what_came_out_is_measured_in_games_that_did_not_choose_it(made: Made) -> None:
+    tuning = read(str(made.file))
+    assert tuning.best is not None
+    lines = made.out.splitlines()
+    assert f"tuned    {tuning.best[1]:.3f}: the best of 4 by these games, and so the luckiest, too" in lines
+    sides = Side("tuned", tuning.setup, tuning.best[0]), Side("equal", tuning.setup, tuning.setup.usual)
+    with processes(1) as workers:
+        again = play_trial(workers, sides, "s", 4, "none")
+    assert f"fresh    {share(again.score)}, in 8 other games against equal weights" in lines
+    assert f"measure  arena-bot trial risk-duel @{made.file} equal" in lines
 
 
 def test_of_many_generations_the_last_are_shown(tmp_path: Path) -> None:
