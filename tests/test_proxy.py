@@ -18,8 +18,8 @@ from websockets.exceptions import InvalidStatus
 
 from arena.operator.client import connected
 from arena.operator.credentials import token_of
-from arena.web.client_wheel import client_wheel
 from arena.operator.status import ServerStatus, StatusRequest
+from arena.web.client_wheel import client_wheel
 from certificates import Pair, make
 from conftest import free_port
 from processes import REPOSITORY, run, serving

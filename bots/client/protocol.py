@@ -168,7 +168,7 @@ class Seat:
         except (KeyError, TypeError, ValueError, IndexError) as exc:
             where = f"ply {message.ply} of {message.match}"
             failure = f"cannot read the state at {where}: {exc!r}"
-            return [self._trouble(failure), *self._resign(failure)]
+            return [self._trouble(failure), *self.resign(failure)]
         self._answer = None
         return self._think(Choose(message.match, self._turn))
 
@@ -207,7 +207,7 @@ class Seat:
             details = f"\n{thought.details}" if thought.details else ""
             effects.append(self._trouble(thought.trouble + consequence + details))
         if not self.over and (thought.gave_up or thought.trouble is not None):
-            return effects + self._resign(thought.failure)
+            return effects + self.resign(thought.failure)
         if type(thought.work) is Prepare and not self.over:
             self._prepared = True
             if not self._playing:
@@ -221,9 +221,11 @@ class Seat:
             effects += self._think(waiting)
         return effects
 
-    def resign(self) -> list[Effect]:
-        """Give the match up, whoever is to move."""
-        return self._resign(None)
+    def resign(self, failure: str | None = None) -> list[Effect]:
+        """Give the match up, whoever is to move, or say how the program failed."""
+        self._resignation = _resignation(self.start.match, failure)
+        self._waiting = None
+        return [self._resignation]
 
     def result(self, end: messages.End) -> Say:
         """The line that says how the match came out."""
@@ -242,12 +244,6 @@ class Seat:
         match = self.start.match
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
-
-    def _resign(self, failure: str | None) -> list[Effect]:
-        """Give up, or say how the program failed."""
-        self._resignation = _resignation(self.start.match, failure)
-        self._waiting = None
-        return [self._resignation]
 
     def _trouble(self, text: str) -> Say:
         return Say(f"{self._bot.name}: {text}", trouble=True)
