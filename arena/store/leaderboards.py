@@ -146,7 +146,9 @@ class PoolStanding(Struct, frozen=True, kw_only=True):
 
 
 class UnratedStanding(Struct, frozen=True, kw_only=True):
-    """A bot's matches of a game that are in no pool; `pool` is `GAME/unrated`, `void` were called off."""
+    """A bot's matches by which it is not rated now: those of a game in no pool, whose `pool` is `GAME/unrated`, or those
+    of a pool in seasons that are over. `void` were called off.
+    """
 
     pool: str
     game: str
@@ -168,7 +170,10 @@ class BotRow(Struct, frozen=True, kw_only=True):
 
 
 class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
-    """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands."""
+    """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands.
+
+    `earlier` are its pools of seasons that are over, in which it has no rating yet in this one.
+    """
 
     name: str
     created: str
@@ -177,6 +182,7 @@ class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
     revoked: bool
     versions: list[str]
     standings: list[PoolStanding]
+    earlier: list[UnratedStanding]
     unrated: list[UnratedStanding]
 
 
@@ -301,6 +307,23 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
     played = {row.pool: row for row in connection.execute(_TALLIES, {"bot": bot.id})}
     newest = text(f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * VERSIONS}")
     versions = connection.execute(newest, {"bot": bot.id}).scalars()
+    standings = [
+        PoolStanding(
+            pool=row.pool,
+            game=rating_system.game_of(row.pool),
+            rank=row.rank,
+            bots=row.bots,
+            **standing_from_row(row),
+            ms_per_move=_thinking(played[row.pool]),
+        )
+        for row in connection.execute(_STANDINGS, {"bot": bot.id})
+    ]
+    standing_in = {row.pool for row in standings}
+    without = [
+        UnratedStanding(pool=pool, game=rating_system.game_of(pool), void=row.void, **_counts(row))
+        for pool, row in played.items()
+        if pool not in standing_in
+    ]
     return Profile(
         name=bot.name,
         created=bot.created,
@@ -308,22 +331,9 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
         approved=bool(bot.approved),
         revoked=bool(bot.revoked),
         versions=list(dict.fromkeys(versions))[:VERSIONS],
-        standings=[
-            PoolStanding(
-                pool=row.pool,
-                game=rating_system.game_of(row.pool),
-                rank=row.rank,
-                bots=row.bots,
-                **standing_from_row(row),
-                ms_per_move=_thinking(played[row.pool]),
-            )
-            for row in connection.execute(_STANDINGS, {"bot": bot.id})
-        ],
-        unrated=[
-            UnratedStanding(pool=pool, game=rating_system.game_of(pool), void=row.void, **_counts(row))
-            for pool, row in played.items()
-            if pool.endswith(f"/{UNRATED}")
-        ],
+        standings=standings,
+        earlier=[row for row in without if not row.pool.endswith(f"/{UNRATED}")],
+        unrated=[row for row in without if row.pool.endswith(f"/{UNRATED}")],
     )
 
 

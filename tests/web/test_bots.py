@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from arena.store.seasons import start_season
 from seasons import finish, result, season
 from web_client import Visitor
 
@@ -119,3 +120,14 @@ def test_versions_are_shown_where_there_is_one(visitor: Visitor, version: str, *
         assert (
             bool(re.search(r"<th scope=\"col\">Version|<dt>Version|By version", visitor.get(address).text)) == is_shown
         ), address
+
+
+def test_a_bot_of_an_earlier_season_has_finished_its_matches_still(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1"), result("m2"), result("m3", pool="tictactoe/classic"))
+    visitor.store.write(start_season, "autumn")
+    page = visitor.get("/bots/ann").text
+    assert "has not finished a match yet" not in page
+    assert "no rated match in this season yet" in section(page, "standings")
+    assert 'href="/matches/m1"' in section(page, "recent")
+    finish(visitor.store, result("m4", pool="tictactoe/classic"))
+    assert "In nim/classic" in visitor.get("/bots/ann?pool=nim/classic").text

@@ -79,6 +79,7 @@ def _pool(profile: Profile, asked: str | None) -> str | None:
     """The pool to look at; None for a bot that never played."""
     standings: list[PoolStanding | UnratedStanding] = [
         *sorted(profile.standings, key=lambda row: -row.played),
+        *sorted(profile.earlier, key=lambda row: -row.played),
         *sorted(profile.unrated, key=lambda row: -row.played),
     ]
     pools = [row.pool for row in standings]
