@@ -10,6 +10,7 @@ from urllib.parse import quote, urlencode
 import msgspec
 from jinja2.utils import htmlsafe_json_dumps
 
+from arena.ratings.tournament_pairing import TEST
 from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
 from protocol import reasons
 from protocol.names import folded
@@ -41,6 +42,7 @@ _LEFT = {
     reasons.FAILED: "could not go on, as its program failed",
 }
 """What a seat did that left before the end."""
+_FORMATS = {"round-robin": "round robin", "swiss": "Swiss system", TEST: "test of two bots"}
 OUTCOME_WORDS = {WON: "won", DRAWN: "drawn", LOST: "lost", VOIDED: "called off"}
 
 
@@ -100,6 +102,12 @@ def plural(number: int, one: str, many: str) -> str:
     return f"{grouped(number)} {one if number == 1 else many}"
 
 
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th."""
+    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{grouped(number)}{ending}"
+
+
 def capital(sentence: str) -> str:
     """A sentence with its first letter large and its full stop."""
     return f"{sentence[:1].upper()}{sentence[1:]}" + ("" if sentence.endswith((".", "?")) else ".")
@@ -120,6 +128,11 @@ def reason_words(reason: str) -> str:
     return WORDS.get(reason, reason.replace("_", " "))
 
 
+def tournament_format(name: str) -> str:
+    """A tournament's format for people."""
+    return _FORMATS.get(name, name.replace("-", " "))
+
+
 def seat_words(rank: int, reason: str) -> str:
     """How a match ended for one of its seats: one that left nothing to say but its rank has won or lost."""
     if reason == reasons.WIN:
@@ -138,6 +151,24 @@ def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str
     return f"{ended} after {plural(plies, 'ply', 'plies')}{limit}" + (f": {left}" if left else "")
 
 
+def story(result: Result) -> str:
+    """Who did what to whom: `greedy beat lucky`; of more seats `greedy won against lucky, random`."""
+    names = [seat.bot for seat in result.seats]
+    if result.reason == reasons.VOID:
+        return f"{' against '.join(names) if len(names) == 2 else ', '.join(names)}: called off"
+    first, *others = places(result)
+    best, rest = [seat.bot for seat in first], ", ".join(seat.bot for tied in others for seat in tied)
+    if not rest:
+        return f"{best[0]} drew with {', '.join(best[1:])}"
+    if len(best) > 1:
+        return f"{_listed(best)} drew ahead of {rest}"
+    return f"{best[0]} {'beat' if len(names) == 2 else 'won against'} {rest}"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def places(result: Result) -> list[list[SeatResult]]:
     """The seats, best first; those that tie together. All together, where the match was called off."""
     if result.reason == reasons.VOID:
@@ -154,10 +185,25 @@ def seat_of(result: Result, bot: str) -> SeatResult | None:
 FILTERS = {
     **{
         function.__name__: function
-        for function in (segment, decimal, grouped, percent, rating, moment, day, thinking, plural, capital, data)
+        for function in (
+            segment,
+            decimal,
+            grouped,
+            percent,
+            rating,
+            moment,
+            day,
+            thinking,
+            ordinal,
+            plural,
+            capital,
+            data,
+        )
     },
     "reason": reason_words,
     "of_seat": seat_words,
+    "tournament_format": tournament_format,
+    "story": story,
     "places": places,
     "seat_of": seat_of,
     "outcome_of": outcome_of,

@@ -17,7 +17,6 @@ from arena.web.charts import curve
 from arena.web.errors import error_headers, http_status_of, sentence
 from arena.web.site import Site
 from protocol import VERSION
-from protocol.games import NAMES
 
 VIEWER_SHEETS = ("board/board.css", "board/risk.css", "viewer/viewer.css")
 """What the viewer needs beside the style of every page."""
@@ -30,7 +29,7 @@ _templates = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_templates.globals.update(version=VERSION, games=NAMES, query=formatting.query, curve=curve)
+_templates.globals.update(version=VERSION, query=formatting.query, curve=curve)
 _templates.globals.update(imported=bundle.modules, viewer_sheets=VIEWER_SHEETS)
 _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)

@@ -12,7 +12,7 @@ from web_client import Visitor
 
 def found(text: str) -> list[str]:
     """The matches of a table, from its top."""
-    return re.findall(r'<a class="id" href="/matches/([^"]*)"', text)
+    return re.findall(r'<th scope="row"><a href="/matches/([^"]*)"', text)
 
 
 @pytest.fixture
@@ -32,6 +32,50 @@ def test_all_matches_newest_first(played: Visitor) -> None:
     page = played.get("/matches").text
     assert found(page) == ["m4", "m3", "m2", "m1"]
     assert "All matches, newest first: 4" in page
+
+
+def test_a_line_begins_with_who_beat_whom_and_says_the_game_by_its_title(played: Visitor) -> None:
+    lines = re.findall(
+        r'<th scope="row"><a [^>]*>([^<]*)</a></th>\s*<td [^>]*>([^<]*)</td>', played.get("/matches").text
+    )
+    assert lines == [
+        ("ann drew with bob", "Nim, unrated"),
+        ("cid beat ann", "Tic-tac-toe, classic"),
+        ("bob beat cid", "Nim, classic"),
+        ("ann beat bob", "Nim, classic"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("ranks", "reason", "told"),
+    [
+        ((1, 2, 3), "win", "ann won against bob, cid"),
+        ((3, 1, 2), "win", "bob won against cid, ann"),
+        ((1, 1, 3), "round_limit", "ann and bob drew ahead of cid"),
+        ((1, 1, 1), "draw", "ann drew with bob, cid"),
+        ((1, 1, 1), "void", "ann, bob, cid: called off"),
+    ],
+)
+def test_of_several_the_first_is_said_before_the_others(
+    visitor: Visitor, ranks: tuple[int, ...], reason: str, told: str
+) -> None:
+    finish(visitor.store, result("m1", ("ann", "bob", "cid"), ranks, reason=reason, rated=reason != "void"))
+    assert f'href="/matches/m1">{told}</a>' in visitor.get("/matches").text
+
+
+def test_a_time_has_its_moment_for_scripts_and_without_them(played: Visitor) -> None:
+    moment = (
+        '<time datetime="2026-01-04T10:00:00.000Z" title="2026-01-04 10:00 UTC" data-ago>2026-01-04 10:00 UTC</time>'
+    )
+    assert moment in played.get("/matches").text
+
+
+@pytest.mark.parametrize(("query", "is_open"), [("", False), ("bot=ann&game=nim", False), ("since=2026-01-02", True)])
+def test_only_two_fields_are_in_sight_until_another_is_used(played: Visitor, query: str, *, is_open: bool) -> None:
+    page = played.get(f"/matches?{query}").text
+    before, folded = page.split("<form", 1)[1].split("<details", 1)
+    assert re.findall(r'<(?:input|select) id="(\w+)"', before) == ["bot", "game"]
+    assert folded.startswith(" open>") == is_open
 
 
 @pytest.mark.parametrize(

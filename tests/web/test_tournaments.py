@@ -45,6 +45,8 @@ def test_tournaments_are_listed_with_how_far_they_are(visitor: Visitor, tourname
     page = visitor.get("/tournaments").text
     assert f'href="/tournaments/{tournament}"' in page
     assert "2 of 3" in page
+    assert ">Nim, classic</a>" in page
+    assert ">round robin</td>" in page
     assert "not finished" in page
 
 
@@ -65,8 +67,8 @@ def test_a_tournament_under_way_shows_its_progress_and_its_table(visitor: Visito
     page = visitor.get(f"/tournaments/{tournament}").text
     assert '<progress aria-labelledby="played" value="2" max="3">' in page
     assert "tournament.js" in page
-    rows = re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d\.\d{3})<', page)
-    assert rows == [("1", "ann", "0.750"), ("1", "cid", "0.500"), ("1", "bob", "0.000")]
+    rows = re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)', page)
+    assert rows == [("1", "ann", "75.0"), ("1", "cid", "50.0"), ("1", "bob", "0.0")]
 
 
 def test_a_bot_ranks_behind_another_as_soon_as_the_matches_tell_them_apart(visitor: Visitor) -> None:
@@ -80,7 +82,7 @@ def test_a_bot_ranks_behind_another_as_soon_as_the_matches_tell_them_apart(visit
 
 def test_a_pair_in_the_cross_table_leads_to_its_matches(visitor: Visitor, tournament: str) -> None:
     page = visitor.get(f"/tournaments/{tournament}").text
-    link = re.search(r'href="(/matches\?bot=ann&amp;opponent=bob&amp;tournament=\w+)">1\.00</a>', page)
+    link = re.search(r'href="(/matches\?bot=ann&amp;opponent=bob&amp;tournament=\w+)">100</a>', page)
     assert link is not None
     assert 'href="/matches/m1"' in visitor.get(link[1].replace("&amp;", "&")).text
 

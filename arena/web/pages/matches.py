@@ -22,6 +22,7 @@ from arena.web.errors import NotFound
 from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words, result_sentence
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import page, render_page, site_of
+from arena.web.titles import game_title, pool_title
 from machine.exact.graders import has_judge
 from protocol.display import among
 from protocol.errors import BadRecord, Fault, UsageFault
@@ -32,6 +33,8 @@ from referee.record import Record
 from referee.result import Result
 
 ROWS = 50
+IN_SIGHT = ("bot", "game")
+"""The fields of the search that are not folded away, as long as they are not filled in."""
 _is_id = re.compile(MATCH_PATTERN).match
 
 
@@ -62,10 +65,12 @@ def matches(request: Request) -> Response:
         words=_words(asked),
         wrong=wrong,
         found=found or Page(rows=[], total=0),
-        pools=pools(reader),
+        games={game: game_title(game) for game in NAMES},
+        pools={pool: pool_title(pool) for pool in pools(reader)},
         reasons=WORDS,
         outcomes=OUTCOME_WORDS,
         filtered=any(asked.values()),
+        folded=any(asked[name] or name in wrong for name in asked if name not in IN_SIGHT),
     )
 
 
@@ -107,7 +112,8 @@ def _strangers(reader: Reader, asked: Mapping[str, str]) -> dict[str, str]:
 
 def _words(asked: Mapping[str, str]) -> str:
     """What is searched for, as one says it."""
-    of, outcome = asked["pool"] or asked["game"], asked["outcome"]
+    outcome = asked["outcome"]
+    of = pool_title(asked["pool"]) if asked["pool"] else asked["game"] and game_title(asked["game"])
     said = (
         "Matches" if any(asked.values()) else "All matches",
         of and f"of {of}",

@@ -10,8 +10,8 @@ from starlette.responses import Response
 
 from arena.ratings.tournament_pairing import TEST
 from arena.store.match_search import Search, search_matches
-from arena.store.tournaments import TournamentTable, tournaments_page
-from arena.web import lookups
+from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
+from arena.web import lookups, titles
 from arena.web.charts import Scale
 from arena.web.rendering import render_page, site_of
 from protocol.errors import BotFault
@@ -21,14 +21,15 @@ ROWS = 50
 MATCHES = 10
 MOST_CROSSED = 32
 """So many bots are shown against one another; more fit no screen."""
-SHARES = Scale(0.0, 1.0, 120.0, (0.0, 0.5, 1.0))
+SHARES = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
+"""Shares of points in percent."""
 
 
 def tournaments(request: Request) -> Response:
     """A page of all tournaments, those that began last first."""
     after = request.query_params.get("after") or None
     found = site_of(request).reader.read(tournaments_page, after=after, limit=ROWS)
-    return render_page(request, "tournaments.html", found=found, asked={"after": after})
+    return render_page(request, "tournaments.html", found=found, asked={"after": after}, title_of=_title)
 
 
 def tournament(request: Request) -> Response:
@@ -40,6 +41,7 @@ def tournament(request: Request) -> Response:
         request,
         "tournament.html",
         shown=shown,
+        title_of=_title,
         pool=_pool(shown.game, config) if shown.format != TEST and shown.arguments.get("rated", True) else None,
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
@@ -47,6 +49,12 @@ def tournament(request: Request) -> Response:
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
     )
+
+
+def _title(shown: TournamentRow) -> str:
+    """What is played: a preset of a game by its title, or the game alone."""
+    pool = _pool(shown.game, shown.arguments.get("config") or {})
+    return titles.pool_title(pool) if pool else titles.game_title(shown.game)
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:

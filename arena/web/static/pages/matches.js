@@ -3,6 +3,9 @@
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
 import { openSocket } from "../arena-socket.js";
+import { counted } from "../format.js";
+import { poolTitle } from "../titles.js";
+import { tellAgo } from "./ago.js";
 import { follow, onReturn } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 
@@ -26,9 +29,9 @@ function card(match) {
     made.element.append(el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, names), made.facts);
     cards.set(match.match, made);
   }
-  const facts = [match.preset ? `${match.game}/${match.preset}` : match.game];
+  const facts = [poolTitle(match.game, match.preset)];
   if (!match.rated) facts.push("unrated");
-  if (match.ply !== undefined) facts.push(`ply ${match.ply}`);
+  if (match.ply !== undefined) facts.push(counted(match.ply, "move"));
   if (match.watchers > 0) facts.push(`${match.watchers} watching`);
   say(made.facts, facts.join(" · "));
   return made.element;
@@ -53,7 +56,7 @@ function draw() {
 
 if (socket !== null) {
   const first = !new URLSearchParams(location.search).get("after");
-  const refresh = refresher(["results", "found"]);
+  const refresh = refresher(["results", "found"], tellAgo);
   showConnection(socket);
   const told = ({ matches, more_matches = 0 }) => {
     under = matches;

@@ -1,10 +1,11 @@
 /** A tournament that is not finished: its page looks again from time to time. */
 
+import { tellAgo } from "./ago.js";
 import { refresher } from "./refresh.js";
 
 const OFTEN = 3000; // ms; the refresher adds its rest
 
-const refresh = refresher(["progress", "standing", "cross", "results"]);
+const refresh = refresher(["progress", "standing", "cross", "results"], tellAgo);
 const looking = setInterval(() => {
   if (document.querySelector("#progress").dataset.finished === "yes") clearInterval(looking);
   else refresh();
