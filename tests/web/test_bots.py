@@ -19,7 +19,7 @@ def section(page: str, name: str) -> str:
 def test_a_bot_is_shown_in_the_pool_where_it_played_most(visitor: Visitor) -> None:
     season(visitor.store)
     page = visitor.get("/bots/ann").text
-    assert "In nim/classic" in page
+    assert "Latest matches at Nim, classic" in page
     assert 'class="plot history"' in page
     assert re.search(r"\d of 4", section(page, "standings"))
 
@@ -37,7 +37,7 @@ def test_thinking_is_said_to_hold_the_pauses_of_a_bot(visitor: Visitor) -> None:
 
 def test_another_pool_has_an_address_of_its_own(visitor: Visitor) -> None:
     season(visitor.store)
-    assert "In tictactoe/classic" in visitor.get("/bots/ann?pool=tictactoe/classic").text
+    assert "Latest matches at Tic-tac-toe, classic" in visitor.get("/bots/ann?pool=tictactoe/classic").text
     answer = visitor.get("/bots/ann?pool=grundy/large")
     assert answer.status == 404
     assert "Ann has no matches in grundy/large" in answer.text
@@ -68,14 +68,14 @@ def test_opponents_seats_and_versions_are_counted(visitor: Visitor) -> None:
     )
     page = visitor.get("/bots/ann").text
     assert re.search(r">bob</a></th>.*?>3</a>.*?>1<.*?>1<.*?>1<.*50\.0", section(page, "opponents"), re.S)
-    assert "0&nbsp;(first)" in section(page, "seats")
+    assert re.findall(r">(Seat \d)", section(page, "seats")) == ["Seat 1", "Seat 2"]
     assert re.findall(r">(\d)</a></th>", section(page, "versions")) == ["2", "1"]
 
 
 def test_a_bot_with_unrated_matches_alone_has_no_rating(visitor: Visitor) -> None:
     finish(visitor.store, result("m1", rated=False))
     page = visitor.get("/bots/ann").text
-    assert "In nim/unrated" in page
+    assert "Latest matches at Nim, unrated" in page
     assert "plot history" not in page
 
 
@@ -97,9 +97,9 @@ def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
 
 
 def test_links_to_the_ends_of_matches_differ_in_their_words(visitor: Visitor) -> None:
-    finish(visitor.store, result("m1"), result("m2"))
+    finish(visitor.store, result("m1"), result("m2", finished="2026-01-01T00:01:09.000Z"))
     links = re.findall(r"<a href=\"/matches/[^?].*?</a>", section(visitor.get("/bots/ann").text, "endings"))
-    assert [re.sub("<[^>]*>", "", link) for link in links] == ["m2, ply 7", "m1, ply 7"]
+    assert [re.sub("<[^>]*>", "", link) for link in links] == ["2026-01-01 00:01, move 7", "2026-01-01 00:00, move 7"]
 
 
 def test_opponents_on_several_pages_are_not_sorted_page_by_page(visitor: Visitor) -> None:
@@ -116,9 +116,9 @@ def test_opponents_on_several_pages_are_not_sorted_page_by_page(visitor: Visitor
 @pytest.mark.parametrize(("version", "is_shown"), [("", False), ("2", True)])
 def test_versions_are_shown_where_there_is_one(visitor: Visitor, version: str, *, is_shown: bool) -> None:
     finish(visitor.store, result("m1", version=version))
-    for address in ("/bots/ann", "/", "/matches/m1"):
+    for address in ("/bots/ann", "/leaderboard", "/matches/m1"):
         assert (
-            bool(re.search(r"<th scope=\"col\">Version|<dt>Version|By version", visitor.get(address).text)) == is_shown
+            bool(re.search(r"<th scope=\"col\">Version|>Version \d|By version", visitor.get(address).text)) == is_shown
         ), address
 
 
@@ -130,4 +130,31 @@ def test_a_bot_of_an_earlier_season_has_finished_its_matches_still(visitor: Visi
     assert "no rated match in this season yet" in section(page, "standings")
     assert 'href="/matches/m1"' in section(page, "recent")
     finish(visitor.store, result("m4", pool="tictactoe/classic"))
-    assert "In nim/classic" in visitor.get("/bots/ann?pool=nim/classic").text
+    assert "Latest matches at Nim, classic" in visitor.get("/bots/ann?pool=nim/classic").text
+
+
+def test_the_first_line_says_rank_rating_and_form(visitor: Visitor) -> None:
+    finish(
+        visitor.store,
+        result("m1", ("bob", "ann")),
+        result("m2", ("ann", "bob"), (1, 1), reason="draw"),
+        result("m3", ("ann", "cid")),
+    )
+    head = visitor.get("/bots/ann").text.split("<h1>", 1)[1].split("<h2", 1)[0]
+    assert "<b>1st</b> of 3" in head
+    assert re.search(r"rating <b>\d\d\.\d ± \d+\.\d</b>", head)
+    assert re.findall(r'href="/matches/(\w+)" title="([^,]*),[^>]*>([WDL])<', head) == [
+        ("m3", "ann beat cid", "W"),
+        ("m2", "ann drew with bob", "D"),
+        ("m1", "bob beat ann", "L"),
+    ]
+
+
+def test_every_tab_is_an_anchor_of_a_section(visitor: Visitor) -> None:
+    season(visitor.store)
+    page = visitor.get("/bots/ann").text
+    tabs = page.split("data-tabs", 1)[1].split("</nav>", 1)[0]
+    anchors = re.findall(r'href="#(\w+)"', tabs)
+    assert anchors[:3] == ["recent", "opponents", "rating"]
+    assert [page.count(f'<h2 id="{anchor}">') for anchor in anchors] == [1] * len(anchors)
+    assert page.count("<section data-tab") == len(anchors)

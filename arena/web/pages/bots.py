@@ -34,6 +34,8 @@ CURVE = (1000, 220)
 OPPONENTS = 25
 VERSIONS = 10
 RECENT = 10
+FORM = 8
+"""So many of the latest matches are its form."""
 DAYS_FIT = (33, 67)
 """Percent of the drawing's width between which a day stands clear of those at both ends, on a phone too."""
 ROWS_OF_CURVE = 12
@@ -46,28 +48,33 @@ def bot(request: Request) -> Response:
     profile = lookups.profile(reader, request.path_params["name"])
     asked = {field: request.query_params.get(field) or None for field in ("pool", "after")}
     pool = _pool(profile, asked["pool"])
-    shown: dict[str, Any] = {}
+    shown: dict[str, Any] = {"form": [], "curve": None}
     if pool is not None:
         points = reader.read(rating_history, profile.name, pool)
         drawn = [(point.played, point.mu, point.sigma) for point in points]
         curve = rating_curve(drawn, *CURVE) if len(points) > 1 else None
+        recent = reader.read(search_matches, Search(bot=profile.name, pool=pool), limit=RECENT)
+        versions = reader.read(versions_page, profile.name, pool, limit=VERSIONS)
         shown = {
             "curve": curve,
             "labels": _labels(points, curve),
             "points": _some(points),
             "opponents": reader.read(opponents_page, profile.name, pool, after=asked["after"], limit=OPPONENTS),
             "seats": reader.read(results_by_seat, profile.name, pool),
-            "versions": reader.read(versions_page, profile.name, pool, limit=VERSIONS),
+            "versions": versions,
+            "with_versions": any(row.version for row in versions.rows),
             "endings": sorted(
                 reader.read(endings_of, profile.name, pool), key=lambda ending: (ending.outcome != LOST, -ending.played)
             ),
-            "recent": reader.read(search_matches, Search(bot=profile.name, pool=pool), limit=RECENT),
+            "recent": recent,
+            "form": recent.rows[:FORM],
         }
     return render_page(
         request,
         "bot.html",
         profile=profile,
         pool=pool,
+        standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),
         scale=scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], BAR),

@@ -3,6 +3,7 @@
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
 import { openSocket } from "../arena-socket.js";
+import { poolTitle } from "../titles.js";
 import { doing, follow } from "./online-bots.js";
 
 const SHOWN = 5;
@@ -17,7 +18,7 @@ function show(bot, matches) {
   now.hidden = false;
   now.classList.toggle("live", bot !== undefined);
   say(now, bot === undefined ? "not here now" : doing(bot));
-  challenge.hidden = !bot?.seeks?.some((seek) => seek.open);
+  challenge.hidden = bot === undefined;
   watch.hidden = matches.length === 0;
   const shown = matches.slice(0, SHOWN);
   const ids = shown.map((match) => match.match).join();
@@ -26,7 +27,7 @@ function show(bot, matches) {
   watch.replaceChildren(
     ...shown.map((match) => {
       const others = match.seats.filter((seat) => seat.toLowerCase() !== name).join(", ");
-      return el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, `Watch it against ${others} (${match.game})`);
+      return el("a", { href: `/matches/${encodeURIComponent(match.match)}` }, `Watch it live against ${others} at ${poolTitle(match.game, match.preset)}`);
     }),
   );
 }
