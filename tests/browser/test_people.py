@@ -23,7 +23,9 @@ async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visit
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
         await expect(ann.locator("#absent")).to_contain_text("Bob is not here now")
         bob = await come(his, "bob")
-        await expect(bob.locator("#calls")).to_contain_text("ann waits to play you: grundy large")
+        await expect(bob.locator("#calls")).to_contain_text(
+            "ann waits to play you at Grundy’s game, heaps of 20 and 30"
+        )
         assert await sideways(bob) == 0
         await bob.get_by_role("button", name="Play ann").click()
         for page, rival in ((ann, "bob"), (bob, "ann")):
@@ -36,13 +38,13 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         page = await sit_down(visit, "ann", "game=tictactoe")
         why = page.locator("#absent")
         await expect(why).to_have_text(
-            "Nobody else here wants to play tictactoe now: the match begins when somebody does."
+            "Nobody else here wants to play Tic-tac-toe now: the match begins when somebody does."
         )
         assert await barriers(page) == ""
         await page.get_by_role("button", name="Give up waiting").click()
         await page.get_by_role("radio", name="rival").check()
         await start_playing(page)
-        says = "rival is here, but does not want to play tictactoe with you now: the match begins when it does."
+        says = "rival is here, but does not want to play Tic-tac-toe with you now: the match begins when it does."
         await expect(why).to_have_text(says)
         await rival.seek("tictactoe", open=True)
         await expect(page.get_by_role("heading", name="tictactoe against rival")).to_be_visible()
@@ -53,7 +55,7 @@ async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
         why = page.locator("#absent")
-        await expect(why).to_contain_text("Nobody else here wants to play nim now")
+        await expect(why).to_contain_text("Nobody else here wants to play Nim now")
         await rival.seek("nim", rated=False, config={"preset": "sticks"})
         await expect(why).to_have_text("")
 

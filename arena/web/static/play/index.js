@@ -6,6 +6,7 @@ import { say } from "../dom.js";
 import { goBy, goByNone, identity, isTaken } from "../identity.js";
 import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
+import { poolTitle } from "../titles.js";
 import { Offer } from "./seek-form.js";
 import { hindrance } from "./opponents.js";
 import { Table } from "./match.js";
@@ -20,7 +21,7 @@ if (socket !== null) play(socket);
 function play(socket) {
   const usual = document.title;
   const part = (id) => document.querySelector(`#${id}`);
-  const offer = new Offer(part("offer"), JSON.parse(part("games").textContent));
+  const offer = new Offer(part("offer"), JSON.parse(part("games").textContent), JSON.parse(part("strengths").textContent));
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
   let seeks = 0;
@@ -59,7 +60,7 @@ function play(socket) {
     table = null;
     seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents };
     const whom = opponents.length === 0 ? "an opponent" : listed(opponents);
-    say(part("searching"), `Waiting for ${whom} at ${what.game} …`);
+    say(part("searching"), `Waiting for ${whom} at ${poolTitle(what.game, what.config.preset)} …`);
     say(part("absent"), "");
     show("search");
     part("give-up").focus();

@@ -3,8 +3,11 @@
 import { el, put, say } from "../dom.js";
 import { CLIENT } from "../arena-socket.js";
 import { listed } from "../format.js";
+import { gameTitle, poolTitle } from "../titles.js";
 
 const AT_ONCE = "plays at once";
+
+/** @typedef {Record<string, [bot: string, word: string][]>} Strengths  by pool, the weakest bot first */
 
 /** The choice of opponents: one of two seats is a choice of one or anybody, of more seats so many names or fewer. */
 export class Opponents {
@@ -12,8 +15,10 @@ export class Opponents {
   #list;
   #told;
   #named;
-  #rows = new Map(); // name -> {element, input, note}
+  #rows = new Map(); // name -> {element, input, strength, note}
   #wanted = new Set();
+  #strengths;
+  #strength = new Map(); // name -> {word, order} at what is to be played
   #game = "";
   #others = 1;
   #changed;
@@ -22,10 +27,12 @@ export class Opponents {
 
   /**
    * @param {HTMLFieldSetElement} box
+   * @param {Strengths} strengths
    * @param {() => void} changed  called when the choice is another
    */
-  constructor(box, changed) {
+  constructor(box, strengths, changed) {
     this.#box = box;
+    this.#strengths = strengths;
     this.#changed = changed;
     this.#list = box.querySelector(".here");
     this.#told = box.querySelector(".told");
@@ -48,8 +55,9 @@ export class Opponents {
   }
 
   /** What is to be played: who plays that at once differs, and how many are to be found. */
-  table(game, seats) {
+  table(game, preset, seats) {
     this.#game = game;
+    this.#strength = strengthsAt(this.#strengths, game, preset);
     this.#others = seats - 1;
     for (const name of [...this.#wanted].slice(this.#others)) this.#wanted.delete(name);
     this.#keepOnly(new Set());
@@ -86,16 +94,18 @@ export class Opponents {
       shown.unshift({
         name: "",
         version: "",
+        strength: "",
         how: open > 0 ? "whoever wants the same, soon a bot that plays at once" : "whoever wants the same",
       });
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
     this.#keepOnly(new Set(shown.map(({ name }) => name)));
-    for (const [at, { name, version, how }] of shown.entries()) {
+    for (const [at, { name, version, strength, how }] of shown.entries()) {
       const row = this.#row(name, version, type);
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
+      say(row.strength, strength);
       put(row.element, "data-at-once", how === AT_ONCE);
       const there = this.#list.children[at] ?? null;
       if (there !== row.element) this.#list.insertBefore(row.element, there);
@@ -111,12 +121,13 @@ export class Opponents {
     }
   }
 
-  /** The bots here and the chosen who are not, those first who play soonest. */
+  /** The bots here and the chosen who are not, those first who play soonest, of them the weakest. */
   #shown() {
     const here = (this.#bots ?? []).filter(({ bot }) => bot.toLowerCase() !== this.#me);
     const rows = here.map((bot) => ({
       name: bot.bot,
       version: bot.version ?? "",
+      strength: this.#strength.get(bot.bot)?.word ?? "",
       ...readiness(bot, this.#game, this.#me),
     }));
     for (const name of this.#wanted) {
@@ -124,11 +135,16 @@ export class Opponents {
         rows.push({
           name,
           version: "",
+          strength: "",
           how: this.#bots === null ? "" : "not here now: it waits until they come",
           order: 4,
         });
     }
-    return rows.sort((one, other) => one.order - other.order || one.name.localeCompare(other.name));
+    const place = ({ name }) => this.#strength.get(name)?.order ?? Infinity;
+    return rows.sort(
+      (one, other) =>
+        one.order - other.order || compare(place(one), place(other)) || one.name.localeCompare(other.name),
+    );
   }
 
   #summary(open) {
@@ -145,18 +161,33 @@ export class Opponents {
     if (kept !== undefined) return kept;
     const input = el("input", { type, name: "opponent", value: name });
     const note = el("span", { class: "faint" });
+    const strength = el("span", { class: "strength" });
     const label = el("b", {}, name === "" ? "Anybody" : name);
     const element = el(
       "label",
       { class: "opponent" },
       input,
       el("span", {}, label, version === "" ? null : el("span", { class: "faint" }, ` ${version}`)),
+      strength,
       note,
     );
-    const row = { element, input, note };
+    const row = { element, input, strength, note };
     this.#rows.set(name, row);
     return row;
   }
+}
+
+/** What is known of bots at a kind of game; where nobody is rated in it, or it is an own config, at another kind of it. */
+function strengthsAt(strengths, game, preset) {
+  const others = Object.keys(strengths).filter((pool) => pool.startsWith(`${game}/`));
+  const found = new Map();
+  for (const pool of [...others.reverse(), `${game}/${preset}`])
+    for (const [order, [bot, word]] of (strengths[pool] ?? []).entries()) found.set(bot, { word, order });
+  return found;
+}
+
+function compare(one, other) {
+  return one === other ? 0 : one - other;
 }
 
 /** How soon somebody plays, in words, and in the order of soonness. */
@@ -164,11 +195,11 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
   const these = seeks.filter((seek) => seek.game === game);
   const calls = seeks.find((seek) => asks(seek, me));
   if (calls !== undefined)
-    return { how: `waits for you: ${calls.game} ${calls.preset ?? "under a config of their own"}`, order: 0 };
+    return { how: `waits for you: ${calls.preset ? poolTitle(calls.game, calls.preset) : `${gameTitle(calls.game)} under a config of their own`}`, order: 0 };
   if (these.some(({ open }) => open)) return { how: AT_ONCE, order: 1 };
   const unrated = these.find(({ rated = false, opponents = [] }) => !rated && opponents.length === 0);
   if (unrated !== undefined)
-    return { how: `wants an unrated match: ${unrated.preset ?? "a config of its own"}`, order: 2 };
+    return { how: `wants an unrated match: ${unrated.preset ? poolTitle(game, unrated.preset) : "a config of its own"}`, order: 2 };
   if (client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
   return { how: "here, but not for this: you wait until they want it", order: 5 };
@@ -190,9 +221,9 @@ export function hindrance({ game, opponents }, bot, { bots, more_bots = 0 }) {
     return `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`;
   const others = opponents.filter((name) => !here.get(name.toLowerCase()));
   if (others.length > 0)
-    return `${listed(others)} ${others.length === 1 ? "is here, but does" : "are here, but do"} not want to play ${game} with you now: the match begins when ${others.length === 1 ? "it does" : "they do"}.`;
+    return `${listed(others)} ${others.length === 1 ? "is here, but does" : "are here, but do"} not want to play ${gameTitle(game)} with you now: the match begins when ${others.length === 1 ? "it does" : "they do"}.`;
   if (opponents.length === 0 && ![...here.values()].includes(true))
-    return `Nobody else here wants to play ${game} now: the match begins when somebody does.`;
+    return `Nobody else here wants to play ${gameTitle(game)} now: the match begins when somebody does.`;
   return "";
 }
 

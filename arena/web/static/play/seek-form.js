@@ -3,6 +3,7 @@
 import { complain, el, put, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
 import { Opponents, asks } from "./opponents.js";
+import { poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
 
 /**
@@ -26,11 +27,12 @@ export class Offer {
   /**
    * @param {HTMLFormElement} form
    * @param {GameOffered[]} games
+   * @param {import("./opponents.js").Strengths} strengths
    */
-  constructor(form, games) {
+  constructor(form, games, strengths) {
     this.#form = form;
     this.#games = games;
-    this.opponents = new Opponents(form.querySelector("#opponents"), () => this.#keepAddress());
+    this.opponents = new Opponents(form.querySelector("#opponents"), strengths, () => this.#keepAddress());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.#submit();
@@ -81,7 +83,7 @@ export class Offer {
         return el(
           "p",
           { class: "banner live row apart" },
-          el("span", {}, el("b", {}, bot), ` waits to play you: ${game} ${preset}`),
+          el("span", {}, el("b", {}, bot), ` waits to play you at ${poolTitle(game, preset)}`),
           el("button", { type: "button", class: "main", onclick: play }, `Play ${bot}`),
         );
       }),
@@ -124,12 +126,12 @@ export class Offer {
     if (this.#field("seats").value === "") this.#field("seats").selectedIndex = 0;
     this.#describe();
     this.opponents.want(asked.getAll("opponent"));
-    this.opponents.table(game.game, this.#seats);
+    this.opponents.table(game.game, this.#preset?.preset, this.#seats);
   }
 
   #fillPresets() {
-    const presets = this.#game.presets.map(({ preset }) => new Option(preset, preset));
-    this.#field("preset").replaceChildren(...presets, new Option("a config of your own", ""));
+    const presets = this.#game.presets.map(({ preset }) => new Option(presetTitle(this.#game.game, preset), preset));
+    this.#field("preset").replaceChildren(...presets, new Option("A config of your own …", ""));
   }
 
   /** How many may sit at the table: of an own config nobody knows before the arena does. */
@@ -156,7 +158,7 @@ export class Offer {
   }
 
   #seatsChanged() {
-    this.opponents.table(this.#game.game, this.#seats);
+    this.opponents.table(this.#game.game, this.#preset?.preset, this.#seats);
     this.#keepAddress();
   }
 

@@ -1,0 +1,38 @@
+"""How strong bots are, in a word for who looks for an opponent: from the ratings in the store."""
+
+from __future__ import annotations
+
+from bisect import bisect
+
+from arena.ratings.rating_system import MU
+from arena.store.leaderboards import BoardRow, leaderboard_page, pools_with_results
+from arena.store.store import Reader
+
+STEP = 5.0
+"""Of two bots whose ratings are so far apart the better one makes 80 % of the points, by the model of the ratings."""
+WORDS = ("beginner", "easy", "medium", "strong", "expert")
+"""From the weakest on; the middle one is around the rating with which a bot begins."""
+NEW, PERFECT = "new", "perfect"
+EXACT = ("perfect", "oracle")
+"""The reference bots that know what every position is worth, by their names."""
+MOST = 100
+"""So many bots of a pool are told, the best."""
+_BOUNDS = [MU + STEP * (at - (len(WORDS) - 2) / 2) for at in range(len(WORDS) - 1)]
+
+
+def strength_of(row: BoardRow) -> str:
+    """A bot's strength in a word."""
+    if row.bot in EXACT:
+        return PERFECT
+    return NEW if row.few else WORDS[bisect(_BOUNDS, row.mu)]
+
+
+def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
+    """By pool the bots that are rated there, each with its strength, the weakest first."""
+    return {pool: _ordered(reader, pool) for pool in reader.read(pools_with_results)}
+
+
+def _ordered(reader: Reader, pool: str) -> list[tuple[str, str]]:
+    rows = reader.read(leaderboard_page, pool, sort="mu", limit=MOST).rows
+    told = [(row.bot, strength_of(row)) for row in reversed(rows)]
+    return sorted(told, key=lambda bot: bot[1] == PERFECT)
