@@ -63,6 +63,7 @@ _BOTS = text("""
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) AS total
 FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
 """)
+_BUSIEST = text("SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool")
 _STANDINGS = text("""
 SELECT ratings.*,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
@@ -146,8 +147,8 @@ class PoolStanding(Struct, frozen=True, kw_only=True):
 
 
 class UnratedStanding(Struct, frozen=True, kw_only=True):
-    """A bot's matches by which it is not rated now: those of a game in no pool, whose `pool` is `GAME/unrated`, or those
-    of a pool in seasons that are over. `void` were called off.
+    """A bot's matches by which it is not rated now: of a game in no pool, where `pool` is `GAME/unrated`, or of a pool
+    in seasons that are over. `void` were called off.
     """
 
     pool: str
@@ -296,6 +297,14 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     query = select(counts.c.pool).where(counts.c.tournament == "").distinct().order_by(counts.c.pool)
     found = [pool for pool in connection.execute(query).scalars() if not pool.endswith(f"/{UNRATED}")]
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
+
+
+def busiest_pools(connection: Connection) -> list[str]:
+    """Of every game that was rated in this season, the pool with most matches; the busiest first."""
+    busiest: dict[str, str] = {}
+    for pool in connection.execute(_BUSIEST).scalars():
+        busiest.setdefault(rating_system.game_of(pool), pool)
+    return list(busiest.values())
 
 
 def profile_of(connection: Connection, name: str) -> Profile | None:

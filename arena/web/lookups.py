@@ -68,3 +68,8 @@ def unknown_pool_message(reader: Reader, pool: str) -> str | None:
     """What is wrong with the name of a pool; None if there is one of this name."""
     there = pools(reader)
     return None if pool in there else f"there is no pool {shown(pool)}: {among(there)}"
+
+
+def game_order(game: str) -> int:
+    """Where a game comes among others: in the order of the registry, one that it does not have at the end."""
+    return NAMES.index(game) if game in NAMES else len(NAMES)

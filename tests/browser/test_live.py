@@ -102,7 +102,7 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
 
 
 @pytest.mark.ci
-@pytest.mark.parametrize("path", ["/", "/matches"])
+@pytest.mark.parametrize("path", ["/", "/leaderboard", "/matches"])
 async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
     options, home = lasting()
     async with visiting(home) as visit:

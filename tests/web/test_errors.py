@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from web_client import Visitor
 
 
-@pytest.mark.parametrize("address", ["/", "/api/v1/pools"])
+@pytest.mark.parametrize("address", ["/leaderboard", "/api/v1/pools"])
 def test_what_nobody_foresaw_is_a_sentence_for_people_and_a_line_in_the_log(
     visitor: Visitor, address: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

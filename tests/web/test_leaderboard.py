@@ -27,7 +27,7 @@ def test_bots_stand_by_score_with_what_their_ratings_are(visitor: Visitor) -> No
 
 def test_a_bot_without_matches_enough_is_marked(visitor: Visitor) -> None:
     finish(visitor.store, result("m1"))
-    assert '<span class="badge">few</span> 1' in visitor.get("/").text
+    assert '<span class="badge">few</span> 1' in visitor.get("/leaderboard").text
 
 
 def test_where_a_season_has_begun_ratings_are_new_and_the_one_before_is_shown_as_it_ended(visitor: Visitor) -> None:
@@ -36,10 +36,10 @@ def test_where_a_season_has_begun_ratings_are_new_and_the_one_before_is_shown_as
     before = json.loads(visitor.get("/api/v1/leaderboard/nim/classic").text)
     visitor.store.write(start_season, "autumn")
     page = visitor.get("/leaderboard/nim/classic").text
-    assert (bots(page), "No rated match of nim/classic in this season yet" in page) == ([], True)
+    assert (bots(page), "No rated match of Nim, classic in this season yet" in page) == ([], True)
     page = visitor.get("/leaderboard/nim/classic?season=FIRST&sort=bot&order=asc&search=n").text
     assert bots(page) == ["ann", "dan"]
-    assert "rated in nim/classic in season FIRST" in page
+    assert "rated in Nim, classic in season FIRST" in page
     assert '<a href="?season=first" aria-current="page">season first</a>' in page
     assert '<a href="?">season autumn</a>' in page
     assert json.loads(visitor.get("/api/v1/leaderboard/nim/classic?season=first").text) == before
@@ -49,30 +49,30 @@ def test_where_a_season_has_begun_ratings_are_new_and_the_one_before_is_shown_as
 
 def test_any_column_sorts_both_ways(visitor: Visitor) -> None:
     season(visitor.store)
-    assert bots(visitor.get("/?sort=bot&order=asc").text) == ["ann", "bob", "cid", "dan"]
-    assert bots(visitor.get("/?sort=bot&order=desc").text) == ["dan", "cid", "bob", "ann"]
+    assert bots(visitor.get("/leaderboard?sort=bot&order=asc").text) == ["ann", "bob", "cid", "dan"]
+    assert bots(visitor.get("/leaderboard?sort=bot&order=desc").text) == ["dan", "cid", "bob", "ann"]
 
 
 def test_an_order_that_is_none_is_said(visitor: Visitor) -> None:
     season(visitor.store)
-    answer = visitor.get("/?sort=luck")
+    answer = visitor.get("/leaderboard?sort=luck")
     assert answer.status == 400
     assert "There is no order" in answer.text
 
 
 def test_a_search_finds_parts_of_names_in_any_case(visitor: Visitor) -> None:
     season(visitor.store)
-    assert bots(visitor.get("/?search=AN").text) == bots(visitor.get("/?search=an").text)
-    assert sorted(bots(visitor.get("/?search=an").text)) == ["ann", "dan"]
-    assert "has “zoe” in its name" in visitor.get("/?search=zoe").text
+    assert bots(visitor.get("/leaderboard?search=AN").text) == bots(visitor.get("/leaderboard?search=an").text)
+    assert sorted(bots(visitor.get("/leaderboard?search=an").text)) == ["ann", "dan"]
+    assert "has “zoe” in its name" in visitor.get("/leaderboard?search=zoe").text
 
 
 def test_fifty_bots_a_page(visitor: Visitor) -> None:
     finish(visitor.store, *(result(f"m{n}", (f"bot{2 * n}", f"bot{2 * n + 1}")) for n in range(35)))
-    first = visitor.get("/?sort=bot&order=asc").text
+    first = visitor.get("/leaderboard?sort=bot&order=asc").text
     link = re.search(r'href="(\?[^"]*)" rel="next"', first)
     assert link is not None
-    second = visitor.get("/" + link[1].replace("&amp;", "&")).text
+    second = visitor.get("/leaderboard" + link[1].replace("&amp;", "&")).text
     assert len(bots(first)) == 50
     assert len(bots(second)) == 20
     assert not set(bots(first)) & set(bots(second))
@@ -83,10 +83,10 @@ def test_a_game_has_the_leaderboards_of_its_presets(visitor: Visitor) -> None:
     finish(visitor.store, result("m1", pool="nim/classic"), result("m2", pool="nim/misere"))
     page = visitor.get("/leaderboard/nim").text
     assert 'href="/leaderboard/nim/misere"' in page
-    assert 'href="/leaderboard/nim/classic" aria-current="page"' in page
+    assert 'href="/leaderboard/nim/classic" aria-current="page">Classic</a>' in page
 
 
-@pytest.mark.parametrize("address", ["/leaderboard/chess", "/leaderboard/nim/none", "/?after=zzz"])
+@pytest.mark.parametrize("address", ["/leaderboard/chess", "/leaderboard/nim/none", "/leaderboard?after=zzz"])
 def test_what_is_none_is_said_in_a_sentence(visitor: Visitor, address: str) -> None:
     season(visitor.store)
     answer = visitor.get(address)
@@ -95,30 +95,25 @@ def test_what_is_none_is_said_in_a_sentence(visitor: Visitor, address: str) -> N
     assert "<h1>" in answer.text
 
 
-def test_the_start_page_says_which_leaderboard_it_shows_and_so_what_it_renews(visitor: Visitor) -> None:
+def test_the_leaderboard_of_no_game_says_which_one_it_shows_and_so_what_it_renews(visitor: Visitor) -> None:
     finish(visitor.store, result("m1", pool="tictactoe/classic"))
-    shown = visitor.get("/").text
+    shown = visitor.get("/leaderboard").text
     assert 'data-address="/leaderboard/tictactoe/classic"' in shown
     finish(visitor.store, result("m2", pool="nim/classic"))
-    assert 'data-address="/leaderboard/nim/classic"' in visitor.get("/").text
-    assert "<h1>Leaderboard: tictactoe/classic</h1>" in visitor.get("/leaderboard/tictactoe/classic").text
-
-
-def test_the_leaderboard_of_no_game_is_the_start_page(visitor: Visitor) -> None:
-    season(visitor.store)
-    assert visitor.get("/leaderboard").text == visitor.get("/").text
+    assert 'data-address="/leaderboard/nim/classic"' in visitor.get("/leaderboard").text
+    assert "<h1>Leaderboard: Tic-tac-toe, classic</h1>" in visitor.get("/leaderboard/tictactoe/classic").text
 
 
 def test_a_game_that_nobody_played_is_no_error(visitor: Visitor) -> None:
     answer = visitor.get("/leaderboard/grundy")
     assert answer.status == 200
-    assert "No rated matches of grundy yet" in answer.text
+    assert "No rated matches of Grundy’s game yet" in answer.text
 
 
 def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
     evil = "<img src=x onerror=alert(1)>"
     finish(visitor.store, result("m1", (evil, "bob"), version=evil))
-    for address in ("/", f"/?search={'%3Cimg'}", "/?search=%22%3E%3Cscript%3E"):
+    for address in ("/", "/leaderboard", "/leaderboard?search=%3Cimg", "/leaderboard?search=%22%3E%3Cscript%3E"):
         page = visitor.get(address).text
         assert "<img" not in page
         assert "<script>" not in page

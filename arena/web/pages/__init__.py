@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from starlette.responses import RedirectResponse
 from starlette.routing import Route
 
 from arena.web.answers import in_turn
@@ -10,14 +9,15 @@ from arena.web.pages.api import api
 from arena.web.pages.bots import bot
 from arena.web.pages.docs import docs, document
 from arena.web.pages.download import download, file
+from arena.web.pages.home import home
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
 from arena.web.pages.taking_part import connect, play
 from arena.web.pages.tournaments import tournament, tournaments
 
 ROUTES = [
-    Route("/", in_turn(leaderboard)),
-    Route("/leaderboard", lambda _: RedirectResponse("/")),
+    Route("/", in_turn(home)),
+    Route("/leaderboard", in_turn(leaderboard)),
     Route("/leaderboard/{game}", in_turn(leaderboard)),
     Route("/leaderboard/{game}/{preset}", in_turn(leaderboard)),
     Route("/bots/{name}", in_turn(bot)),

@@ -12,7 +12,6 @@ from arena.web import lookups
 from arena.web.charts import scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
-from protocol.games import NAMES
 
 ROWS = 50
 BAR = 180
@@ -60,8 +59,7 @@ def leaderboard(request: Request) -> Response:
 
 def _pool_order(pool: str) -> tuple[int, str]:
     """Pools in the order of the games, then of their names."""
-    game = game_of(pool)
-    return NAMES.index(game) if game in NAMES else len(NAMES), pool
+    return lookups.game_order(game_of(pool)), pool
 
 
 def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | None:

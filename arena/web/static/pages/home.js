@@ -1,0 +1,87 @@
+/** The home page: the live match that most people watch, or the latest one again; and the leaders, kept up to date. */
+
+import { openSocket } from "../arena-socket.js";
+import { knows } from "../board/index.js";
+import { showConnection } from "../connection-banner.js";
+import { listed } from "../format.js";
+import { poolTitle } from "../titles.js";
+import { tellAgo } from "./ago.js";
+import { follow, onReturn } from "./online-bots.js";
+import { refresher } from "./refresh.js";
+import { Replay, Stage } from "./stage.js";
+
+const REST = 6000; // ms for the end of a match, before another one comes on
+
+const place = document.querySelector("#stage");
+const stage = new Stage(place);
+let replay = null;
+let live = null; // the match on the stage, as the listing has it
+
+/** The latest match again, unless something is live by the time it is there. */
+async function replayLatest() {
+  const match = place.dataset.replay;
+  if (match === undefined) return;
+  const answer = await fetch(`/api/v1/matches/${encodeURIComponent(match)}`).catch(() => null);
+  const record = answer?.ok ? await answer.json().catch(() => null) : null; // it may have been removed
+  if (record !== null && live === null) replay = new Replay(stage, record);
+}
+
+/** The match that most people watch; of several the one that began last. */
+function choose(matches) {
+  const worth = ({ watchers = 0, started }) => [watchers, Date.parse(started)];
+  const [best] = matches
+    .filter(({ game }) => knows(game))
+    .sort((one, other) => worth(other)[0] - worth(one)[0] || worth(other)[1] - worth(one)[1]);
+  return best ?? null;
+}
+
+function against(names) {
+  return names.length === 2 ? names.join(" against ") : names.join(", ");
+}
+
+function watch(socket, match) {
+  live = match;
+  replay?.stop();
+  replay = null;
+  stage.tell("Live now", match.match, against(match.seats), `at ${poolTitle(match.game, match.preset)}`);
+  socket.watch(match.match);
+}
+
+/** What is told of the match on the stage. */
+function follows(socket) {
+  const ours = (then) => (message) => message.match === live?.match && then(message);
+  socket.on("start", ours((start) => stage.begin(start.game, start)));
+  socket.on("turn", ours(({ state, events }) => stage.show(state, events.at(-1))));
+  socket.on("gone", ours(() => (live = null)));
+  socket.on(
+    "end",
+    ours(({ match, state, events, ranks, seats, reason }) => {
+      stage.show(state, events.at(-1));
+      const first = seats.filter((_, seat) => ranks[seat] === 1).map(({ bot }) => bot);
+      const ended = `${listed(first)} ${first.length === 1 ? "won" : "drew"}`;
+      stage.tell("Just over", match, reason === "void" ? "Called off" : ended, `at ${poolTitle(live.game, live.preset)}`);
+      setTimeout(() => (live = null), REST);
+    }),
+  );
+}
+
+const socket = openSocket();
+if (socket === null) {
+  replayLatest();
+} else {
+  let looked = false;
+  const refresh = refresher(["leaders"], tellAgo);
+  showConnection(socket);
+  follows(socket);
+  const told = ({ matches }) => {
+    if (live !== null) return;
+    const match = choose(matches);
+    if (match !== null) watch(socket, match);
+    else if (!looked) replayLatest();
+    looked = true;
+  };
+  follow(socket, told, () => {});
+  onReturn(socket, refresh);
+  socket.on("end", refresh);
+  socket.start();
+}

@@ -1,0 +1,121 @@
+/** A small board on which a match goes on by itself, live or again from its record, until it is told to pause. */
+
+import { knows, makeBoard } from "../board/index.js";
+import { el, put, say } from "../dom.js";
+
+const STEP = 1000; // ms for a move of a replay
+const REST = 6000; // ms for its last position
+
+/** What moves by itself waits for who asked for less of that. */
+const STILL = matchMedia("(prefers-reduced-motion: reduce)").matches;
+
+/** The stage: one match at a time. */
+export class Stage {
+  #heading;
+  #told;
+  #place;
+  #button;
+  #board = null;
+  #latest = null;
+  #paused = STILL;
+
+  /** @param {HTMLElement} root with a heading, `.stage-told`, `.stage-board` and `.stage-pause` */
+  constructor(root) {
+    this.#heading = root.querySelector("h2");
+    this.#told = root.querySelector(".stage-told");
+    this.#place = root.querySelector(".stage-board");
+    this.#button = root.querySelector(".stage-pause");
+    this.#button.addEventListener("click", () => this.#pause(!this.#paused));
+    this.#pause(this.#paused);
+  }
+
+  /** Whether what is shown stands still. */
+  get paused() {
+    return this.#paused;
+  }
+
+  /**
+   * Another match comes on; of a game without a board there is nothing to see.
+   * @param {string} game
+   * @param {{config: object, seats: {bot: string}[]}} match
+   */
+  begin(game, match) {
+    this.#latest = null;
+    this.#board = knows(game) ? makeBoard(game, match) : null;
+    this.#place.replaceChildren(...(this.#board ? [this.#board.element] : []));
+    put(this.#button, "hidden", this.#board === null);
+  }
+
+  /**
+   * Its next state, with the event that led there; while it pauses the first alone is drawn.
+   * @param {object} state
+   * @param {object} [event]
+   */
+  show(state, event) {
+    this.#latest = { state, event };
+    if (!this.#paused || this.#board?.state === undefined) this.#draw();
+  }
+
+  /**
+   * Say what is shown.
+   * @param {string} heading
+   * @param {string} match
+   * @param {string} players  leads to the match
+   * @param {string} more
+   */
+  tell(heading, match, players, more) {
+    say(this.#heading, heading);
+    const link = el("a", { href: `/matches/${encodeURIComponent(match)}` }, players);
+    this.#told.replaceChildren(link, " ", el("span", { class: "faint" }, more));
+  }
+
+  #pause(paused) {
+    this.#paused = paused;
+    say(this.#button, paused ? "Go on" : "Pause");
+    if (!paused) this.#draw();
+  }
+
+  #draw() {
+    if (this.#board === null || this.#latest === null) return;
+    const { state, event } = this.#latest;
+    this.#board.show(state, { event, before: this.#board.state });
+  }
+}
+
+/** A finished match on a stage, from its beginning again and again. */
+export class Replay {
+  #stage;
+  #record;
+  #timer = 0;
+
+  /**
+   * @param {Stage} stage
+   * @param {{header: object, start: object, plies: {event: object, state: object}[]}} record  as the API has it
+   */
+  constructor(stage, record) {
+    this.#stage = stage;
+    this.#record = record;
+    stage.begin(record.header.game, record.header);
+    this.#step(STILL ? record.plies.length : 0);
+  }
+
+  /** Leave the stage to another match. */
+  stop() {
+    clearTimeout(this.#timer);
+  }
+
+  #step(at) {
+    const { start, plies } = this.#record;
+    if (at === 0) this.#stage.show(start);
+    else this.#stage.show(plies[at - 1].state, plies[at - 1].event);
+    const isLast = at === plies.length;
+    this.#wait(isLast ? 0 : at + 1, isLast ? REST : STEP);
+  }
+
+  #wait(next, ms) {
+    this.#timer = setTimeout(() => {
+      if (document.hidden || this.#stage.paused) this.#wait(next, STEP);
+      else this.#step(next);
+    }, ms);
+  }
+}
