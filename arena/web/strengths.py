@@ -13,6 +13,8 @@ STEP = 5.0
 WORDS = ("beginner", "easy", "medium", "strong", "expert")
 """From the weakest on; the middle one is around the rating with which a bot begins."""
 NEW, PERFECT = "new", "perfect"
+EARLY = 3
+"""Below so many rated matches nothing is known: a first opponent is wanted in the first minute of an arena, too."""
 EXACT = ("perfect", "oracle")
 """The reference bots that know what every position is worth, by their names."""
 MOST = 100
@@ -24,7 +26,7 @@ def strength_of(row: BoardRow) -> str:
     """A bot's strength in a word."""
     if row.bot in EXACT:
         return PERFECT
-    return NEW if row.few else WORDS[bisect(_BOUNDS, row.mu)]
+    return NEW if row.played < EARLY else WORDS[bisect(_BOUNDS, row.mu)]
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:

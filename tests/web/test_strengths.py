@@ -10,21 +10,9 @@ from seasons import finish, result
 from web_client import Visitor
 
 
-def row(bot: str, mu: float, *, few: bool = False) -> BoardRow:
-    return BoardRow(
-        bot=bot,
-        mu=mu,
-        sigma=1.0,
-        score=mu - 3,
-        played=50,
-        wins=0,
-        draws=0,
-        losses=0,
-        few=few,
-        version="",
-        rank=1,
-        curve=[],
-    )
+def row(bot: str, mu: float, played: int = 50) -> BoardRow:
+    counts = {"played": played, "wins": 0, "draws": 0, "losses": 0}
+    return BoardRow(bot=bot, mu=mu, sigma=1.0, score=mu - 3, few=False, version="", rank=1, curve=[], **counts)
 
 
 @pytest.mark.parametrize(
@@ -36,7 +24,7 @@ def test_the_word_goes_by_the_rating(mu: float, word: str) -> None:
 
 
 def test_a_bot_of_few_matches_is_new_and_one_that_plays_exactly_is_perfect() -> None:
-    assert strength_of(row("ann", 40.0, few=True)) == "new"
+    assert strength_of(row("ann", 40.0, played=2)) == "new"
     assert strength_of(row("perfect", 30.0)) == "perfect"
 
 

@@ -11,14 +11,13 @@ from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.rating_system import PROVISIONAL_MATCHES
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
 from arena.web.pages.download import pip_command
 from arena.web.rendering import render_page, site_of
 from arena.web.site import address
-from arena.web.strengths import WORDS, strengths
+from arena.web.strengths import EARLY, WORDS, strengths
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
 from protocol.names import is_bot_name
@@ -72,7 +71,7 @@ def play(request: Request) -> Response:
     """The page on which a person plays: what may be sought there, chosen in the address; the browser does the rest."""
     site = site_of(request)
     found = strengths(site.reader) if site.socket else {}
-    return render_page(request, "play.html", offered=offered(), strengths=found, few=PROVISIONAL_MATCHES, words=WORDS)
+    return render_page(request, "play.html", offered=offered(), strengths=found, early=EARLY, words=WORDS)
 
 
 @functools.cache
