@@ -59,12 +59,17 @@ class Player:
         return message
 
 
+def token_of(name: str) -> str:
+    """The token of who is connected under a name."""
+    return f"{name:*>16}"
+
+
 @asynccontextmanager
 async def player(url: str, name: str, **hello: Any) -> AsyncIterator[Player]:
     """A player who is connected under a name, with a token made from it."""
     async with connect(url, subprotocols=[Subprotocol("arena.v1.json")], compression=None) as socket:
         player = Player(name, socket)
-        await player.send("hello", bot=name, token=f"{name:*>16}", **hello)
+        await player.send("hello", bot=name, token=token_of(name), **hello)
         await player.expect("welcome")
         yield player
 

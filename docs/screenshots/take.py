@@ -100,6 +100,7 @@ async def hold(house: House, stack: AsyncExitStack) -> tuple[str, Player]:
 async def pictures(browser: Browser, house: House, found: dict[str, str], live: str, host: Player) -> None:
     """Every page in both themes and both sizes."""
     addresses = {
+        "home": "/",
         "leaderboard": "/leaderboard/nim/classic",
         "bot": "/bots/carl",
         "matches": "/matches",
@@ -144,6 +145,8 @@ async def settle(page: Page, name: str) -> None:
     """Wait until what is drawn by scripts is there."""
     if name.startswith("match-"):
         await expect(page.locator(".board")).to_be_visible()
+    if name == "home":
+        await expect(page.locator("#stage .board")).to_be_visible()
     if name == "matches":
         await expect(page.get_by_text("turing").first).to_be_visible()
     await page.wait_for_load_state("networkidle")

@@ -1,0 +1,73 @@
+"""The form in which a person says what to play: opponents by strength, what stays in sight, what is remembered."""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Page, expect
+
+from arena.store.registry import add_bots
+from arena.store.store import Store
+from arena.store.tokens import hash_token
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from house import House, open_house
+from players import player, token_of
+from seasons import finish, result
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+def ladder(data: Path) -> None:
+    """A ladder of nim on which `carl` beats `bob`, who beats `ann`."""
+    with closing(Store.open(data / "arena.db")) as store:
+        pairs = [(best, worst) for best, worst in (("carl", "bob"), ("bob", "ann"), ("carl", "ann")) for _ in range(12)]
+        finish(store, *(result(f"m{number}", pair) for number, pair in enumerate(pairs)))
+        store.write(add_bots, {name: hash_token(token_of(name)) for name in ("ann", "bob", "carl")})
+
+
+async def listed(page: Page) -> list[list[str]]:
+    """The opponents as the form lists them, each in lines."""
+    rows = page.locator(".opponent")
+    return [(await row.inner_text()).split("\n") for row in await rows.all()]
+
+
+async def test_who_plays_now_is_offered_from_the_weakest_on_with_a_word(visiting: Visits, tmp_path: Path) -> None:
+    ladder(tmp_path)
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        for name in ("carl", "zoe", "ann", "bob"):
+            bot = await stack.enter_async_context(player(house.url, name))
+            await bot.seek("nim", open=True)
+        page = await visit.open("/play?game=nim&preset=classic")
+        await expect(page.locator(".opponent")).to_have_count(5)
+        words = {row[0]: row[1] for row in await listed(page)}
+        assert list(words) == ["Anybody", "ann", "bob", "carl", "zoe"]
+        assert [words[name] for name in ("ann", "bob", "carl")] == ["beginner", "medium", "expert"]
+        assert words["zoe"] == "plays at once"
+        assert await barriers(page) == ""
+
+
+@pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")])
+async def test_the_name_and_the_button_to_play_stay_in_sight(
+    visiting: Visits, house: House, size: tuple[int, int]
+) -> None:
+    async with visiting(house.page, size) as visit:
+        page = await visit.open("/play?game=risk-campaign&preset=world-3")
+        assert await sideways(page) == 0
+        for way in ("0", "document.body.scrollHeight"):
+            await page.evaluate(f"scrollTo(0, {way})")
+            for part in (page.get_by_role("button", name="Play", exact=True), page.get_by_label("Your name")):
+                await expect(part).to_be_in_viewport(ratio=1)
+
+
+async def test_games_and_their_kinds_are_offered_in_words(visiting: Visits, house: House) -> None:
+    async with visiting(house.page) as visit:
+        page = await visit.open("/play")
+        await page.get_by_role("radio", name="Risk: the campaign").check()
+        kinds = await page.get_by_label("Kind").locator("option").all_inner_texts()
+        assert kinds[:3] == ["Grid, two players", "World, six players", "World, three players"]
+        assert kinds[-1] == "A config of your own …"
+        await expect(page.get_by_label("Config in JSON")).to_be_hidden()
+        await page.get_by_label("Kind").select_option("A config of your own …")
+        await expect(page.get_by_label("Config in JSON")).to_be_visible()
