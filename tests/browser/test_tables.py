@@ -12,7 +12,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 async def test_a_table_is_sorted_by_the_heading_that_is_pressed(visiting: Visits, library: str) -> None:
     async with visiting(library) as visit:
-        page = await visit.open("/bots/ann")
+        page = await visit.open("/bots/ann#opponents")
         table = page.get_by_role("table", name="Against each opponent")
         names, played = table.locator("tbody th"), table.locator("tbody td:nth-child(2)")
         await played.last.evaluate("cell => (cell.textContent = '1\\u202f000')")

@@ -1,6 +1,6 @@
 /** How long ago something was, in place of when: `<time data-ago>`, whose title and `datetime` have the moment. */
 
-import { say } from "../dom.js";
+// Without imports: pages wait for it before they are painted, so that no words change under the eyes of a reader.
 
 const WORDS = new Intl.RelativeTimeFormat("en", { numeric: "always" });
 const UNITS = [
@@ -28,7 +28,10 @@ export function agoInWords(moment, now = Date.now()) {
  * @param {ParentNode} page
  */
 export function tellAgo(page) {
-  for (const time of page.querySelectorAll("time[data-ago]")) say(time, agoInWords(time.dateTime));
+  for (const time of page.querySelectorAll("time[data-ago]")) {
+    const words = agoInWords(time.dateTime);
+    if (time.textContent !== words) time.textContent = words;
+  }
 }
 
 tellAgo(document);

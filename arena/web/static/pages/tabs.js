@@ -1,6 +1,6 @@
 /** Sections of a page as tabs: `<nav data-tabs>` with a link to each `[data-tab]`. Without this they stand one below the other. */
 
-import { put } from "../dom.js";
+// Without imports: pages wait for it before they are painted, so that no section is seen and goes.
 
 /** @param {HTMLElement} list */
 function tabs(list) {
@@ -10,9 +10,9 @@ function tabs(list) {
 
   function show(at) {
     for (const [index, link] of links.entries()) {
-      put(link, "aria-selected", String(index === at));
-      put(link, "tabindex", index === at ? null : "-1");
-      put(panels[index], "hidden", index !== at);
+      link.ariaSelected = String(index === at);
+      link.tabIndex = index === at ? 0 : -1;
+      panels[index].hidden = index !== at;
     }
   }
 
@@ -27,15 +27,15 @@ function tabs(list) {
     history.replaceState(history.state, "", links[at].hash);
   }
 
-  put(list, "role", "tablist");
+  list.role = "tablist";
   for (const [at, link] of links.entries()) {
-    put(link, "role", "tab");
+    link.role = "tab";
     link.id ||= `tab-${heads[at].id}`;
     panels[at].id ||= `panel-${heads[at].id}`;
-    put(link, "aria-controls", panels[at].id);
-    put(panels[at], "role", "tabpanel");
-    put(panels[at], "aria-labelledby", link.id);
-    put(panels[at], "tabindex", "0");
+    link.setAttribute("aria-controls", panels[at].id);
+    panels[at].role = "tabpanel";
+    panels[at].setAttribute("aria-labelledby", link.id);
+    panels[at].tabIndex = 0;
     link.addEventListener("click", (event) => {
       if (event.ctrlKey || event.metaKey || event.shiftKey) return; // it is a link still
       event.preventDefault();
