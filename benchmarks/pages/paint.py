@@ -69,8 +69,19 @@ async def main(options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         with closing(Store.open(Path(folder) / "arena.db")) as store:
             found = fill(store)
-        addresses = ["/", "/leaderboard/nim/classic", "/bots/carl", "/matches", "/tournaments", "/play", "/connect", "/api"]
-        addresses += ["/download", "/docs", "/docs/writing-a-bot"]
+        addresses = [
+            "/",
+            "/leaderboard/nim/classic",
+            "/bots/carl",
+            "/matches",
+            "/tournaments",
+            "/play",
+            "/connect",
+            "/api",
+            "/download",
+            "/docs",
+            "/docs/writing-a-bot",
+        ]
         addresses += [
             f"/tournaments/{found['tournament']}",
             *(f"/matches/{found[kind]}" for kind in ("nim", "campaign")),

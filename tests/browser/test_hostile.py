@@ -63,9 +63,9 @@ async def harmless(page: Page, address: str) -> None:
 async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting: Visits, tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         library = Library(store)
-        match = library.play("nim", [Entrant(NAME, RandomBot, MARKUP, note=MARKUP), ANN._replace(name=MARKUP)])
         tournament, _ = store.write(open_tournament, json.dumps(TOURNAMENT), None)
         finish(store, result("m-hostile", (NAME, "bob"), version=MARKUP, reason=MARKUP, tournament=tournament, place=0))
+        match = library.play("nim", [Entrant(NAME, RandomBot, MARKUP, note=MARKUP), ANN._replace(name=MARKUP)])
     async with showing(tmp_path) as home, visiting(home) as visit:
         page = await visit.open()
         await expect(page.get_by_text(NAME).first).to_be_visible()
@@ -84,6 +84,9 @@ async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting
         await harmless(page, f"{home}/matches/{match}")
         await expect(page.locator(".viewer")).to_be_visible()
         await expect(page.locator(".viewer").get_by_text(MARKUP).first).to_be_visible()
+        assert await page.locator(EVIL).count() == 0
+        await harmless(page, f"{home}/")
+        await expect(page.locator("#stage .board")).to_be_visible()
         assert await page.locator(EVIL).count() == 0
 
 

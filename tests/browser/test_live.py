@@ -15,7 +15,7 @@ from players import answer, meet, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-GONE = "WebSocket connection to|net::ERR_CONNECTION_|net::ERR_EMPTY_RESPONSE"
+GONE = "WebSocket connection to|net::ERR_CONNECTION_|net::ERR_EMPTY_RESPONSE|net::ERR_CONTENT_LENGTH_MISMATCH"
 """What is said of an arena that was killed, or ended, also of the icon, for which a browser asks when it likes."""
 GIVE_UP = """async () => {
   const script = document.querySelector("script[src*='/static/']").src;

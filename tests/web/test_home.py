@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from arena.store.seasons import start_season
+from arena.store.thinning import remove_records_of
 from seasons import finish, result, season
 from web_client import Visitor
 
@@ -69,3 +70,13 @@ def test_the_latest_match_is_shown_and_told_in_words(visitor: Visitor) -> None:
 def test_a_match_that_was_called_off_is_not_shown_where_there_is_another(visitor: Visitor) -> None:
     finish(visitor.store, result("m1"), result("m2", reason="void", rated=False))
     assert shown(visitor.get("/").text) == "m1"
+
+
+def test_a_match_whose_record_was_removed_is_told_and_not_replayed(visitor: Visitor) -> None:
+    finish(visitor.store, result("m1"), result("m2"))
+    visitor.store.write(remove_records_of, [2])
+    assert shown(visitor.get("/").text) == "m1"
+    visitor.store.write(remove_records_of, [1])
+    page = visitor.get("/").text
+    assert shown(page) is None
+    assert '<a href="/matches/m2">ann beat bob</a>' in page

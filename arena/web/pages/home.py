@@ -9,6 +9,8 @@ from starlette.responses import Response
 from arena.ratings.rating_system import game_of
 from arena.store.leaderboards import BoardRow, busiest_pools, leaderboard_page
 from arena.store.match_search import Search, search_matches
+from arena.store.result_queries import RecordRemoved, record_of
+from arena.store.store import Reader
 from arena.web.lookups import game_order
 from arena.web.rendering import render_page, site_of
 from protocol import reasons
@@ -33,14 +35,21 @@ def home(request: Request) -> Response:
     reader = site_of(request).reader
     latest = reader.read(search_matches, Search(), limit=LOOKED_AT).rows
     pools = sorted(reader.read(busiest_pools), key=lambda pool: game_order(game_of(pool)))
+    replayed = next((match for match in latest if _can_be_replayed(reader, match)), None)
     return render_page(
         request,
         "home.html",
         leaders=[Leaders(pool=pool, rows=reader.read(leaderboard_page, pool, limit=LEADERS).rows) for pool in pools],
-        shown=next(filter(_is_shown, latest), None) or next(iter(latest), None),
+        shown=replayed or next(iter(latest), None),
+        replayed=replayed,
     )
 
 
-def _is_shown(result: Result) -> bool:
-    """Whether a match is worth a look."""
-    return result.reason != reasons.VOID and result.plies in PLIES
+def _can_be_replayed(reader: Reader, match: Result) -> bool:
+    """Whether a match is worth a look, and has its record still."""
+    if match.reason == reasons.VOID or match.plies not in PLIES:
+        return False
+    try:
+        return reader.read(record_of, match.match) is not None
+    except RecordRemoved:
+        return False
