@@ -20,9 +20,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
 def ladder(data: Path) -> None:
-    """A ladder of nim on which `carl` beats `bob`, who beats `ann`."""
+    """A ladder of nim on which `ann` beats `bob`, who beats `carl`."""
     with closing(Store.open(data / "arena.db")) as store:
-        pairs = [(best, worst) for best, worst in (("carl", "bob"), ("bob", "ann"), ("carl", "ann")) for _ in range(12)]
+        pairs = [(best, worst) for best, worst in (("ann", "bob"), ("bob", "carl"), ("ann", "carl")) for _ in range(12)]
         finish(store, *(result(f"m{number}", pair) for number, pair in enumerate(pairs)))
         store.write(add_bots, {name: hash_token(token_of(name)) for name in ("ann", "bob", "carl")})
 
@@ -42,8 +42,8 @@ async def test_who_plays_now_is_offered_from_the_weakest_on_with_a_word(visiting
         page = await visit.open("/play?game=nim&preset=classic")
         await expect(page.locator(".opponent")).to_have_count(5)
         words = {row[0]: row[1] for row in await listed(page)}
-        assert list(words) == ["Anybody", "ann", "bob", "carl", "zoe"]
-        assert [words[name] for name in ("ann", "bob", "carl")] == ["beginner", "medium", "expert"]
+        assert list(words) == ["Anybody", "carl", "bob", "ann", "zoe"]
+        assert [words[name] for name in ("carl", "bob", "ann")] == ["beginner", "medium", "expert"]
         assert words["zoe"] == "plays at once"
         assert await barriers(page) == ""
 
