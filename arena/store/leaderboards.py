@@ -64,6 +64,11 @@ SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) 
 FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
 """)
 _BUSIEST = text("SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool")
+_STRONGEST = text("""
+SELECT pool, name, mu, matches FROM (
+    SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
+) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
+""")
 _STANDINGS = text("""
 SELECT ratings.*,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
@@ -123,6 +128,15 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
     rank: int
     curve: list[float]
+
+
+class RatedBot(Struct, frozen=True, kw_only=True):
+    """A bot in a pool: the mean of its rating, and the rated matches behind it."""
+
+    pool: str
+    bot: str
+    mu: float
+    played: int
 
 
 class PoolStanding(Struct, frozen=True, kw_only=True):
@@ -305,6 +319,12 @@ def busiest_pools(connection: Connection) -> list[str]:
     for pool in connection.execute(_BUSIEST).scalars():
         busiest.setdefault(rating_system.game_of(pool), pool)
     return list(busiest.values())
+
+
+def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
+    """Of every pool so many bots with the best ratings of this season: pool by pool, the weakest first."""
+    rows = connection.execute(_STRONGEST, {"limit": limit})
+    return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
 
 def profile_of(connection: Connection, name: str) -> Profile | None:

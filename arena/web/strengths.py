@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect
 
 from arena.ratings.rating_system import MU
-from arena.store.leaderboards import BoardRow, leaderboard_page, pools_with_results
+from arena.store.leaderboards import RatedBot, strongest_bots
 from arena.store.store import Reader
 
 STEP = 5.0
@@ -22,19 +22,16 @@ MOST = 100
 _BOUNDS = [MU + STEP * (at - (len(WORDS) - 2) / 2) for at in range(len(WORDS) - 1)]
 
 
-def strength_of(row: BoardRow) -> str:
+def strength_of(rated: RatedBot) -> str:
     """A bot's strength in a word."""
-    if row.bot in EXACT:
+    if rated.bot in EXACT:
         return PERFECT
-    return NEW if row.played < EARLY else WORDS[bisect(_BOUNDS, row.mu)]
+    return NEW if rated.played < EARLY else WORDS[bisect(_BOUNDS, rated.mu)]
 
 
 def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
     """By pool the bots that are rated there, each with its strength, the weakest first."""
-    return {pool: _ordered(reader, pool) for pool in reader.read(pools_with_results)}
-
-
-def _ordered(reader: Reader, pool: str) -> list[tuple[str, str]]:
-    rows = reader.read(leaderboard_page, pool, sort="mu", limit=MOST).rows
-    told = [(row.bot, strength_of(row)) for row in reversed(rows)]
-    return sorted(told, key=lambda bot: bot[1] == PERFECT)
+    found: dict[str, list[tuple[str, str]]] = {}
+    for rated in reader.read(strongest_bots, MOST):
+        found.setdefault(rated.pool, []).append((rated.bot, strength_of(rated)))
+    return {pool: sorted(bots, key=lambda bot: bot[1] == PERFECT) for pool, bots in found.items()}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from arena.store.leaderboards import BoardRow
+from arena.store.leaderboards import RatedBot
 from arena.web.strengths import strength_of, strengths
 from seasons import finish, result
 from web_client import Visitor
 
 
-def row(bot: str, mu: float, played: int = 50) -> BoardRow:
-    counts = {"played": played, "wins": 0, "draws": 0, "losses": 0}
-    return BoardRow(bot=bot, mu=mu, sigma=1.0, score=mu - 3, few=False, version="", rank=1, curve=[], **counts)
+def rated(bot: str, mu: float, played: int = 50) -> RatedBot:
+    return RatedBot(pool="nim/classic", bot=bot, mu=mu, played=played)
 
 
 @pytest.mark.parametrize(
@@ -20,12 +19,12 @@ def row(bot: str, mu: float, played: int = 50) -> BoardRow:
     [(10.0, "beginner"), (18.0, "easy"), (25.0, "medium"), (28.0, "strong"), (40.0, "expert")],
 )
 def test_the_word_goes_by_the_rating(mu: float, word: str) -> None:
-    assert strength_of(row("ann", mu)) == word
+    assert strength_of(rated("ann", mu)) == word
 
 
 def test_a_bot_of_few_matches_is_new_and_one_that_plays_exactly_is_perfect() -> None:
-    assert strength_of(row("ann", 40.0, played=2)) == "new"
-    assert strength_of(row("perfect", 30.0)) == "perfect"
+    assert strength_of(rated("ann", 40.0, played=2)) == "new"
+    assert strength_of(rated("perfect", 30.0)) == "perfect"
 
 
 def test_of_every_pool_the_weakest_are_told_first_and_the_perfect_ones_last(visitor: Visitor) -> None:
