@@ -64,7 +64,10 @@ async def test_the_name_and_the_button_to_play_stay_in_sight(
 async def test_games_and_their_kinds_are_offered_in_words(visiting: Visits, house: House) -> None:
     async with visiting(house.page) as visit:
         page = await visit.open("/play")
+        await expect(page.get_by_role("link", name="How to play Nim")).to_have_attribute("href", "/rules/nim")
         await page.get_by_role("radio", name="Risk: the campaign").check()
+        rules = page.get_by_role("link", name="How to play Risk: the campaign")
+        await expect(rules).to_have_attribute("href", "/rules/risk-campaign")
         kinds = await page.get_by_label("Kind").locator("option").all_inner_texts()
         assert kinds[:3] == ["Grid, two players", "World, six players", "World, three players"]
         assert kinds[-1] == "A config of your own …"

@@ -46,6 +46,12 @@ def test_the_first_five_of_every_game_lead_to_the_whole_leaderboard(visitor: Vis
     assert found["/leaderboard/nim/classic"] == ladder[:5]
 
 
+def test_every_game_leads_to_its_rules(visitor: Visitor) -> None:
+    season(visitor.store)
+    rules = re.findall(r'href="/rules/([^"]*)">Rules<span class="quiet"> of ([^<]*)<', visitor.get("/").text)
+    assert rules == [("nim", "Nim"), ("tictactoe", "Tic-tac-toe")]
+
+
 def test_of_several_presets_that_one_is_shown_in_which_most_is_played(visitor: Visitor) -> None:
     duel = [result(f"d{n}", pool="risk-duel/south-america") for n in range(2)]
     finish(visitor.store, result("a1", pool="risk-duel/africa"), *duel)

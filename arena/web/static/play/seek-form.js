@@ -3,7 +3,7 @@
 import { complain, el, put, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
 import { Opponents, asks } from "./opponents.js";
-import { poolTitle, presetTitle } from "../titles.js";
+import { gameTitle, poolTitle, presetTitle } from "../titles.js";
 import { configInWords } from "./match-text.js";
 
 /**
@@ -164,6 +164,9 @@ export class Offer {
 
   #describe() {
     const own = this.#preset === undefined;
+    const rules = this.#form.querySelector("#rules");
+    put(rules, "href", `/rules/${encodeURIComponent(this.#game.game)}`);
+    say(rules, `How to play ${gameTitle(this.#game.game)}`);
     put(this.#form.querySelector("#own"), "hidden", !own);
     say(this.#form.querySelector("#config"), own ? "" : configInWords(this.#preset.config));
     if (own && this.#field("own").value === "") this.#field("own").value = JSON.stringify(this.#game.presets[0].config);
