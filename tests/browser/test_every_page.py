@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
+from playwright.async_api import expect
 
 from arena.web.pages import ROUTES
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
@@ -80,3 +81,15 @@ async def test_what_is_not_there_is_a_page_like_any_other(visiting: Visits, libr
         await page.get_by_role("link", name="To the start page").click()
         await page.wait_for_url("**/")
         visit.expects("status of 404")
+
+
+@pytest.mark.parametrize("width", [360, 390])
+async def test_the_ways_to_all_pages_fit_a_phone_in_one_line(visiting: Visits, library: str, width: int) -> None:
+    async with visiting(library, (width, 844)) as visit:
+        page = await visit.open("/matches")
+        links = page.get_by_role("navigation", name="Pages", exact=True).get_by_role("link")
+        names = ["Play", "Matches", "Leaderboard", "Tournaments", "Connect", "Docs"]
+        await expect(links).to_have_text(names)
+        boxes = [await link.bounding_box() for link in await links.all()]
+        assert len({box["y"] for box in boxes if box}) == 1
+        assert await sideways(page) == 0
