@@ -19,7 +19,6 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from arena.commands.config import clock
 from arena.commands.file_watch import again_at_every_save
 from arena.commands.match_view import frame, outcome
 from arena.commands.output import columns, counted, redraw
@@ -27,6 +26,7 @@ from arena.commands.tournament_options import read_sets
 from arena.replay.transcript import describe_line
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import players_of
+from machine.arguments import read_clock
 from machine.terminal import say
 from machine.timestamps import utc
 from protocol.digest import canonical
@@ -77,7 +77,7 @@ def run(options: TryOptions) -> None:
         given = counted(len(options.bots), "bot is", "bots are")
         raise UsageFault(f"a match of {rules.name} has {rules.seats} seats under this config: {given} given")
     bots = contestants(options.bots, settings, in_process=True)
-    told = clock(options.clock)
+    told = read_clock(options.clock)
     pace = options.moves_per_second
     if pace is not None and not 0 < pace <= FASTEST:
         raise UsageFault(f"--moves-per-second is {pace:g}: more than 0 and at most {FASTEST:g}")
