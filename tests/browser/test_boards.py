@@ -192,6 +192,34 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
     await expect(table.said).to_have_text('{"do":"end"}')
 
 
+async def test_after_an_attack_the_keyboard_is_where_it_was(table: Table) -> None:
+    game = load("risk-campaign", {"map": "south-america"})
+    await table.set("risk-campaign", {"map": "south-america"})
+    state = {"owner": [1, 0, 1, 1], "troops": [1, 4, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
+    state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
+    legal, options = game.legal_moves_for_turn(game.decode_state(state))
+    await table.show(state, legal=legal, options=options, seat=0)
+    for name in ("Peru is yours", "Brazil is bob's", "Attack"):
+        await table.page.get_by_role("button", name=name).press("Enter")
+    await expect(table.said).to_contain_text('"to":2')
+    after = state | {"owner": [1, 0, 0, 1], "troops": [1, 1, 3, 1], "attacks_left": 2, "ply": 4}
+    legal, options = game.legal_moves_for_turn(game.decode_state(after))
+    await table.show(after, legal=legal, options=options, seat=0)
+    await expect(table.page.get_by_role("button", name="Brazil is yours")).to_be_focused()
+
+
+@pytest.mark.parametrize(("taken", "defender"), [(False, "seat-1"), (True, "seat-none")])
+async def test_the_dice_of_the_defender_are_never_in_the_attackers_colour(
+    table: Table, taken: bool, defender: str
+) -> None:
+    await table.set("risk-duel")
+    event = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
+    state = {"owner": [0, 0 if taken else 1, 1, -1], "troops": [5, 1, 12, 0], "to_move": 1, "ply": 7}
+    await table.show(state, event=event | {"result": {"taken": taken}})  # as after a reload: what was before is unknown
+    await expect(table.page.locator(".dice").nth(0).locator(".die.seat-0")).to_have_count(1)
+    await expect(table.page.locator(".dice").nth(1).locator(f".die.{defender}")).to_have_count(1)
+
+
 async def test_a_phone_shows_all_dice_of_a_long_battle_and_what_is_counted(table: Table) -> None:
     await table.set("risk-campaign", {"map": "south-america"})
     before = {"owner": [0, 1, 0, 1], "troops": [9, 8, 1, 1], "round": 1, "out": [], "to_move": 0, "ply": 3}

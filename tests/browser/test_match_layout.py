@@ -1,4 +1,4 @@
-"""The page of a match, stored, live or played, in windows of all sizes: board and prompt are in sight, nothing beside it."""
+"""The page of a match, stored, live or played, in windows of all sizes: the whole board and the prompt are in sight."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ DESKS = ((1280, 800), (1440, 900), (1100, 768))
 PHONE = (390, 844)
 SMALL_BOARDS = ("nim", "grundy", "tictactoe", "risk-duel")
 """Games of which a phone shows board and prompt together."""
-OUTSIDE = """() => {
+PARTS = ".board, .board :is(.land, .counter, .cell), .timeline, .prompt, .prompt :is(button, select, input, .die)"
+OUTSIDE = """(parts) => {
   const hidden = (part) => part.getClientRects().length === 0 || getComputedStyle(part).visibility === "hidden";
-  const parts = ".board, .board .land, .board .counter, .board .cell, .timeline, .prompt, .prompt :is(button, select, input, .die)";
   return [...document.querySelectorAll(parts)].filter((part) => !hidden(part)).filter((part) => {
     const { left, top, right, bottom } = part.getBoundingClientRect();
     return left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1;
@@ -33,7 +33,7 @@ SCROLLS = "document.documentElement.scrollHeight > innerHeight"
 async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     """Board and prompt are inside a window of this size, and the page does not scroll on a desk."""
     await page.set_viewport_size({"width": size[0], "height": size[1]})
-    assert await page.evaluate(OUTSIDE) == [], size
+    assert await page.evaluate(OUTSIDE, PARTS) == [], size
     assert await sideways(page) == 0, size
     if size[0] >= DESKS[-1][0]:
         assert not await page.evaluate(SCROLLS), size
