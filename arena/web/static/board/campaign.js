@@ -36,6 +36,7 @@ export class CampaignBoard extends RiskBoard {
     put(this.place, "disabled", this.#left > 0);
     put(this.force, "hidden", this.target === null);
     put(this.strike, "hidden", this.target === null);
+    if (this.target !== null) say(this.strike, this.attackLabel({ from: this.source, to: this.target, units: Number(this.units.value) }));
     say(this.hint, drafts ? this.#draftHint() : this.#attackHint());
   }
 

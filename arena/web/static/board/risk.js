@@ -95,6 +95,14 @@ export class RiskBoard extends Board {
     return seat === this.view.seat ? "yours" : `${this.seats[seat].bot}'s (seat ${seat})`;
   }
 
+  /**
+   * What an attack is called where it is offered.
+   * @param {{from: number, to: number, units?: number}} attack
+   */
+  attackLabel({ to }) {
+    return `Attack ${this.name(to)}`;
+  }
+
   /** The accessible name of a territory. */
   named(at) {
     return `${this.held(at)}${at === this.source ? ", chosen" : ""}`;
