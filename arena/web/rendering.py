@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
+from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from arena.web.errors import error_headers, http_status_of, sentence
 from arena.web.site import Site
 from protocol import VERSION
 
-VIEWER_SHEETS = ("board/board.css", "board/risk.css", "viewer/viewer.css")
+VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/match.css", "viewer/viewer.css")
 """What the viewer needs beside the style of every page."""
 
 
@@ -30,7 +31,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(version=VERSION, query=formatting.query, curve=curve)
-_templates.globals.update(imported=bundle.modules, viewer_sheets=VIEWER_SHEETS)
+_templates.globals.update(imported=partial(bundle.modules, later=False), viewer_sheets=VIEWER_SHEETS)
 _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)
 

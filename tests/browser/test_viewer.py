@@ -57,10 +57,29 @@ CUT = """async (id) => {
 }"""
 
 
+GRADED_LATE = """async (id) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { MatchDocument } = await import(script.replace("main.js", "document.js"));
+  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const found = await (await fetch(`/api/v1/matches/${id}`)).json();
+  found.plies = Array(10).fill(found.plies).flat();
+  const viewer = new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
+  await new Promise(requestAnimationFrame);
+  const { ply, seat } = found.plies.at(-1).event;
+  viewer.grade({ moves: [{ ply, seat, gave_away: 0.5, value: 0, best_notation: "", best_value: 0.5 }] });
+  await new Promise(requestAnimationFrame);
+}"""
+
+
 async def opened(page: Page) -> Page:
     """The page when its viewer is there."""
     await expect(page.locator(".viewer")).to_be_visible()
     return page
+
+
+async def tab(page: Page, name: str) -> None:
+    """Bring a panel of the side into sight."""
+    await page.get_by_role("tab", name=name).click()
 
 
 async def boards(page: Page, button: str) -> list[str]:
@@ -93,7 +112,7 @@ async def test_a_bot_that_was_renamed_is_linked_where_it_is_now(visiting: Visits
         store.write(rename_bot, "ann", "anna")
     async with showing(tmp_path) as home, visiting(home) as visit:
         page = await opened(await visit.open(f"/matches/{match}"))
-        await expect(page.locator(".viewer a", has_text="ann")).to_have_attribute("href", "/bots/anna")
+        await expect(page.locator(".players a", has_text="ann")).to_have_attribute("href", "/bots/anna")
 
 
 @pytest.mark.ci
@@ -131,6 +150,29 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
         await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 1 "))
 
 
+@pytest.mark.parametrize(
+    ("match", "why"),
+    [
+        ("leave", "ann was disconnected and did not return in time."),
+        pytest.param("sleep", "ann ran out of time.", marks=pytest.mark.ci),
+        pytest.param("resign", "ann resigned.", marks=pytest.mark.ci),
+        pytest.param("cheat", "ann made a third illegal move.", marks=pytest.mark.ci),
+        pytest.param("tictactoe", re.compile(r"^\w+ has three in a row\.$"), marks=pytest.mark.ci),
+        pytest.param("duel", re.compile(r"^\w+ holds South America\.$"), marks=pytest.mark.ci),
+        pytest.param("campaign", "The last round was played: blaise holds the most territories.", marks=pytest.mark.ci),
+    ],
+)
+async def test_the_end_of_a_match_is_told_in_words_of_its_game(
+    visiting: Visits, library: str, kept: dict[str, str], match: str, why: str | re.Pattern[str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept[match]}"))
+        await expect(page.locator(".ending p")).to_have_text(why)
+        await expect(page.locator(".board")).to_be_visible()
+        await page.keyboard.press("Home")
+        await expect(page.locator(".ending")).to_be_hidden()
+
+
 @pytest.mark.ci
 async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str, kept: dict[str, str]) -> None:
     async with visiting(library) as visit:
@@ -150,9 +192,11 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await expect(page.locator(".now")).to_contain_text("any stick will do")
         await expect(page.locator(".now")).to_contain_text(re.compile("the best there was|gave away"))
+        await tab(page, "Plots")
         await expect(page.get_by_role("img", name="thinking time by ply").locator(".bars.seat-0")).to_have_attribute(
             "d", re.compile("M")
         )
+        await tab(page, "Moves")
         await page.get_by_role("cell", name="any stick will do").first.click()
         await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
 
@@ -162,8 +206,11 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
 ) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
-        told = re.compile(r"^The dice gave \S+ [+-]0\.\d\d and \S+ [+-]0\.\d\d points, by exact\.$")
-        await expect(page.get_by_text(told)).to_be_visible()
+        await tab(page, "Grades")
+        given = re.compile(r"points given away by \d+ of \d+ moves?; the dice gave it [+-]0\.\d\d$")
+        await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
+        await expect(page.get_by_text("Luck is told by exact.")).to_be_visible()
+        await tab(page, "Moves")
         lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+-]\d\.\d{3}$")).first
         await lucky.click()
         await expect(page.locator(".now")).to_contain_text(f"{await lucky.inner_text()} of a point")
@@ -176,7 +223,7 @@ async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, libr
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await page.evaluate(FORGED, [kept["nim"], {1: {"clock": [59_999, 10_790]}}])
-        await expect(page.locator(".clocks .seat-1 .clock")).to_have_text("10.7 s")
+        await expect(page.locator(".players .seat-1 .clock")).to_have_text("10.7 s")
         await expect(page.locator(".now")).to_contain_text("10.7 s on the clock")
 
 
@@ -189,6 +236,7 @@ async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(
         await page.evaluate(
             FORGED, [kept["tictactoe"], {at: {"info": {"value": value}} for at, value in enumerate(values)}]
         )
+        await tab(page, "Plots")
         plot = page.get_by_role("img", name="what the bots say of their positions")
         await expect(plot.locator(".line.seat-0")).to_have_attribute("d", re.compile("^M1 4.0L3 73.0"))
         await expect(plot.locator(".line.seat-1")).to_have_attribute("d", re.compile("^M2 4.0L4 73.0"))
@@ -208,10 +256,21 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(
         visit.expects("/grades")
 
 
+async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['duel']}"))
+        await page.evaluate(GRADED_LATE, kept["duel"])
+        await expect(page.locator(".moves tr[aria-current] .move")).to_be_in_viewport(ratio=0.9)
+        await expect(page.locator(".moves tr[aria-current]")).to_contain_text("0.500")
+
+
 @pytest.mark.parametrize("game", ["nim", "duel", "campaign"])
 async def test_a_true_record_is_verified(visiting: Visits, library: str, kept: dict[str, str], game: str) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}"))
+        await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict.good")).to_contain_text("✓ Verified")
         await expect(page.locator(".wrong-ply")).to_have_count(0)
@@ -227,6 +286,7 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
         await page.evaluate(FORGED, [kept["nim"], {2: change}])
+        await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict.bad")).to_contain_text("✗ Wrong at ply 2")
         await expect(page.locator(".wrong-ply")).to_have_count(1)

@@ -15,7 +15,7 @@ export class CampaignBoard extends RiskBoard {
     this.units = el("input", { type: "number", min: 1, inputmode: "numeric", oninput: () => this.draw() });
     this.strike = button("Attack", () => this.#attack());
     this.end = button("End the turn", () => this.choose({ do: "end" }));
-    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units at a press ", this.each), this.undo, this.place);
+    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units a press ", this.each), this.undo, this.place);
     this.force = el("label", {}, "with ", this.units, " units");
     this.attacking = el("div", { class: "choosing" }, this.force, this.strike, this.end);
     this.controls.append(this.hint, this.drafting, this.attacking);
@@ -36,6 +36,7 @@ export class CampaignBoard extends RiskBoard {
     put(this.place, "disabled", this.#left > 0);
     put(this.force, "hidden", this.target === null);
     put(this.strike, "hidden", this.target === null);
+    if (this.target !== null) say(this.strike, this.attackLabel({ from: this.source, to: this.target, units: Number(this.units.value) }));
     say(this.hint, drafts ? this.#draftHint() : this.#attackHint());
   }
 
@@ -55,9 +56,10 @@ export class CampaignBoard extends RiskBoard {
 
   saying() {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
-    const number = `round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
+    const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
-    return `${number}: ${this.player(mover)} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
+    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${left} left`}`;
+    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
   }
 
   describe(state) {

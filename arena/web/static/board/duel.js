@@ -32,7 +32,8 @@ export class DuelBoard extends RiskBoard {
 
   saying() {
     const { ply, to_move: mover } = this.state;
-    return mover === null ? "" : `ply ${ply} of ${this.config.max_plies}: ${this.player(mover)} is to move`;
+    if (mover === null) return "";
+    return [`Ply ${ply} of ${this.config.max_plies}`, super.saying()].filter(Boolean).join(": ");
   }
 
   press(at) {
@@ -70,7 +71,7 @@ export class DuelBoard extends RiskBoard {
   #hint() {
     if (this.view.legal[0].do === "invade") return "Choose a free territory to invade.";
     if (this.source === null) return "Choose a territory of yours, to reinforce or to attack from.";
-    const targets = this.offered().map((to) => this.name(to));
-    return targets.length ? `From ${this.name(this.source)}: attack ${either(targets)}.` : `From ${this.name(this.source)} nothing can be attacked.`;
+    const attacks = this.offered().map((to) => this.attackLabel({ from: this.source, to }));
+    return attacks.length ? `From ${this.name(this.source)}: ${either(attacks)}.` : `From ${this.name(this.source)} nothing can be attacked.`;
   }
 }

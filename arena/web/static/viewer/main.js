@@ -8,6 +8,7 @@ import { Viewer } from "./viewer.js";
 const root = document.getElementById("viewer");
 const id = root.dataset.match;
 const api = `/api/v1/matches/${encodeURIComponent(id)}`;
+const rulesOf = ({ game }) => `/rules/${encodeURIComponent(game)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
 /** Where bots are now that a record may call otherwise, by the names of the result, in seat order. */
@@ -27,7 +28,8 @@ async function asked(address) {
 
 async function show() {
   const found = await asked(api);
-  const viewer = new Viewer(root, new MatchDocument(found), { botAddress: addressesNow(found) });
+  const details = document.getElementById("details");
+  const viewer = new Viewer(root, new MatchDocument(found), { botAddress: addressesNow(found), rules: rulesOf(found.header), details });
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
   if (!("graded" in root.dataset) || found.fault) return;
   try {
@@ -42,4 +44,4 @@ function say(error) {
 }
 
 if ("stored" in root.dataset) show().catch(say);
-else follow(root, id, { botAddress, stored: () => asked(api).catch(() => null) });
+else follow(root, id, { botAddress, rulesOf, stored: () => asked(api).catch(() => null) });
