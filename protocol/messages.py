@@ -134,6 +134,7 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
     preset: str | None = None
     rated: bool = False
     open: bool = False
+    private: bool = False
     opponents: list[str] = []
     unknown: list[str] = []
 
@@ -194,7 +195,8 @@ class Hello(FromClient, frozen=True, kw_only=True):
 class Seek(FromClient, frozen=True, kw_only=True):
     """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`.
 
-    One that is `open` takes any match of the game; `opponent` is short for `opponents` with one name.
+    One that is `open` takes any match of the game, one that is `private` only who names its bot; `opponent` is short
+    for `opponents` with one name.
     """
 
     id: RequestId
@@ -205,6 +207,7 @@ class Seek(FromClient, frozen=True, kw_only=True):
     opponents: list[BotName] = []
     open: bool = False
     slow: bool = False
+    private: bool = False
 
 
 class Unseek(FromClient, frozen=True, kw_only=True):

@@ -59,6 +59,9 @@ class SeekBoard:
         config = {"players": players}
         self.add(bot, Seek(id=ref, game="risk-campaign", config=config, rated=False, opponents=list(opponents)))
 
+    def private(self, bot: str, ref: str = "private", game: str = "nim", **config: Any) -> None:
+        self.add(bot, Seek(id=ref, game=game, config=config, private=True))
+
     def open(self, bot: str, ref: str = "open", game: str = "nim") -> None:
         self.add(bot, Seek(id=ref, game=game, open=True))
 

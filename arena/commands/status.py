@@ -114,6 +114,8 @@ def _way(seek: SeekStatus) -> str:
     if seek.open:
         return f"{seek.game} openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
+    if seek.private:
+        named = " against who names it"
     return f"{seek.game} {'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'own config'})"
 
 

@@ -79,6 +79,7 @@ def _waited(sought: ActiveSeek) -> SeekStatus:
         preset=kind.preset,
         rated=kind.rated,
         open=kind.open,
+        private=sought.private,
         opponents=sorted(sought.opponents),
         seconds=round(asyncio.get_running_loop().time() - sought.since, 1),
     )

@@ -35,6 +35,7 @@ class SeekStatus(Struct, frozen=True, kw_only=True):
     open: bool
     opponents: list[str]
     seconds: float
+    private: bool = False
 
 
 class BotStatus(Struct, frozen=True, kw_only=True):

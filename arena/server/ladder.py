@@ -100,7 +100,14 @@ class Ladder:
     def listed(self, bot: str) -> tuple[list[ListedSeek], int]:
         """What a bot seeks, what looks the same once, and for how many seconds the rate of its matches holds that."""
         alike = dict.fromkeys(
-            (sought.kind.game, sought.kind.preset, sought.kind.rated, sought.kind.open, sought.opponents)
+            (
+                sought.kind.game,
+                sought.kind.preset,
+                sought.kind.rated,
+                sought.kind.open,
+                sought.private,
+                sought.opponents,
+            )
             for sought in self.seeks.of(bot)
         )
         seeks = [
@@ -109,10 +116,11 @@ class Ladder:
                 preset=preset,
                 rated=rated,
                 open=is_open,
+                private=private,
                 opponents=sorted(opponents),
                 unknown=self._unknown.of(opponents),
             )
-            for game, preset, rated, is_open, opponents in islice(alike, MOST_SEEKS)
+            for game, preset, rated, is_open, private, opponents in islice(alike, MOST_SEEKS)
         ]
         return seeks, ceil(self.seeks.paced(bot))
 
@@ -198,6 +206,8 @@ def _check_open(message: Seek) -> None:
         raise BadConfig("seek: an open seek has no config: it takes that of whoever wants to play")
     if named(message):
         raise NotAllowed("seek: an open seek names nobody: leave opponent and opponents out, or open")
+    if message.private:
+        raise NotAllowed("seek: open and private don't go together: an open seek takes whoever wants to play")
 
 
 def _rules(bot: str, message: Seek) -> Game[Any, Any]:
@@ -207,6 +217,12 @@ def _rules(bot: str, message: Seek) -> Game[Any, Any]:
     game = load(message.game, message.config)
     game.check_cost()
     opponents = [folded(name) for name in named(message)]
+    if message.private and opponents:
+        raise NotAllowed(
+            "seek: a private seek names nobody, but waits for who names you: leave out private or the names"
+        )
+    if message.private and game.seats != 2:
+        raise NotAllowed(f"seek: a private seek is for a match of 2 seats: this one has {game.seats}")
     if bot in opponents:
         raise NotAllowed("seek: a bot does not play itself: name another opponent")
     if len(set(opponents)) < len(opponents):

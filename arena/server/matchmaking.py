@@ -161,13 +161,26 @@ class Matchmaker:
         """Put a bot's seek in force; without the game's rules one that is open."""
         assert session.bot is not None
         opponents = frozenset(map(folded, named(message)))
-        ratable = game is not None and message.rated and not opponents and game.pool is not None
+        named_or_private = bool(opponents) or message.private
+        ratable = game is not None and message.rated and not named_or_private and game.pool is not None
         if game is None:
             kind = open_match_spec(message.game)
         else:
             kind = match_spec_of(game, rated=ratable and self._bots.may_be_rated(session.bot))
         now = self._loop.time()
-        self._put(ActiveSeek(session, session.bot, message.id, kind, opponents, now, message.slow, ratable))
+        self._put(
+            ActiveSeek(
+                session,
+                session.bot,
+                message.id,
+                kind,
+                opponents,
+                now,
+                slow=message.slow,
+                ratable=ratable,
+                private=message.private,
+            )
+        )
 
     def reconsider(self, bot: str) -> None:
         """Have the matches that a bot seeks be rated or not, as may be now."""
@@ -339,7 +352,7 @@ class Matchmaker:
             return False
         other = self._waiting.partner(sought, functools.partial(self._may_meet, sought))
         begun = other is not None and self._together((sought, other))
-        if not begun and not sought.opponents and not sought.kind.open:
+        if not begun and sought.of_the_ladder:
             self._alone[sought] = None
         if not begun and other is not None:
             for one in (sought, other):

@@ -76,7 +76,7 @@ NOBODY: frozenset[str] = frozenset()
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
     """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock; `ratable`: its match is
-    to be rated if that of its bot may be.
+    to be rated if that of its bot may be; `private`: it goes only with a seek that names its bot.
     """
 
     session: Session
@@ -87,6 +87,7 @@ class ActiveSeek:
     since: float
     slow: bool = False
     ratable: bool = False
+    private: bool = False
 
     @property
     def key(self) -> str:
@@ -96,7 +97,7 @@ class ActiveSeek:
     @property
     def of_the_ladder(self) -> bool:
         """Whether the arena chooses its opponents, among all that seek the same."""
-        return not self.opponents and not self.kind.open
+        return not self.opponents and not self.kind.open and not self.private
 
 
 ByBot = dict[str, dict[str, ActiveSeek]]
@@ -113,11 +114,11 @@ class SeekIndex:
         self._count = count
         self._by_bot: ByBot = {}
         self._by_aim: dict[tuple[MatchSpec, frozenset[str]], ByBot] = {}
-        """By what is sought and the opponents that are named."""
+        """By what is sought and the opponents that are named; without those that are private."""
         self._by_rival: dict[tuple[str, str], ByBot] = {}
         """Those for two seats that name an opponent, by game and by whom they name."""
         self.ripe: dict[MatchSpec, None] = {}
-        """The kinds that as many bots seek, naming nobody, as a match has seats."""
+        """The kinds that as many bots seek on the ladder as a match has seats."""
 
     def __contains__(self, sought: ActiveSeek) -> bool:
         return self.find(sought.key, sought.id) is sought
@@ -143,8 +144,9 @@ class SeekIndex:
             del seeks[sought.key][sought.id]
             if not seeks[sought.key]:
                 del seeks[sought.key]
-        if not self._by_aim[sought.kind, sought.opponents]:
-            del self._by_aim[sought.kind, sought.opponents]
+        for aim in _aim(sought):
+            if not self._by_aim[aim]:
+                del self._by_aim[aim]
         for rival in _rival(sought):
             if not self._by_rival[rival]:
                 del self._by_rival[rival]
@@ -152,12 +154,12 @@ class SeekIndex:
         self._count(sought, True)
 
     def _indices(self, sought: ActiveSeek) -> list[ByBot]:
-        aimed = self._by_aim.setdefault((sought.kind, sought.opponents), {})
-        return [self._by_bot, aimed, *(self._by_rival.setdefault(rival, {}) for rival in _rival(sought))]
+        aimed = (self._by_aim.setdefault(aim, {}) for aim in _aim(sought))
+        return [self._by_bot, *aimed, *(self._by_rival.setdefault(rival, {}) for rival in _rival(sought))]
 
     def _note_ripe(self, sought: ActiveSeek) -> None:
         """Know whether its kind is ripe."""
-        if sought.opponents or sought.kind.open:
+        if not sought.of_the_ladder:
             return
         if len(self.unnamed(sought.kind)) >= sought.kind.seats:
             self.ripe[sought.kind] = None
@@ -235,6 +237,11 @@ class FairQueue:
 def agreed(group: Iterable[ActiveSeek]) -> MatchSpec:
     """The kind of the match between seeks that fit: at least one of them is not open."""
     return next(sought.kind for sought in group if not sought.kind.open)
+
+
+def _aim(sought: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:
+    """What is sought and who is named, but of a seek that is private: it is found by its bot alone."""
+    return [] if sought.private else [(sought.kind, sought.opponents)]
 
 
 def _rival(sought: ActiveSeek) -> list[tuple[str, str]]:

@@ -79,6 +79,8 @@ def _way(seek: ListedSeek) -> str:
     if seek.open:
         return "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
+    if seek.private:
+        named = " against who names it"
     return f"{'rated' if seek.rated else 'unrated'}{named} ({seek.preset or 'a config of its own'})"
 
 

@@ -552,6 +552,11 @@ HELD = "6 s: this arena begins so many matches an hour for a bot, and no more"
             listing(bob(RATED, UNRATED)),
             "bob at nim, who seeks it rated (classic), unrated (a config of its own)",
         ),
+        (
+            None,
+            listing(bob(messages.ListedSeek(game="nim", preset="classic", private=True))),
+            "an opponent at nim: Bob seeks it unrated against who names it (classic)",
+        ),
     ],
 )
 def test_an_author_is_told_whom_a_match_waits_for(

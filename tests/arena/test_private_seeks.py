@@ -1,0 +1,90 @@
+"""Seeks that only whoever names their bot may take: somebody waits for a friend."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from arena.server import matchmaking
+from arena.server.matchmaking import MatchRate
+from seek_board import SeekBoard
+
+
+@pytest.fixture
+async def patient(monkeypatch: pytest.MonkeyPatch) -> SeekBoard:
+    """Seeks that take open ones at once, where they may take any."""
+    monkeypatch.setattr(matchmaking, "ALONE", 0.0)
+    monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
+    return SeekBoard()
+
+
+async def test_neither_the_ladder_nor_an_open_seek_takes_one_that_is_private(patient: SeekBoard) -> None:
+    patient.private("ann")
+    patient.open("house")
+    patient.seek("bob")
+    assert await patient.until(1) == [("bob", "house")]
+    patient.private("eve")
+    patient.seek("cid")
+    patient.seek("dan")
+    assert (await patient.until(2))[1:] == [("cid", "dan")]
+    assert patient.seeks.holds("ann", "private")
+    assert patient.seeks.holds("eve", "private")
+
+
+@pytest.mark.parametrize("first", ["ann", "bob"])
+async def test_who_names_the_bot_of_a_private_seek_meets_it_unrated_whoever_came_first(
+    patient: SeekBoard, first: str
+) -> None:
+    patient.open("house")
+    seeks = {"ann": lambda: patient.private("ann"), "bob": lambda: patient.seek("bob", opponent="ANN")}
+    seeks.pop(first)()
+    await asyncio.sleep(0)
+    for seek in seeks.values():
+        seek()
+    assert await patient.until(1) == [("ann", "bob")]
+    assert [rated for _, rated in patient.played] == [False]
+    assert not patient.seeks.of("ann")
+
+
+async def test_who_names_it_for_something_else_does_not_meet_it(patient: SeekBoard) -> None:
+    patient.private("ann")
+    patient.seek("bob", opponent="ann", heaps=[1, 2])
+    patient.seek("cid", "first", opponent="dan")
+    patient.seek("dan", "first", opponent="cid")
+    assert await patient.until(1) == [("cid", "dan")]
+    patient.seek("bob", "again", opponent="ann")
+    assert (await patient.until(2))[1] == ("ann", "bob")
+
+
+async def test_a_private_seek_that_is_taken_back_is_found_no_more(patient: SeekBoard) -> None:
+    patient.private("ann")
+    patient.seeks.withdraw("ann", "private")
+    patient.seek("bob", opponent="ann")
+    patient.seek("cid", "first", opponent="dan")
+    patient.seek("dan", "first", opponent="cid")
+    assert await patient.until(1) == [("cid", "dan")]
+
+
+async def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
+    board = SeekBoard(MatchRate(1))
+    board.seek("ann")
+    board.seek("bob")
+    await board.until(1)
+    board.private("ann")
+    assert board.seeks.paced("ann") == 0.0
+    board.seek("bob", opponent="ann")
+    assert (await board.until(2))[1] == ("ann", "bob")
+
+
+async def test_over_the_wire_a_friend_finds_who_waits_in_the_listing_and_meets_them_unrated(serve: Any) -> None:
+    served = await serve()
+    ann, bob = await served.enter("ann"), await served.enter("bob")
+    await ann.send(type="seek", id="p", game="nim", config={"preset": "sticks"}, private=True)
+    await bob.send(type="list")
+    (waits, _) = (await bob.expect("listing"))["bots"]
+    assert waits["seeks"] == [{"game": "nim", "preset": "sticks", "private": True}]
+    await bob.send(type="seek", id="f", game="nim", config={"preset": "sticks"}, opponent="ann")
+    start = await ann.expect("start")
+    assert (start["seek"], start["preset"], start["rated"]) == ("p", "sticks", False)
