@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
-from playwright.async_api import Page
+from playwright.async_api import Page, expect
 
 from chromium import Visit
 from processes import Served, serving
@@ -44,3 +44,16 @@ async def sit_down(visit: Visit, name: str, address: str) -> Page:
     page = await come(visit, name, address)
     await start_playing(page)
     return page
+
+
+async def choose(page: Page) -> bool:
+    """Make the person's last listed move as soon as it is their turn; whether the match goes on."""
+    turn = page.locator(".moves:not([hidden])")
+    over = page.locator(".ending h2")
+    await expect(over.or_(turn)).to_be_visible()
+    if await over.is_visible():
+        return False
+    if await turn.get_attribute("open") is None:
+        await turn.locator("summary").click()
+    await turn.get_by_role("button").last.click()
+    return True

@@ -8,10 +8,10 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import expect
 
 from chromium import PHONE, Visits, barriers, sideways
-from house import come, open_house, sit_down, start_playing
+from house import choose, come, open_house, sit_down, start_playing
 from players import Player, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -128,19 +128,6 @@ async def through(rival: Player) -> None:
     """A match from its start to its end."""
     await rival.begin()
     await rival.play()
-
-
-async def choose(page: Page) -> bool:
-    """Make the person's last listed move as soon as it is their turn; whether the match goes on."""
-    turn = page.locator(".moves:not([hidden])")
-    over = page.locator(".ending h2")
-    await expect(over.or_(turn)).to_be_visible()
-    if await over.is_visible():
-        return False
-    if await turn.get_attribute("open") is None:
-        await turn.locator("summary").click()
-    await turn.get_by_role("button").last.click()
-    return True
 
 
 async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(visiting: Visits, library: str) -> None:

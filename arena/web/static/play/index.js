@@ -7,6 +7,8 @@ import { goBy, goByNone, identity, isTaken } from "../identity.js";
 import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
 import { poolTitle } from "../titles.js";
+import { invitationIn, makeLink } from "./invitation.js";
+import { Invited } from "./invited.js";
 import { Offer } from "./seek-form.js";
 import { hindrance } from "./opponents.js";
 import { Table } from "./match.js";
@@ -21,14 +23,19 @@ if (socket !== null) play(socket);
 function play(socket) {
   const usual = document.title;
   const part = (id) => document.querySelector(`#${id}`);
-  const offer = new Offer(part("offer"), JSON.parse(part("games").textContent), JSON.parse(part("strengths").textContent));
+  const games = JSON.parse(part("games").textContent);
+  const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
+  const asked = new URLSearchParams(location.search);
+  const invitation = invitationIn(asked, games);
+  const invited = invitation === null ? null : new Invited(part("invited"), invitation);
+  let form = invited ?? offer; // the first that a person sees
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
   let seeks = 0;
   let recalling = null; // a match whose events before this page was there are to be told
 
   const known = identity();
-  if (known !== null) offer.bot = known.bot;
+  if (known !== null) call(known.bot);
 
   const ways = {
     send: (message) => socket.send(message),
@@ -36,8 +43,8 @@ function play(socket) {
     leave: () => {
       table.close();
       table = null;
-      show("offer");
-      offer.focus();
+      showForm();
+      form.focus();
     },
     rematch: () => {
       const { start, rivals } = table;
@@ -46,9 +53,18 @@ function play(socket) {
   };
 
   function show(name) {
-    for (const id of ["offer", "search", "table"]) part(id).hidden = id !== name;
-    say(part("title"), name === "table" ? table.title : "Play");
+    for (const id of ["offer", "invited", "search", "table"]) part(id).hidden = id !== name;
+    say(part("title"), { table: table?.title, invited: invited?.title }[name] ?? "Play");
     if (name !== "table") document.title = usual;
+  }
+
+  function showForm() {
+    show(form === offer ? "offer" : "invited");
+  }
+
+  /** Have the forms call the person so. */
+  function call(bot) {
+    for (const each of [offer, form]) each.bot = bot;
   }
 
   /** Come in under the person's name, which may be another than the connection has. */
@@ -56,15 +72,17 @@ function play(socket) {
     socket.start({ bot, token, follow: true });
   }
 
-  function search({ bot, what, opponents }) {
+  /** Seek a match; with `invites` one with a friend who gets a link, and with nobody else. */
+  function search({ bot, what, opponents, invites = false }) {
     table?.close();
     table = null;
-    seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents };
-    const whom = opponents.length === 0 ? "an opponent" : listed(opponents);
+    seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents, private: invites };
+    const whom = invites ? "your friend" : opponents.length === 0 ? "an opponent" : listed(opponents);
+    part("invitation").replaceChildren(...(invites ? [makeLink({ host: bot, what })] : []));
     say(part("searching"), `Waiting for ${whom} at ${poolTitle(what.game, what.config.preset)} …`);
     say(part("absent"), "");
     show("search");
-    part("give-up").focus();
+    (part("link") ?? part("give-up")).focus();
     const me = goBy(bot);
     if (socket.welcome?.bot?.toLowerCase() === bot.toLowerCase()) {
       socket.send(seek);
@@ -77,13 +95,14 @@ function play(socket) {
   function giveUp(why = "") {
     if (seek !== null) socket.send({ type: "unseek", id: seek.id });
     seek = null;
-    show("offer");
+    showForm();
     say(part("failed"), why);
-    offer.focus();
+    form.focus();
   }
 
   function sit(start) {
     seek = null;
+    form = offer;
     if (table === null || table.match !== start.match) {
       table?.close();
       table = new Table(start, ways);
@@ -112,7 +131,7 @@ function play(socket) {
   socket.on("welcome", ({ bot, resumed }) => {
     if (table !== null && !table.over && !resumed.includes(table.match)) table.missed();
     if (bot !== undefined && seek !== null && resumed.length === 0) socket.send(seek);
-    if (bot !== undefined) offer.bot = bot;
+    if (bot !== undefined) call(bot);
     socket.send({ type: "list" });
   });
   socket.on("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
@@ -129,7 +148,8 @@ function play(socket) {
     else if (table !== null && ref === table.match) table.notice(message);
   });
   socket.on("listing", (listing) => {
-    offer.here(listing);
+    form.here(listing);
+    table?.here(listing);
     if (seek !== null) say(part("absent"), hindrance(seek, socket.welcome.bot, listing));
   });
   socket.on("state", ({ name, reason, code, closed }) => {
@@ -142,20 +162,23 @@ function play(socket) {
 
   /** The name was not accepted: say why where the name is, and look on without one. */
   function refuse(reason, code) {
-    const bot = identity()?.bot ?? offer.bot;
+    const bot = identity()?.bot ?? form.bot;
     goByNone();
     seek = null;
-    show("offer");
-    offer.wrong("bot", isTaken(code) ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
+    showForm();
+    form.wrong("bot", isTaken(code) ? `${bot} is somebody else's name here: choose another.` : sentence(reason));
     socket.start();
   }
 
   showConnection(socket);
-  offer.onPlay = search;
+  offer.onPlay = form.onPlay = search;
+  offer.onInvite = (wanted) => search({ ...wanted, invites: true });
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));
-  setInterval(() => table === null && !document.hidden && socket.send({ type: "list" }), LIST_EVERY);
-  show("offer");
+  setInterval(() => (table === null || table.over) && !document.hidden && socket.send({ type: "list" }), LIST_EVERY);
+  showForm();
+  if (asked.has("from") && invitation === null)
+    say(part("failed"), "This link is no whole invitation: ask your friend to send it again, or play somebody else.");
   if (known === null) socket.start();
   else enter(known);
 }

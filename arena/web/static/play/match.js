@@ -7,7 +7,7 @@ import { el, put, say } from "../dom.js";
 import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
-import { makeEnding, result } from "./match-end.js";
+import { makeEnding, result, tellCalls } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
 import { clockInWords } from "./match-text.js";
 
@@ -27,6 +27,7 @@ export class Table {
   #ways;
   #turn = null; // the last one, which may not be shown yet
   #shown = null; // the state on the board
+  #ended = ""; // the tab's title when the match is over
   #events = new Map(); // all that were told, in order
 
   /**
@@ -102,6 +103,13 @@ export class Table {
     this.clocks.stop();
     this.pace.hurry();
     this.#close({ headline: "The match is over", why: "It ended while you were away." });
+  }
+
+  /** A `listing`: when the match is over, whether somebody calls for another one. */
+  here(listing) {
+    if (this.ending.hidden) return;
+    const called = tellCalls(this.ending, this.start, listing);
+    this.#ways.entitle(called === "" ? this.#ended : `● ${called}`);
   }
 
   /** Leave the page to others. */
@@ -231,7 +239,7 @@ export class Table {
     this.#draw(turn.state, { ...view, legal: turn.legal, options: turn.options });
     this.#list(turn.legal);
     this.#say("Your move.", told);
-    this.#ways.entitle(`Your move: ${this.#matchTitle}`);
+    this.#ways.entitle(`● Your turn – ${this.#matchTitle}`);
   }
 
   /** The legal moves as buttons, for whom the board is not the best way. */
@@ -268,7 +276,8 @@ export class Table {
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
     this.ending.hidden = false;
     this.ending.querySelector("h2").focus();
-    this.#ways.entitle(`${result.headline}: ${this.#matchTitle}`);
+    this.#ended = `${result.headline}: ${this.#matchTitle}`;
+    this.#ways.entitle(this.#ended);
     if (end === undefined || end.reason === "void" || end.seed === undefined) return;
     for (const [seat, rank] of end.ranks.entries()) this.clocks.players.place(seat, ordinal(rank));
   }

@@ -197,9 +197,10 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
   if (calls !== undefined)
     return { how: `waits for you: ${calls.preset ? poolTitle(calls.game, calls.preset) : `${gameTitle(calls.game)} under a config of their own`}`, order: 0 };
   if (these.some(({ open }) => open)) return { how: AT_ONCE, order: 1 };
-  const unrated = these.find(({ rated = false, opponents = [] }) => !rated && opponents.length === 0);
+  const unrated = these.find(takesAnybody);
   if (unrated !== undefined)
     return { how: `wants an unrated match: ${unrated.preset ? poolTitle(game, unrated.preset) : "a config of its own"}`, order: 2 };
+  if (these.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
   if (client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
   return { how: "here, but not for this: you wait until they want it", order: 5 };
@@ -207,19 +208,23 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
 
 /**
  * What keeps somebody waiting, in a sentence; empty where nothing does that a listing tells.
- * @param {{game: string, opponents: string[]}} seek
+ * @param {{game: string, opponents: string[], private: boolean}} seek
  * @param {string} bot  who seeks
  * @param {{bots: object[], more_bots?: number}} listing
  */
-export function hindrance({ game, opponents }, bot, { bots, more_bots = 0 }) {
-  if (more_bots > 0) return ""; // who is not listed may be here
+export function hindrance({ game, opponents, private: isPrivate }, bot, { bots, more_bots = 0 }) {
+  if (more_bots > 0 || isPrivate) return ""; // who is not listed may be here
   const me = bot.toLowerCase();
-  const here = new Map(bots.map((other) => [other.bot.toLowerCase(), wants(other, game, me)]));
+  const isNamed = opponents.length > 0;
+  const here = new Map(bots.map((other) => [other.bot.toLowerCase(), wants(other, game, me, isNamed)]));
   here.delete(me);
   const away = opponents.filter((name) => !here.has(name.toLowerCase()));
   if (away.length > 0)
     return `${listed(away)} ${away.length === 1 ? "is" : "are"} not here now: the match begins when ${away.length === 1 ? "it comes" : "they come"}.`;
   const others = opponents.filter((name) => !here.get(name.toLowerCase()));
+  const people = new Set(bots.filter(({ client }) => client === CLIENT).map(({ bot: name }) => name.toLowerCase()));
+  if (others.length > 0 && others.every((name) => people.has(name.toLowerCase())))
+    return `${listed(others)} ${others.length === 1 ? "is" : "are"} asked: the match begins when ${others.length === 1 ? "they accept" : "all accept"}.`;
   if (others.length > 0)
     return `${listed(others)} ${others.length === 1 ? "is here, but does" : "are here, but do"} not want to play ${gameTitle(game)} with you now: the match begins when ${others.length === 1 ? "it does" : "they do"}.`;
   if (opponents.length === 0 && ![...here.values()].includes(true))
@@ -227,12 +232,16 @@ export function hindrance({ game, opponents }, bot, { bots, more_bots = 0 }) {
   return "";
 }
 
-/** Whether somebody seeks a game in a way in which a person may meet them. */
-function wants({ seeks = [] }, game, me) {
+/** Whether somebody seeks a game in a way in which a person may meet them, who names them or anybody. */
+function wants({ seeks = [] }, game, me, isNamed) {
   return seeks.some(
-    (seek) =>
-      seek.game === game && (seek.open || asks(seek, me) || (!seek.rated && (seek.opponents ?? []).length === 0)),
+    (seek) => seek.game === game && (seek.open || asks(seek, me) || takesAnybody(seek) || (isNamed && seek.private)),
   );
+}
+
+/** Whether somebody wants an unrated match with whoever wants the same. */
+function takesAnybody({ rated, opponents = [], private: isPrivate }) {
+  return !rated && !isPrivate && opponents.length === 0;
 }
 
 /**

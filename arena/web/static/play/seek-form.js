@@ -17,10 +17,12 @@ import { configInWords } from "./match-text.js";
  * @property {string[]} opponents  named ones; others may be anybody
  */
 
-/** The form. `onPlay(wanted)` is called with what is complete. */
+/** The form. `onPlay(wanted)` or, to wait for a friend, `onInvite(wanted)` is called with what is complete. */
 export class Offer {
   /** @type {(wanted: Wanted) => void} */
   onPlay = () => {};
+  /** @type {(wanted: Wanted) => void} */
+  onInvite = () => {};
   #form;
   #games;
 
@@ -35,8 +37,9 @@ export class Offer {
     this.opponents = new Opponents(form.querySelector("#opponents"), strengths, () => this.#keepAddress());
     form.addEventListener("submit", (event) => {
       event.preventDefault();
-      this.#submit();
+      this.#submit(this.opponents.chosen, this.onPlay);
     });
+    form.querySelector(".invite").addEventListener("click", () => this.#submit([], this.onInvite));
     for (const radio of form.querySelectorAll("[name=game]"))
       radio.addEventListener("change", () => this.#gameChanged());
     this.#field("preset").addEventListener("change", () => this.#presetChanged());
@@ -126,7 +129,13 @@ export class Offer {
     if (this.#field("seats").value === "") this.#field("seats").selectedIndex = 0;
     this.#describe();
     this.opponents.want(asked.getAll("opponent"));
-    this.opponents.table(game.game, this.#preset?.preset, this.#seats);
+    this.#lay();
+  }
+
+  /** Have as many opponents to choose as the table has other seats; a friend can be invited to the only one. */
+  #lay() {
+    this.opponents.table(this.#game.game, this.#preset?.preset, this.#seats);
+    put(this.#form.querySelector(".invite"), "hidden", this.#seats !== 2);
   }
 
   #fillPresets() {
@@ -158,7 +167,7 @@ export class Offer {
   }
 
   #seatsChanged() {
-    this.opponents.table(this.#game.game, this.#preset?.preset, this.#seats);
+    this.#lay();
     this.#keepAddress();
   }
 
@@ -183,16 +192,16 @@ export class Offer {
     history.replaceState(null, "", `?${said}`);
   }
 
-  #submit() {
+  #submit(opponents, then) {
     const wrong = wrongWith(this.bot);
     this.wrong("bot", wrong);
     const config = this.#config();
     if (wrong !== "" || config === null) return;
-    const unfit = this.opponents.wrongFor(this.bot);
+    const unfit = opponents.length === 0 ? "" : this.opponents.wrongFor(this.bot);
     this.wrong("named", unfit);
     if (unfit === "") {
       const { game } = this.#game;
-      this.onPlay({ bot: this.bot, what: { game, config }, opponents: this.opponents.chosen });
+      then({ bot: this.bot, what: { game, config }, opponents });
     }
   }
 

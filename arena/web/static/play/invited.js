@@ -1,0 +1,84 @@
+/** What a person sees who opens an invitation: who invites to what, a field for the name, one button. */
+
+import { complain, el, say } from "../dom.js";
+import { wrongWith } from "../identity.js";
+import { poolTitle } from "../titles.js";
+
+/** The form of an invitation. `onPlay(wanted)` is called with what is complete, as that of `Offer`. */
+export class Invited {
+  /** @type {(wanted: import("./seek-form.js").Wanted) => void} */
+  onPlay = () => {};
+  #invitation;
+  #name;
+  #wrong;
+  #told;
+
+  /**
+   * @param {HTMLElement} place
+   * @param {import("./invitation.js").Invitation} invitation
+   */
+  constructor(place, invitation) {
+    const { host, what } = invitation;
+    this.#invitation = invitation;
+    this.title = `${host} invites you to ${poolTitle(what.game, what.config.preset)}`;
+    this.#name = el("input", {
+      id: "guest",
+      maxlength: 32,
+      autocomplete: "nickname",
+      autocapitalize: "off",
+      spellcheck: "false",
+      "aria-describedby": "wrong-guest",
+      oninput: () => this.wrong("bot", ""),
+    });
+    this.#wrong = el("span", { id: "wrong-guest", class: "wrong", role: "alert" });
+    this.#told = el("p", { "aria-live": "polite" }, `Looking whether ${host} is here …`);
+    const form = el(
+      "form",
+      { class: "go", novalidate: true, onsubmit: (event) => this.#submit(event) },
+      el("div", { class: "field name" }, el("label", { for: "guest" }, "Your name"), this.#name),
+      el("button", { class: "main play" }, `Play ${host}`),
+      this.#wrong,
+    );
+    const other = el("a", { href: `/play?game=${encodeURIComponent(what.game)}` }, "Play somebody else, or a bot");
+    place.replaceChildren(this.#told, form, el("p", {}, other));
+  }
+
+  /** The name in the form. */
+  get bot() {
+    return this.#name.value.trim();
+  }
+
+  set bot(name) {
+    this.#name.value = name;
+  }
+
+  /** A `listing`: whether the host is here, and waits. */
+  here({ bots, more_bots: more = 0 }) {
+    const { host, what } = this.#invitation;
+    const found = bots.find(({ bot }) => bot.toLowerCase() === host.toLowerCase());
+    const waits = found?.seeks?.some((seek) => seek.private && seek.game === what.game);
+    if (waits) say(this.#told, `${host} waits for you.`);
+    else if (found?.playing) say(this.#told, `${host} is playing now. Play, and your match begins when ${host} comes back to you.`);
+    else if (found || more) say(this.#told, `${host} is here, but waits for nobody now. Play, and ${host} is asked to join you.`);
+    else say(this.#told, `${host} is not here now. Play, and your match begins when ${host} comes back; or play a bot.`);
+  }
+
+  /** Say what is wrong with the name, or no more. */
+  wrong(_, sentence) {
+    complain(this.#name, this.#wrong, sentence);
+  }
+
+  /** Make the name, or the button, the place to go on. */
+  focus() {
+    (this.bot === "" ? this.#name : this.#name.form.querySelector("button")).focus();
+  }
+
+  #submit(event) {
+    event.preventDefault();
+    const { host, what } = this.#invitation;
+    const isHost = this.bot.toLowerCase() === host.toLowerCase();
+    const wrong = isHost ? `${host} is who invites: send this page's address to a friend.` : wrongWith(this.bot);
+    this.wrong("bot", wrong);
+    if (wrong === "") this.onPlay({ bot: this.bot, what, opponents: [host] });
+  }
+}
