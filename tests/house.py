@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -57,3 +58,15 @@ async def choose(page: Page) -> bool:
         await turn.locator("summary").click()
     await turn.get_by_role("button").last.click()
     return True
+
+
+async def play_out(*pages: Page) -> None:
+    """Have everybody make their last listed move when it is their turn, until the match is over."""
+
+    async def play(page: Page) -> None:
+        while await choose(page):
+            pass
+
+    async with asyncio.TaskGroup() as playing:
+        for page in pages:
+            playing.create_task(play(page))

@@ -32,6 +32,7 @@ ADDRESSES = (
     "/matches/{campaign}",
     "/play",
     "/connect",
+    "/wall",
     "/matches/{tictactoe}",
     "/connect?bot=ann",
     "/download",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from chromium import PHONE, Visit, Visits, barriers, sideways
-from house import House, choose, come, open_house
+from house import House, come, open_house, play_out
 from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -28,18 +27,6 @@ async def invite(visit: Visit, name: str, address: str) -> tuple[Page, str]:
 async def accept(page: Page, name: str, host: str) -> None:
     await page.get_by_role("textbox", name="Your name").fill(name)
     await page.get_by_role("button", name=f"Play {host}").click()
-
-
-async def play_out(*pages: Page) -> None:
-    """Have everybody make their last listed move when it is their turn, until the match is over."""
-
-    async def play(page: Page) -> None:
-        while await choose(page):
-            pass
-
-    async with asyncio.TaskGroup() as playing:
-        for page in pages:
-            playing.create_task(play(page))
 
 
 async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visits, tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
 from arena.web.pages.taking_part import connect, play
 from arena.web.pages.tournaments import tournament, tournaments
+from arena.web.pages.wall import wall
 
 ROUTES = [
     Route("/", in_turn(home)),
@@ -26,6 +27,7 @@ ROUTES = [
     Route("/matches/{match}", in_turn(match, slow=True)),
     Route("/tournaments", in_turn(tournaments)),
     Route("/tournaments/{tournament}", in_turn(tournament)),
+    Route("/wall", in_turn(wall)),
     Route("/connect", in_turn(connect)),
     Route("/download", in_turn(download)),
     Route("/download/{file}", in_turn(file)),

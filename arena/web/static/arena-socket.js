@@ -118,6 +118,12 @@ export class ArenaSocket {
     this.send({ type: "watch", match });
   }
 
+  /** Follow it no more. */
+  unwatch(match) {
+    this.#watched.delete(match);
+    this.send({ type: "unwatch", match });
+  }
+
   #connect() {
     let socket;
     try {

@@ -1,0 +1,100 @@
+/** A live match on the wall: its title, who plays, the board, what goes on; at its end who won. */
+
+import { endingInWords, ordinal } from "../board/ending-text.js";
+import { makeBoard } from "../board/index.js";
+import { Players } from "../board/players.js";
+import { el, say } from "../dom.js";
+import { clockText } from "../format.js";
+import { poolTitle } from "../titles.js";
+
+const FRAME = 250; // ms at least between two positions: bots may move a thousand times a second
+const SHORT = 20000; // ms: a clock that has less is marked
+
+export class WallMatch {
+  over = false;
+  #start;
+  #board;
+  #players;
+  #told;
+  #turn = null; // the latest
+  #since = 0; // when it came
+  #drawn = 0; // when a position was drawn last
+  #timer = 0;
+
+  /** @param {object} start  the message */
+  constructor(start) {
+    this.#start = start;
+    this.#board = makeBoard(start.game, start);
+    this.#players = new Players(start.seats);
+    this.#told = el("p", { class: "saying" });
+    const title = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, poolTitle(start.game, start.preset));
+    this.element = el(
+      "li",
+      { class: "wall-match" },
+      el("h2", {}, title),
+      this.#players.element,
+      el("div", { class: "stage" }, this.#board.element),
+      this.#told,
+    );
+  }
+
+  /** A `turn`. */
+  turn(turn) {
+    this.#turn = turn;
+    this.#since = performance.now();
+    this.#soon();
+  }
+
+  /** The `end`. */
+  end(end) {
+    this.over = true;
+    clearTimeout(this.#timer);
+    const { game, config, seats } = this.#start;
+    const event = end.events.at(-1);
+    if (Object.keys(end.state).length > 0) this.#show(end.state, event);
+    const { ranks, reason, state } = end;
+    const bots = seats.map(({ bot }) => bot);
+    const reasons = end.seats.map((outcome) => outcome.reason);
+    const { headline, why } = endingInWords({ game, config, ranks, reason, state, bots, reasons, event });
+    this.#told.replaceChildren(el("b", {}, headline), why === "" ? "" : `: ${why}`);
+    for (const [seat, rank] of ranks.entries()) {
+      this.#players.clock(seat, "");
+      if (reason !== "void") this.#players.place(seat, ordinal(rank));
+    }
+  }
+
+  /** Show the clocks as they are now. */
+  tick() {
+    if (this.over || this.#turn === null) return;
+    const { clock, to_move: mover } = this.#turn;
+    const passed = performance.now() - this.#since;
+    for (const [seat, told] of clock.entries()) {
+      const left = told - (seat === mover ? passed : 0);
+      this.#players.clock(seat, clockText(left), seat === mover && left < SHORT);
+    }
+  }
+
+  /** Be told no more. */
+  close() {
+    clearTimeout(this.#timer);
+    this.element.remove();
+  }
+
+  #soon() {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => this.#draw(), Math.max(0, this.#drawn + FRAME - performance.now()));
+  }
+
+  #draw() {
+    this.#drawn = performance.now();
+    const { state, events } = this.#turn;
+    this.#show(state, events.at(-1));
+    say(this.#told, this.#board.saying());
+    this.tick();
+  }
+
+  #show(state, event) {
+    this.#board.show(state, { event, before: this.#board.state });
+    this.#players.show(state.to_move, this.#board);
+  }
+}

@@ -1,0 +1,196 @@
+"""The wall: live boards that fill a projector and nothing more, in turn where they are many, and the leaderboards."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+from playwright.async_api import expect
+
+from chromium import PHONE, Visits, barriers, sideways
+from house import House, come, open_house, play_out
+from players import Map, Player, player
+from processes import serving
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PROJECTORS = ((1280, 800), (1366, 768), (1920, 1080))
+PARTS = ".wall-match, .wall-match :is(.land, .counter, .cell, .player), aside h2, #join"
+OUTSIDE = """(parts) => [...document.querySelectorAll(parts)].filter((part) => {
+  const { left, top, right, bottom } = part.getBoundingClientRect();
+  return left < -1 || top < -1 || right > innerWidth + 1 || bottom > innerHeight + 1;
+}).map((part) => part.outerHTML.slice(0, 100))"""
+SCROLLS = "document.documentElement.scrollHeight > innerHeight"
+GAMES = (
+    ("risk-campaign", {"preset": "world"}, 6),
+    ("risk-campaign", {"preset": "grid"}, 2),
+    ("risk-duel", {"preset": "asia"}, 2),
+    ("nim", {"preset": "classic"}, 2),
+    ("grundy", {"preset": "large"}, 2),
+    ("tictactoe", {"preset": "classic"}, 2),
+)
+
+
+async def match(stack: AsyncExitStack, house: House, game: str, config: Map, seats: int, name: str) -> list[Player]:
+    """The players of a match that has begun."""
+    players = [await stack.enter_async_context(player(house.url, f"{name}-{seat}")) for seat in range(seats)]
+    for one in players:
+        others = [other.name for other in players if other is not one]
+        await one.seek(game, config=config, opponents=others)
+    for one in players:
+        await one.begin()
+    return players
+
+
+async def first_move(players: list[Player]) -> None:
+    """Have whoever is the first to move, of a match that has begun, make a move."""
+    turns = [asyncio.create_task(one.expect("turn")) for one in players]
+    done, waiting = await asyncio.wait(turns, return_when=asyncio.FIRST_COMPLETED)
+    for task in waiting:
+        task.cancel()
+    (turn,) = done
+    await players[turns.index(turn)].move(turn.result())
+
+
+async def test_six_boards_of_all_games_fill_a_projector_and_nothing_sticks_out(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        for number, (game, config, seats) in enumerate(GAMES):
+            await match(stack, house, game, config, seats, f"bot{number}")
+        page = await visit.open("/wall")
+        await expect(page.locator(".wall-match .board")).to_have_count(len(GAMES))
+        await expect(page.locator(".wall-match .saying")).to_have_text([re.compile("bot")] * len(GAMES))
+        for width, height in PROJECTORS:
+            await page.set_viewport_size({"width": width, "height": height})
+            assert await page.evaluate(OUTSIDE, PARTS) == [], (width, height)
+            assert not await page.evaluate(SCROLLS)
+            assert await sideways(page) == 0
+        assert await barriers(page) == ""
+        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        assert await sideways(page) == 0
+
+
+async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        page = await visit.open("/wall")
+        await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_visible()
+        await expect(page.locator("#nothing .address")).to_have_text([f"{house.page}/play", f"{house.page}/connect"])
+        assert await barriers(page) == ""
+        ann, bob = await match(stack, house, "nim", {"heaps": [1]}, 2, "bot")
+        wall = page.locator(".wall-match")
+        await expect(wall.get_by_role("heading")).to_have_text("Nim")
+        await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_hidden()
+        await expect(page.locator("#join")).to_contain_text(house.page)
+        await first_move([ann, bob])
+        await expect(wall.locator(".saying")).to_have_text(
+            re.compile(r"^bot-[01] won: bot-[01] took the last counter\.$")
+        )
+        await expect(wall.locator(".player .badge").filter(has_text="1st")).to_be_visible()
+        await expect(wall).to_have_count(0)
+        await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_visible()
+
+
+async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Visits, tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+        for number in range(8):
+            await match(stack, house, "tictactoe", {}, 2, f"bot{number}")
+        page = await visit.context.new_page()
+        await page.clock.install()
+        await page.goto(f"{house.page}/wall")
+        names = page.locator(".wall-match .player b")
+        await expect(page.locator(".wall-match")).to_have_count(6)
+        shown = set(await names.all_inner_texts())
+        for _ in range(2):
+            await page.clock.fast_forward(21_000)
+            await expect(page.locator(".wall-match")).to_have_count(6)
+            await expect(page.locator(".wall-match .saying", has_text="is to move")).to_have_count(6)
+            shown |= set(await names.all_inner_texts())
+        assert shown == {f"bot{number}-{seat}" for number in range(8) for seat in range(2)}
+
+
+async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting: Visits, tmp_path: Path) -> None:
+    async with visiting("http://127.0.0.1") as visit:
+        async with open_house(tmp_path) as house, AsyncExitStack() as stack:
+            await match(stack, house, "nim", {"preset": "classic"}, 2, "old")
+            port, web = house.url.rpartition(":")[2], house.page.rpartition(":")[2]
+            page = await visit.context.new_page()
+            await page.goto(f"{house.page}/wall")
+            await expect(page.locator(".wall-match")).to_have_count(1)
+        await expect(page.locator("#connection")).to_be_visible()
+        async with serving(tmp_path, "--port", port, "--web-port", web) as served, AsyncExitStack() as stack:
+            again = House(served.url, await served.page(), served)
+            await match(stack, again, "nim", {"preset": "sticks"}, 2, "new")
+            await expect(page.locator(".wall-match", has_text="new-0")).to_be_visible()
+            await expect(page.locator("#connection")).to_be_hidden()
+        visit.forgives("ERR_CONNECTION_REFUSED|WebSocket connection|failed:")
+
+
+async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits, tmp_path: Path) -> None:
+    async with open_house(tmp_path) as house, AsyncExitStack() as stack, visiting(house.page) as visit:
+        ann, bob = [await stack.enter_async_context(player(house.url, name)) for name in ("ann", "bob")]
+
+        async def play(game: str) -> None:
+            for one in (ann, bob):
+                await one.seek(game)
+            async with asyncio.TaskGroup() as playing:
+                for one in (ann, bob):
+                    playing.create_task(through(one))
+
+        page = await visit.context.new_page()
+        await page.clock.install()
+        await page.goto(f"{house.page}/wall")
+        board = page.locator("#leaders > section:not([hidden])")
+        await expect(board).to_contain_text("The first rated match opens it.")
+        for game in ("nim", "nim", "tictactoe"):
+            await play(game)
+        await page.clock.fast_forward(10_000)
+        titles = set()
+        for _ in range(4):
+            await page.clock.fast_forward(15_000)
+            titles.add(await board.get_by_role("heading").inner_text())
+        assert titles >= {"Nim, classic", "Tic-tac-toe, classic"}
+        await expect(board.locator("li")).to_have_count(2)
+
+
+async def through(one: Player) -> None:
+    await one.begin()
+    await one.play()
+
+
+async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visits, tmp_path: Path) -> None:
+    async with (
+        open_house(tmp_path) as house,
+        visiting(house.page) as hers,
+        visiting(house.page) as his,
+        visiting(house.page) as beside,
+    ):
+        wall = await beside.open("/wall")
+        ann = await come(hers, "ann", "game=tictactoe")
+        await ann.get_by_role("button", name="Invite a friend").click()
+        link = await ann.get_by_label("Send your friend this link").input_value()
+        bob = await his.open(link.removeprefix(house.page))
+        await bob.get_by_role("textbox", name="Your name").fill("bob")
+        await bob.get_by_role("button", name="Play ann").click()
+        for is_first in (True, False):
+            live = wall.locator(".wall-match", has_text="is to move")
+            await expect(live.locator(".player", has_text="ann")).to_be_visible()
+            await expect(live.locator(".player", has_text="bob")).to_be_visible()
+            await play_out(ann, bob)
+            await expect(wall.locator(".wall-match .saying b", has_text=re.compile("won|A draw")).last).to_be_visible()
+            if is_first:
+                await ann.get_by_role("button", name="Rematch").click()
+                await expect(bob.get_by_text("ann wants a rematch.")).to_be_visible()
+                await bob.get_by_role("button", name="Rematch").click()
+                for page in (ann, bob):
+                    await expect(page.locator(".ending")).to_be_hidden()
+
+
+async def test_over_a_stored_arena_the_wall_says_how_to_run_one(visiting: Visits, library: str) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open("/wall")
+        await expect(page.get_by_role("heading", name="Nothing is live here")).to_be_visible()
+        await expect(page.locator("#leaders > section:not([hidden]) li").first).to_be_visible()
