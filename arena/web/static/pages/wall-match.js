@@ -3,7 +3,7 @@
 import { endingInWords, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
 import { Players } from "../board/players.js";
-import { el, say } from "../dom.js";
+import { el, put, say } from "../dom.js";
 import { clockText } from "../format.js";
 import { poolTitle } from "../titles.js";
 
@@ -49,6 +49,7 @@ export class WallMatch {
   end(end) {
     this.over = true;
     clearTimeout(this.#timer);
+    put(this.element, "data-over", true);
     const { game, config, seats } = this.#start;
     const event = end.events.at(-1);
     if (Object.keys(end.state).length > 0) this.#show(end.state, event);

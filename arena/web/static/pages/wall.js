@@ -11,7 +11,7 @@ import { WallMatch } from "./wall-match.js";
 
 const MOST = 6; // boards at once
 const SHOWN = 20000; // ms for which a match keeps its place where others wait for one
-const REST = 6000; // ms for the end of a match
+const REST = 5000; // ms for the end of a match
 const LADDER = 15000; // ms for a leaderboard
 const TICK = 500; // ms between two looks at clocks and places
 

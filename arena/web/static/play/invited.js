@@ -39,8 +39,9 @@ export class Invited {
       el("button", { class: "main play" }, `Play ${host}`),
       this.#wrong,
     );
+    const rules = el("a", { href: `/rules/${encodeURIComponent(what.game)}` }, "How to play");
     const other = el("a", { href: `/play?game=${encodeURIComponent(what.game)}` }, "Play somebody else, or a bot");
-    place.replaceChildren(this.#told, form, el("p", {}, other));
+    place.replaceChildren(this.#told, form, el("p", { class: "row" }, rules, other));
   }
 
   /** The name in the form. */
