@@ -175,7 +175,8 @@ function play(socket) {
   offer.onInvite = (wanted) => search({ ...wanted, invites: true });
   part("give-up").addEventListener("click", () => giveUp());
   part("take-back").addEventListener("click", () => enter(identity()));
-  setInterval(() => (table === null || table.over) && !document.hidden && socket.send({ type: "list" }), LIST_EVERY);
+  // a call for a rematch is told in the title, to who looks at another tab
+  setInterval(() => (table === null ? !document.hidden : table.over) && socket.send({ type: "list" }), LIST_EVERY);
   showForm();
   if (asked.has("from") && invitation === null)
     say(part("failed"), "This link is no whole invitation: ask your friend to send it again, or play somebody else.");
