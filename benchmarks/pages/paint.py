@@ -77,6 +77,7 @@ async def main(options: argparse.Namespace) -> int:
             "/tournaments",
             "/play",
             "/connect",
+            "/wall",
             "/api",
             "/download",
             "/docs",
