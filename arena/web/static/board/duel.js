@@ -10,7 +10,7 @@ export class DuelBoard extends RiskBoard {
     super("risk-duel", match);
     this.hint = el("p", { class: "hint" });
     this.reinforce = el("button", { type: "button", onclick: () => this.#place() });
-    this.controls.append(this.hint, this.reinforce);
+    this.controls.append(this.hint, this.attacks, this.reinforce);
   }
 
   draw() {
@@ -19,6 +19,7 @@ export class DuelBoard extends RiskBoard {
     const at = this.source;
     put(this.reinforce, "hidden", at === null || !this.#legal("reinforce", { at }));
     if (at !== null) say(this.reinforce, `Reinforce ${this.name(at)}`);
+    this.listAttacks((attack) => this.choose(attack));
     say(this.hint, this.#hint());
   }
 
@@ -30,6 +31,14 @@ export class DuelBoard extends RiskBoard {
     return legal.map((move) => move.from ?? move.at);
   }
 
+  attackOn(at) {
+    return this.playable && this.source !== null ? this.#legal("attack", { from: this.source, to: at }) : undefined;
+  }
+
+  attackLabel(attack) {
+    return `${super.attackLabel(attack)}, else lose ${this.state.troops[attack.to]}`;
+  }
+
   saying() {
     const { ply, to_move: mover } = this.state;
     return mover === null ? "" : `ply ${ply} of ${this.config.max_plies}: ${this.player(mover)} is to move`;
@@ -39,7 +48,7 @@ export class DuelBoard extends RiskBoard {
     if (!this.playable) return;
     const { owner } = this.state;
     const invasion = this.#legal("invade", { to: at });
-    const attack = this.source !== null && this.#legal("attack", { from: this.source, to: at });
+    const attack = this.attackOn(at);
     if (invasion || attack) this.choose(invasion || attack);
     else if (this.view.legal[0].do === "invade") this.onRefuse(`${this.held(at)}: while a territory is free, a free one is invaded.`);
     else if (owner[at] === this.mover) this.#pick(at);

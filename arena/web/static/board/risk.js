@@ -7,6 +7,7 @@ import { pieceSign, seatSign } from "./army-symbols.js";
 import { diceRow } from "./battle.js";
 import { Board } from "./board.js";
 import { RiskMap } from "./map.js";
+import { chanceOf, withChance } from "./odds.js";
 
 export class RiskBoard extends Board {
   constructor(game, match) {
@@ -16,6 +17,7 @@ export class RiskBoard extends Board {
     this.holdings = match.seats.map(({ bot }, seat) => makeHolding(bot, seat));
     this.status = el("p", { class: "risk-status" });
     this.controls = el("div", { class: "board-controls" });
+    this.attacks = el("div", { class: "choosing" });
     const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
     this.face.append(
       el("ul", { class: "holdings", "aria-label": "who holds how much" }, ...this.holdings.map(({ element }) => element)),
@@ -97,7 +99,34 @@ export class RiskBoard extends Board {
 
   /** The accessible name of a territory. */
   named(at) {
-    return `${this.held(at)}${at === this.source ? ", chosen" : ""}`;
+    const attack = this.attackOn(at);
+    const said = at === this.source ? ", chosen" : attack ? withChance(", attack", this.chance(attack)) : "";
+    return `${this.held(at)}${said}`;
+  }
+
+  /** The attack on a territory that can be chosen now. */
+  attackOn() {
+    return undefined;
+  }
+
+  /** How likely an attack takes its territory. */
+  chance(attack) {
+    return chanceOf(this.game, this.config, this.state, attack);
+  }
+
+  /** What stands on the button of an attack. */
+  attackLabel(attack) {
+    return withChance(`Attack ${this.name(attack.to)}`, this.chance(attack));
+  }
+
+  /** Offer the attacks from the chosen territory as buttons, each with its chance. */
+  listAttacks(press) {
+    const attacks = this.state.owner.map((_, at) => this.attackOn(at)).filter(Boolean);
+    const labels = attacks.map((attack) => this.attackLabel(attack));
+    const key = JSON.stringify([attacks, labels]);
+    if (this.attacks.dataset.key === key) return;
+    this.attacks.dataset.key = key;
+    this.attacks.replaceChildren(...attacks.map((attack, at) => el("button", { type: "button", onclick: () => press(attack) }, labels[at])));
   }
 
   describe(state) {

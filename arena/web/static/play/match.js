@@ -2,6 +2,7 @@
 
 import { makeBoard } from "../board/index.js";
 import { inWords, notation } from "../board/move-text.js";
+import { chanceOf, withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
 import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
@@ -203,19 +204,20 @@ export class Table {
   /** Ask the person for a move. */
   #offer(turn, view = { seat: this.start.seat }, told = "") {
     this.board.show(turn.state, { ...view, legal: turn.legal, options: turn.options });
-    this.#list(turn.legal);
+    this.#list(turn.legal, turn.state);
     this.#say("Your move.", told);
     this.#ways.entitle(`Your move: ${this.title}`);
   }
 
   /** The legal moves as buttons, for whom the board is not the best way. */
-  #list(legal) {
+  #list(legal, state) {
     const listed = legal.length > MOST_LISTED ? [] : legal;
     put(this.moves, "hidden", listed.length === 0);
     const { game, config } = this.start;
-    const buttons = listed.map((move) =>
-      el("button", { type: "button", onclick: () => this.board.choose(move) }, notation(game, config, move)),
-    );
+    const buttons = listed.map((move) => {
+      const words = withChance(notation(game, config, move), chanceOf(game, config, state, move));
+      return el("button", { type: "button", onclick: () => this.board.choose(move) }, words);
+    });
     this.moves.lastElementChild.replaceChildren(...buttons);
   }
 
