@@ -12,7 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.web import bundle, formatting
+from arena.web import bundle, formatting, titles
 from arena.web.charts import curve
 from arena.web.errors import error_headers, http_status_of, sentence
 from arena.web.site import Site
@@ -33,6 +33,7 @@ _templates = Environment(
 _templates.globals.update(version=VERSION, games=NAMES, query=formatting.query, curve=curve)
 _templates.globals.update(imported=bundle.modules, viewer_sheets=VIEWER_SHEETS)
 _templates.filters.update(formatting.FILTERS)
+_templates.filters.update(titles.FILTERS)
 
 
 def site_of(request: Request) -> Site:

@@ -27,11 +27,17 @@ class Game(ABC, Generic[S, M]):
     """
 
     name: ClassVar[str]
+    title: ClassVar[str]
+    """What people call the game."""
+    about: ClassVar[str]
+    """What one does in it, in a sentence."""
     config: dict[str, Any]
     """The whole config, normalised: every key present, ready for the wire."""
     seats: int = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """The configs on which matches are rated."""
+    preset_titles: ClassVar[Mapping[str, str]]
+    """What people call the presets, as said after the game's title: `Nim, classic`."""
     draw_probability: ClassVar[float]
     """How often equal players draw; fixed for the game's rating pools."""
 

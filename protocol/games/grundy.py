@@ -30,7 +30,10 @@ class Grundy(Game[Heaps, Split]):
     """Config: `heaps`, 1 to 16 of 1 to 200. Seat 0 begins."""
 
     name = "grundy"
+    title = "Grundy’s game"
+    about = "Split a heap into two of different sizes. Who can’t, loses."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"heaps": [7]}, "large": {"heaps": [20, 30]}}
+    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "one heap of 7", "large": "heaps of 20 and 30"}
     draw_probability = 0.0
     move_syntax = "2 off heap 0, or 2 0"
 

@@ -46,10 +46,17 @@ class Nim(Game[Position, Take]):
     """
 
     name = "nim"
+    title = "Nim"
+    about = "Take counters from one heap. Who takes the last one wins, or loses in misère."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "classic": {"heaps": [3, 5, 7]},
         "min-nim": {"heaps": [10, 20, 30], "take": [1, 2, 3]},
         "sticks": {"heaps": [21], "take": [1, 2, 3], "misere": True},
+    }
+    preset_titles: ClassVar[Mapping[str, str]] = {
+        "classic": "classic",
+        "min-nim": "one to three at a time",
+        "sticks": "21 sticks, the last one loses",
     }
     draw_probability = 0.0
     move_syntax = "2 from heap 1, or 2 1"

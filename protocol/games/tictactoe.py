@@ -26,7 +26,10 @@ class TicTacToe(Game[Grid, int]):
     """A move is the index of a cell, 0 to 8, row by row. Seat 0 begins."""
 
     name = "tictactoe"
+    title = "Tic-tac-toe"
+    about = "Three in a row wins."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
+    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "classic"}
     draw_probability = 0.4
     move_syntax = "4, the number of a cell: 0 1 2 is the first row"
 

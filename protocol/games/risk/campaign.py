@@ -51,11 +51,19 @@ class Campaign(Game[Position, Move]):
     """
 
     name = "risk-campaign"
+    title = "Risk: the campaign"
+    about = "Two to six draft and attack until one is left, with dice."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "grid": {},
         "world": {"map": "world", "players": 6, "draft": "classic"},
         "world-3": {"map": "world", "players": 3, "draft": "classic"},
         "paper": {"battle": "deterministic"},
+    }
+    preset_titles: ClassVar[Mapping[str, str]] = {
+        "grid": "Grid, two players",
+        "world": "World, six players",
+        "world-3": "World, three players",
+        "paper": "Grid, without dice",
     }
     draw_probability = 0.05
     move_syntax = moves.WRITTEN

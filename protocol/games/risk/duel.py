@@ -59,11 +59,19 @@ class Duel(Game[Position, Action]):
     """Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000)."""
 
     name = "risk-duel"
+    title = "Risk: the duel"
+    about = "Two fight for one continent, an action a turn, with dice."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "south-america": {},
         "africa": {"map": "africa"},
         "europe": {"map": "europe"},
         "asia": {"map": "asia"},
+    }
+    preset_titles: ClassVar[Mapping[str, str]] = {
+        "south-america": "South America",
+        "africa": "Africa",
+        "europe": "Europe",
+        "asia": "Asia",
     }
     draw_probability = 0.05
     move_syntax = "b2 > a2 to attack, invade c1, reinforce a2"

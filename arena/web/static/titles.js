@@ -1,0 +1,76 @@
+/** Games, presets and pools by their titles, the same as on the server: its test compares them. Pure. */
+
+/** @type {Record<string, {title: string, presets: Record<string, string>}>} */
+export const TITLES = {
+  nim: {
+    title: "Nim",
+    presets: {
+      classic: "classic",
+      "min-nim": "one to three at a time",
+      sticks: "21 sticks, the last one loses",
+    },
+  },
+  grundy: {
+    title: "Grundy’s game",
+    presets: { classic: "one heap of 7", large: "heaps of 20 and 30" },
+  },
+  tictactoe: {
+    title: "Tic-tac-toe",
+    presets: { classic: "classic" },
+  },
+  "risk-duel": {
+    title: "Risk: the duel",
+    presets: { "south-america": "South America", africa: "Africa", europe: "Europe", asia: "Asia" },
+  },
+  "risk-campaign": {
+    title: "Risk: the campaign",
+    presets: {
+      grid: "Grid, two players",
+      world: "World, six players",
+      "world-3": "World, three players",
+      paper: "Grid, without dice",
+    },
+  },
+};
+
+/**
+ * The title of a game: "Risk: the duel". One that is not known by its name, in words.
+ * @param {string} game
+ */
+export function gameTitle(game) {
+  return known(TITLES, game)?.title ?? capital(inWords(game));
+}
+
+/**
+ * The title of a preset by itself: "World, three players".
+ * @param {string} game
+ * @param {string} preset
+ */
+export function presetTitle(game, preset) {
+  return capital(presetOf(game, preset));
+}
+
+/**
+ * The title of a game with its preset, if it has one: "Nim, classic".
+ * @param {string} game
+ * @param {string | null} [preset]
+ */
+export function poolTitle(game, preset) {
+  return preset ? `${gameTitle(game)}, ${presetOf(game, preset)}` : gameTitle(game);
+}
+
+function presetOf(game, preset) {
+  return known(known(TITLES, game)?.presets ?? {}, preset) ?? inWords(preset);
+}
+
+function known(titles, name) {
+  return Object.hasOwn(titles, name) ? titles[name] : undefined;
+}
+
+function inWords(name) {
+  return name.replaceAll(/[-_]/g, " ");
+}
+
+function capital(text) {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

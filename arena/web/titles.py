@@ -1,0 +1,45 @@
+"""Games, presets and pools by their titles: what people read in place of identifiers. Pure.
+
+The titles are beside the rules of each game. Scripts have the same in `static/titles.js`.
+"""
+
+from __future__ import annotations
+
+from protocol.games import NAMES, game_class
+
+
+def game_title(game: str) -> str:
+    """The title of a game: `Risk: the duel`. One that this version does not know by its name, in words."""
+    return game_class(game).title if game in NAMES else _capital(_in_words(game))
+
+
+def game_about(game: str) -> str:
+    """What one does in a game of this version, in a sentence."""
+    return game_class(game).about
+
+
+def preset_title(game: str, preset: str) -> str:
+    """The title of a preset by itself: `World, three players`; also of what else stands in its place, as `unrated`."""
+    return _capital(_preset(game, preset))
+
+
+def pool_title(pool: str) -> str:
+    """The title of a pool, or of what goes by such a name, as `nim/unrated`: `Nim, classic`."""
+    game, _, preset = pool.partition("/")
+    return f"{game_title(game)}, {_preset(game, preset)}" if preset else game_title(game)
+
+
+def _preset(game: str, preset: str) -> str:
+    known = game_class(game).preset_titles if game in NAMES else {}
+    return known.get(preset, _in_words(preset))
+
+
+def _in_words(name: str) -> str:
+    return name.replace("-", " ").replace("_", " ")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+FILTERS = {function.__name__: function for function in (game_title, game_about, preset_title, pool_title)}

@@ -1,0 +1,66 @@
+"""Titles of games, presets and pools: the same from the server and from its scripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from arena.web.bundle import data_url
+from arena.web.site import STATIC
+from arena.web.titles import game_title, pool_title, preset_title
+from protocol.games import NAMES, game_class
+from timeouts import WITHIN
+
+SCRIPT = """
+const { gameTitle, poolTitle, presetTitle } = await import(process.argv[1]);
+const asked = JSON.parse(process.argv[2]);
+console.log(JSON.stringify(asked.map(([game, preset]) => [
+  gameTitle(game), presetTitle(game, preset), poolTitle(game, preset), poolTitle(game),
+])));
+"""
+UNKNOWN = [("my-game", "tiny_board"), ("nim", "unrated"), ("risk-duel", "mars"), ("constructor", "toString")]
+
+
+@pytest.mark.parametrize("game", NAMES)
+def test_every_game_and_each_of_its_presets_has_a_title(game: str) -> None:
+    rules = game_class(game)
+    assert rules.preset_titles.keys() == rules.presets.keys()
+    titles = [rules.title, *rules.preset_titles.values()]
+    assert all(titles)
+    assert len(set(titles)) == len(titles)
+    assert rules.about.endswith(".")
+
+
+def test_a_pool_is_called_by_the_titles_of_its_game_and_preset() -> None:
+    assert pool_title("nim/classic") == "Nim, classic"
+    assert pool_title("risk-duel/south-america") == "Risk: the duel, South America"
+    assert preset_title("risk-campaign", "world-3") == "World, three players"
+    assert preset_title("nim", "classic") == "Classic"
+    assert pool_title("nim/unrated") == "Nim, unrated"
+
+
+def test_what_this_version_does_not_know_is_called_by_its_name_in_words() -> None:
+    assert game_title("my-game") == "My game"
+    assert pool_title("my-game/tiny_board") == "My game, tiny board"
+    assert pool_title("my-game") == "My game"
+
+
+def test_scripts_say_the_same_titles() -> None:
+    node = shutil.which("node")
+    if node is None:
+        if os.environ.get("CI"):
+            pytest.fail("node is not installed")
+        pytest.skip("node is not installed")
+    asked = [(game, preset) for game in NAMES for preset in game_class(game).presets] + UNKNOWN
+    module = (STATIC / "titles.js").read_text("utf-8")
+    words = (node, "--input-type=module", "-e", SCRIPT, data_url("text/javascript", module), json.dumps(asked))
+    done = subprocess.run(words, capture_output=True, timeout=WITHIN)
+    assert (done.returncode, done.stderr.decode()) == (0, "")
+    assert json.loads(done.stdout) == [
+        [game_title(game), preset_title(game, preset), pool_title(f"{game}/{preset}"), pool_title(game)]
+        for game, preset in asked
+    ]
