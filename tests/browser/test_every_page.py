@@ -30,6 +30,8 @@ ADDRESSES = (
     "/matches/{duel}",
     "/matches/{campaign}",
     "/play",
+    "/play/tutorial/risk-duel",
+    "/play/tutorial/risk-campaign",
     "/connect",
     "/matches/{tictactoe}",
     "/connect?bot=ann",
