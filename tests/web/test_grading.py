@@ -11,11 +11,12 @@ import numpy
 import pytest
 from starlette.requests import ClientDisconnect
 
-from arena.replay.grading import Grades
+from arena.replay.grading import Grades, grade
 from arena.store.result_queries import record_of
 from arena.web import grading
 from arena.web.grader import FOLDER
 from arena.web.grading import Grading
+from arena.web.kept_grades import KeptGrades
 from exact_boards import PAIR, board
 from library import ANN, BOB, Library
 from machine.cache import cache_folder
@@ -26,6 +27,7 @@ from machine.exact.duel_shape import shape_of
 from machine.exact.graders import keep_new_tables_in, may_need_solving
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
+from referee.record import Record
 from web_client import Visitor
 
 OWN = {"map": board(PAIR).wire, "max_troops": 3}
@@ -102,6 +104,48 @@ async def test_what_nobody_can_grade_is_told_as_without_that_process(visitor: Vi
     match = Library(visitor.store).play("tictactoe", [ANN, BOB])
     with pytest.raises(UsageFault, match="tictactoe is not solved"):
         await Grading().grades("a", data_of(visitor, match), match, stays)
+
+
+def test_grades_are_kept_for_who_asks_again_and_made_anew_where_what_is_kept_is_damaged(
+    visitor: Visitor, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = Library(visitor.store).play("nim", [ANN, BOB])
+    address = f"/api/v1/matches/{match}/grades"
+    first = visitor.get(address)
+    (kept,) = cache.rglob("grades-*")
+    made = []
+
+    def making(record: Record) -> Grades:
+        made.append(record)
+        return grade(record)
+
+    monkeypatch.setattr(grading, "grade", making)
+    assert visitor.get(address).body == first.body
+    assert made == []
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert visitor.get(address).body == first.body
+    assert len(made) == 1
+
+
+@solving
+async def test_the_grades_of_a_map_that_was_solved_are_there_at_once_the_next_time(
+    visitor: Visitor, cache: Path, started: list[asyncio.subprocess.Process]
+) -> None:
+    match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
+    record = data_of(visitor, match)
+    KeptGrades(cache / FOLDER, 1_000_000).write(record, Grades(match=match, game="risk-duel", moves=[], seats=[]))
+    assert (await Grading().grades("a", record, match, stays)).match == match
+    assert started == []
+
+
+def test_of_the_grades_that_are_kept_those_asked_for_last_stay(tmp_path: Path) -> None:
+    grades = Grades(match="x" * 1000, game="nim", moves=[], seats=[])
+    kept = KeptGrades(tmp_path, 2500)
+    for record in (b"a", b"b"):
+        kept.write(record, grades)
+    assert kept.read(b"a") == grades
+    kept.write(b"c", grades)
+    assert [kept.read(record) is not None for record in (b"a", b"b", b"c")] == [True, False, True]
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct
 from starlette.routing import Route
 
 from arena.ratings import rating_system
-from arena.replay.grading import Grades, grade
+from arena.replay.grading import Grades
 from arena.replay.match_document import Document, Refereed, document_in_pieces
 from arena.store.leaderboards import (
     SORTS,
@@ -316,12 +316,7 @@ def match(asked: ApiRequest[Query]) -> Annotated[InPieces, Document]:
 def grades(asked: ApiRequest[Query]) -> Grades:
     """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
     given = asked.grades
-    return given if isinstance(given, Grades) else _graded(_record(asked), asked.path["match"])
-
-
-@lru_cache(maxsize=64)
-def _graded(body: bytes, name: str) -> Grades:
-    return grade(record_reader.read(body, name))
+    return given if isinstance(given, Grades) else asked.site.grading.grades_here(_record(asked), asked.path["match"])
 
 
 def to_solve(asked: ApiRequest[Query]) -> bytes | None:
