@@ -16,6 +16,7 @@ from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
 from arena.web.rendering import render_page, site_of
 from arena.web.site import address
+from machine.exact.graders import has_judge
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
 from protocol.names import is_bot_name
@@ -26,12 +27,13 @@ EXAMPLE = "mine"
 
 
 class PresetOffered(Struct, frozen=True, kw_only=True):
-    """A preset: its config as it differs from the defaults, and how many may sit at its table."""
+    """A preset: its config as it differs from the defaults, how many may sit at its table, whether moves are graded."""
 
     preset: str
     config: dict[str, Any]
     seats: list[int]
     usual: int
+    graded: bool
 
 
 class GameOffered(Struct, frozen=True, kw_only=True):
@@ -82,7 +84,9 @@ def _preset(game: str, name: str) -> PresetOffered:
     seats = [made.seats]
     if "players" in made.config:
         seats = list(takewhile(lambda number: _has_table(game, name, number), count(2)))
-    return PresetOffered(preset=name, config=dict(game_class(game).presets[name]), seats=seats, usual=made.seats)
+    return PresetOffered(
+        preset=name, config=dict(game_class(game).presets[name]), seats=seats, usual=made.seats, graded=has_judge(made)
+    )
 
 
 def _has_table(game: str, name: str, seats: int) -> bool:

@@ -20,7 +20,8 @@ if (socket !== null) play(socket);
 function play(socket) {
   const usual = document.title;
   const part = (id) => document.querySelector(`#${id}`);
-  const offer = new Offer(part("offer"), JSON.parse(part("games").textContent));
+  const games = JSON.parse(part("games").textContent);
+  const offer = new Offer(part("offer"), games);
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
   let seeks = 0;
@@ -31,6 +32,8 @@ function play(socket) {
   const ways = {
     send: (message) => socket.send(message),
     entitle: (title) => (document.title = `${title} · Bot Arena`),
+    isGraded: ({ game, preset }) =>
+      games.some((one) => one.game === game && one.presets.some((known) => known.preset === preset && known.graded)),
     leave: () => {
       table.close();
       table = null;

@@ -8,6 +8,7 @@ import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { makeEnding } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
+import { lookBack } from "./look-back.js";
 import { clockInWords, result } from "./match-text.js";
 
 const MOST_LISTED = 60; // legal moves as buttons
@@ -19,6 +20,7 @@ const MOST_LOGGED = 300;
  * @property {() => void} rematch
  * @property {() => void} leave
  * @property {(title: string) => void} entitle
+ * @property {(start: object) => boolean} isGraded whether the moves of such a match are graded
  */
 
 export class Table {
@@ -242,6 +244,7 @@ export class Table {
     this.resign.hidden = true;
     this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
+    if (end?.seed !== undefined && this.#ways.isGraded(this.start)) this.ending.append(lookBack(this.start, this.board));
     this.ending.hidden = false;
     this.ending.querySelector("h2").focus();
     this.#ways.entitle(`${result.headline}: ${this.title}`);

@@ -9,6 +9,7 @@ import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
 import { Timeline } from "./timeline.js";
 import { Verification } from "./verification.js";
+import { worstMoves } from "./worst-moves.js";
 
 const RESTED = 300; // ms
 const OWN_KEYS = "input, select, textarea, [role=button]";
@@ -17,10 +18,11 @@ export class Viewer {
   /**
    * @param {HTMLElement} root what it fills
    * @param {import("./document.js").MatchDocument} match
-   * @param {{botAddress?: (bot: string) => string | null}} [options]
+   * @param {{botAddress?: (bot: string) => string | null, mine?: number | null}} [options] `mine` is the seat of the person who looks on
    */
-  constructor(root, match, { botAddress } = {}) {
+  constructor(root, match, { botAddress, mine = null } = {}) {
     this.root = root;
+    this.mine = mine;
     this.match = match;
     this.steps = new Map();
     const go = (at) => this.timeline.go(at);
@@ -32,9 +34,10 @@ export class Viewer {
     this.plots = new Plots(match, go);
     this.timeline = new Timeline(match, (at) => this.#show(at));
     this.luck = el("p", { class: "quiet", hidden: true });
+    this.worst = el("div");
     this.verifying = el("section", { "aria-label": "verification" });
     const stage = el("div", { class: "viewer-stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element, this.plots.element);
-    const side = el("div", { class: "viewer-side" }, this.now.element, this.moves.element, this.luck, this.verifying);
+    const side = el("div", { class: "viewer-side" }, this.now.element, this.moves.element, this.luck, this.worst, this.verifying);
     root.replaceChildren(el("div", { class: "viewer" }, this.clocks.element, stage, side));
     document.addEventListener("keydown", (event) => this.#key(event));
     addEventListener("hashchange", () => this.#follow());
@@ -63,6 +66,7 @@ export class Viewer {
   grade(report) {
     this.moves.grade(report);
     this.now.show(this.timeline.at);
+    this.worst.replaceChildren(worstMoves(this.match, report, (at) => this.timeline.go(at), this.mine));
     const { luck } = report;
     if (!luck?.events.length) return;
     const given = this.match.header.seats.map(({ bot }, seat) => `${bot} ${signed(luck.total[seat], 2)}`);
