@@ -11,6 +11,7 @@ from arena.web import bundle
 from arena.web.formatting import moment, result_sentence, script_safe
 from arena.web.rendering import VIEWER_SHEETS, render_in_pieces
 from arena.web.site import STATIC
+from arena.web.titles import match_title
 from protocol.errors import UsageFault
 from referee.record import Record
 from referee.result import SeatResult
@@ -35,6 +36,7 @@ def offline_page_in_pieces(record: Record, graded: Callable[[Record], Grades | N
     values = {
         "header": record.header,
         "footer": record.footer,
+        "title": match_title(record.header.game, record.header.config),
         "seats": seats,
         "finished": _finished(record.footer.finished),
         "told": result_sentence(record.footer.reason, record.footer.plies, seats),

@@ -19,7 +19,7 @@ from arena.web.site import Site
 from protocol import VERSION
 from protocol.games import NAMES
 
-VIEWER_SHEETS = ("board/board.css", "board/risk.css", "viewer/viewer.css")
+VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/match.css", "viewer/viewer.css")
 """What the viewer needs beside the style of every page."""
 
 

@@ -5,7 +5,11 @@ The titles are beside the rules of each game. Scripts have the same in `static/t
 
 from __future__ import annotations
 
-from protocol.games import NAMES, game_class
+from collections.abc import Mapping
+from typing import Any
+
+from protocol.errors import Fault
+from protocol.games import NAMES, game_class, load
 
 
 def game_title(game: str) -> str:
@@ -27,6 +31,15 @@ def pool_title(pool: str) -> str:
     """The title of a pool, or of what goes by such a name, as `nim/unrated`: `Nim, classic`."""
     game, _, preset = pool.partition("/")
     return f"{game_title(game)}, {_preset(game, preset)}" if preset else game_title(game)
+
+
+def match_title(game: str, config: Mapping[str, Any]) -> str:
+    """The title of a match: that of its preset's pool, or of its game alone, where the config is its own."""
+    try:
+        preset = load(game, config).preset
+    except Fault:  # a game or a config of another version
+        preset = None
+    return pool_title(f"{game}/{preset}" if preset else game)
 
 
 def _preset(game: str, preset: str) -> str:

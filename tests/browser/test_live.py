@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from pathlib import Path
 
@@ -52,8 +53,9 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
             await expect(page.locator(".board .counter:not(.ghost)")).to_have_count(left)
             await answer(told, ann, bob)
         assert left > 0
-        await expect(page.get_by_text("nim, rated:")).to_contain_text("won")
-        await page.reload()
+        await expect(page.locator(".ending")).to_contain_text(re.compile(r"won\w+ took the last counter\.$"))
+        await page.get_by_role("link", name="ratings and downloads").click()
+        await page.get_by_role("tab", name="Details").click()
         await expect(page.get_by_role("heading", name="Result")).to_be_visible()
         assert await barriers(page) == ""
 
@@ -75,6 +77,7 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
             page = await visit.open(f"/matches/{start['match']}")
             await expect(page.locator(".timeline-place")).to_contain_text("ply 2")
             await play(99)
+            await page.get_by_role("tab", name="Verify").click()
             await page.get_by_role("button", name="Verify in this browser").click()
             await expect(page.locator(".verdict")).to_contain_text("✓ Verified")
 

@@ -48,6 +48,7 @@ async def test_a_match_in_one_file_plays_and_verifies_itself_from_disk(
         await expect(slider).to_have_value("0")
         await slider.press("End")
         await expect(slider).to_have_value(str(last))
+        await page.get_by_role("tab", name="Verify").click()
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.get_by_text("✓ Verified")).to_be_visible()
         assert await barriers(page) == ""
@@ -64,6 +65,7 @@ async def test_a_forged_die_turns_its_ply_red_and_no_other(visiting: Visits, tmp
         await expect(page.locator(".banner")).to_contain_text(
             "ply 6: dice should be [[6], [3]], the record says [[5], [3]]"
         )
+        await page.get_by_role("tab", name="Verify").click()
         await page.get_by_role("button", name="Verify in this browser").click()
         verdict = page.get_by_text("✗ Wrong at ply 6: The dice are [[6],[3]], the record says [[5],[3]]")
         await expect(verdict).to_be_visible()

@@ -27,8 +27,9 @@ async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visit
         assert await sideways(bob) == 0
         await bob.get_by_role("button", name="Play ann").click()
         for page, rival in ((ann, "bob"), (bob, "ann")):
-            await expect(page.get_by_role("heading", name=f"grundy against {rival}")).to_be_visible()
-            await expect(page.locator(".players .time").first).to_have_text(re.compile("^(9:5.|10:00)$"))
+            await expect(page.get_by_role("heading", name="Grundy’s game, heaps of 20 and 30")).to_be_visible()
+            await expect(page.locator(".player", has_text=rival)).to_be_visible()
+            await expect(page.locator(".players .clock").first).to_have_text(re.compile("^(9:5.|10:00)$"))
 
 
 async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) -> None:
@@ -45,7 +46,7 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         says = "rival is here, but does not want to play tictactoe with you now: the match begins when it does."
         await expect(why).to_have_text(says)
         await rival.seek("tictactoe", open=True)
-        await expect(page.get_by_role("heading", name="tictactoe against rival")).to_be_visible()
+        await expect(page.get_by_role("heading", name="Tic-tac-toe")).to_be_visible()
 
 
 @pytest.mark.ci
@@ -116,7 +117,7 @@ async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tm
                 playing.create_task(through(rival))
             while await choose(page):
                 pass
-        await expect(page.locator(".ending .places li")).to_have_count(4)
+        await expect(page.locator(".players .badge:not([hidden])")).to_have_count(4)
         await expect(page.locator(".ending")).to_contain_text("The last round was played")
         assert await barriers(page) == ""
 

@@ -127,9 +127,9 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
         assert not start["rated"]
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
-        await expect(page.locator(".ending p").first).to_have_text("The match was played out.")
+        await expect(page.locator(".ending p").first).to_have_text("You took the last counter.")
         await expect(page.locator(".asked")).to_be_hidden()
-        await expect(page.locator(".players .time")).to_have_text(["", ""])  # `end` does not tell the clocks
+        await expect(page.locator(".players .clock")).to_have_text(["", ""])  # `end` does not tell the clocks
         assert end["ranks"][start["seat"]] == 2
         assert await barriers(page) == ""
 
@@ -149,7 +149,7 @@ async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
     async with visiting(house.page) as visit:
         page, start = await begin(visit, rival, game, more)
         assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
-        await expect(page.locator(".asked .faint")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
+        await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
 async def test_a_deal_is_told_as_chances(visiting: Visits, house: House, rival: Player) -> None:

@@ -63,6 +63,11 @@ async def opened(page: Page) -> Page:
     return page
 
 
+async def tab(page: Page, name: str) -> None:
+    """Bring a panel of the side into sight."""
+    await page.get_by_role("tab", name=name).click()
+
+
 async def boards(page: Page, button: str) -> list[str]:
     """The board at this ply, and at all that the button leads to."""
     await expect(page.locator(".map-frame:not([data-room])")).to_have_count(0)  # a map fits its letters to its size
@@ -93,7 +98,7 @@ async def test_a_bot_that_was_renamed_is_linked_where_it_is_now(visiting: Visits
         store.write(rename_bot, "ann", "anna")
     async with showing(tmp_path) as home, visiting(home) as visit:
         page = await opened(await visit.open(f"/matches/{match}"))
-        await expect(page.locator(".viewer a", has_text="ann")).to_have_attribute("href", "/bots/anna")
+        await expect(page.locator(".players a", has_text="ann")).to_have_attribute("href", "/bots/anna")
 
 
 @pytest.mark.ci
@@ -150,9 +155,11 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await expect(page.locator(".now")).to_contain_text("any stick will do")
         await expect(page.locator(".now")).to_contain_text(re.compile("the best there was|gave away"))
+        await tab(page, "Plots")
         await expect(page.get_by_role("img", name="thinking time by ply").locator(".bars.seat-0")).to_have_attribute(
             "d", re.compile("M")
         )
+        await tab(page, "Moves")
         await page.get_by_role("cell", name="any stick will do").first.click()
         await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
 
@@ -162,8 +169,11 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
 ) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
-        told = re.compile(r"^The dice gave \S+ [+-]0\.\d\d and \S+ [+-]0\.\d\d points, by exact\.$")
-        await expect(page.get_by_text(told)).to_be_visible()
+        await tab(page, "Grades")
+        given = re.compile(r"points given away by \d+ of \d+ moves?; the dice gave it [+-]0\.\d\d$")
+        await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
+        await expect(page.get_by_text("Luck is told by exact.")).to_be_visible()
+        await tab(page, "Moves")
         lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+-]\d\.\d{3}$")).first
         await lucky.click()
         await expect(page.locator(".now")).to_contain_text(f"{await lucky.inner_text()} of a point")
@@ -176,7 +186,7 @@ async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, libr
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await page.evaluate(FORGED, [kept["nim"], {1: {"clock": [59_999, 10_790]}}])
-        await expect(page.locator(".clocks .seat-1 .clock")).to_have_text("10.7 s")
+        await expect(page.locator(".players .seat-1 .clock")).to_have_text("10.7 s")
         await expect(page.locator(".now")).to_contain_text("10.7 s on the clock")
 
 
@@ -189,6 +199,7 @@ async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(
         await page.evaluate(
             FORGED, [kept["tictactoe"], {at: {"info": {"value": value}} for at, value in enumerate(values)}]
         )
+        await tab(page, "Plots")
         plot = page.get_by_role("img", name="what the bots say of their positions")
         await expect(plot.locator(".line.seat-0")).to_have_attribute("d", re.compile("^M1 4.0L3 73.0"))
         await expect(plot.locator(".line.seat-1")).to_have_attribute("d", re.compile("^M2 4.0L4 73.0"))
@@ -212,6 +223,7 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(
 async def test_a_true_record_is_verified(visiting: Visits, library: str, kept: dict[str, str], game: str) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}"))
+        await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict.good")).to_contain_text("✓ Verified")
         await expect(page.locator(".wrong-ply")).to_have_count(0)
@@ -227,6 +239,7 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
         await page.evaluate(FORGED, [kept["nim"], {2: change}])
+        await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
         await expect(page.locator(".verdict.bad")).to_contain_text("✗ Wrong at ply 2")
         await expect(page.locator(".wrong-ply")).to_have_count(1)

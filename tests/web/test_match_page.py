@@ -27,7 +27,7 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
     match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
     told = visitor.get(f"/matches/{match}")
     assert told.status == 200
-    for said in ("perfect won after 3 plies: ann resigned", "nim/classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
+    for said in ("perfect won after 3 plies: ann resigned", "Nim, classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
         assert said in told.text
     assert 'data-stored data-bots="[&#34;perfect&#34;, &#34;ann&#34;]" data-graded' in told.text
 
@@ -36,7 +36,7 @@ def test_a_match_that_was_annulled_is_marked_on_its_page_among_others_and_in_the
     match = Library(visitor.store).play("nim", [PERFECT, ANN])
     assert "annulled" not in visitor.get("/matches").text + visitor.get(f"/matches/{match}").text
     visitor.store.write(annul_matches, [match])
-    assert "rated in nim/classic until the operator annulled it" in visitor.get(f"/matches/{match}").text
+    assert "rated until the operator annulled it" in visitor.get(f"/matches/{match}").text
     assert '<span class="badge">annulled</span>' in visitor.get("/matches").text
     for address in (f"/api/v1/matches/{match}", f"/api/v1/matches/{match}/result"):
         assert json.loads(visitor.get(address).text)["annulled"] == "nim/classic"

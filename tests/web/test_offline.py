@@ -52,13 +52,12 @@ def test_the_match_is_in_it_as_the_api_tells_it_with_its_grades(page: str) -> No
 def test_it_says_how_the_match_ended_as_its_page_does(visitor: Visitor) -> None:
     match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
     for address in (f"/matches/{match}", f"/api/v1/matches/{match}/match.html"):
-        (lead,) = re.findall('<p class="lead">(.*)</p>', visitor.get(address).text)
-        assert lead.endswith(": perfect won after 3 plies: ann resigned."), address
+        (told,) = re.findall('<p class="told">(.*)</p>', visitor.get(address).text)
+        assert told == "perfect won after 3 plies: ann resigned.", address
 
 
 def test_it_says_when_the_match_ended_as_pages_write_a_time(page: str) -> None:
-    (lead,) = re.findall('<p class="lead">(.*)</p>', page)
-    assert re.search(r", \d{4}-\d\d-\d\d \d\d:\d\d UTC: ", lead)
+    assert re.search(r"<p>\S+ · \d{4}-\d\d-\d\d \d\d:\d\d UTC</p>", page)
 
 
 def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) -> None:

@@ -22,6 +22,7 @@ from arena.web.errors import NotFound
 from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words, result_sentence
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import page, render_page, site_of
+from arena.web.titles import match_title
 from machine.exact.graders import has_judge
 from protocol.display import among
 from protocol.errors import BadRecord, Fault, UsageFault
@@ -147,6 +148,7 @@ def _stored(request: Request, result: Result, data: bytes | None, damage: str | 
         request,
         "match.html",
         result=result,
+        title=match_title(result.game, result.config),
         told=result_sentence(result.reason, result.plies, result.seats),
         config=msgspec.json.format(msgspec.json.encode(result.config)).decode(),
         record=record,

@@ -11,7 +11,7 @@ const MOST_ROUNDS = 10; // that are drawn
 /**
  * The rounds of a battle, each the attacker's dice over the defender's; none where no dice fell.
  * @param {{seat: number, dice?: number[][]}} event
- * @param {number} defender seat
+ * @param {number} defender seat; -1 where it is not known
  * @returns {HTMLElement | null}
  */
 export function diceRow(event, defender) {
@@ -27,10 +27,11 @@ export function diceRow(event, defender) {
 
 function side(faces, seat) {
   const dice = [...faces].sort((a, b) => b - a).map((face) => die(face, seat));
-  return el("span", { class: `dice seat-${seat}`, role: "img", "aria-label": `seat ${seat} threw ${faces.join(", ")}` }, ...dice);
+  const who = seat < 0 ? "the defender" : `seat ${seat}`;
+  return el("span", { class: "dice", role: "img", "aria-label": `${who} threw ${faces.join(", ")}` }, ...dice);
 }
 
 function die(face, seat) {
   const pips = (PIPS[face] ?? []).map(([x, y]) => svg("circle", { cx: 6 * x, cy: 6 * y, r: 2.4 }));
-  return svg("svg", { class: `die seat-${seat}`, viewBox: "-12 -12 24 24" }, svg("rect", { x: -11, y: -11, width: 22, height: 22, rx: 4 }), ...pips);
+  return svg("svg", { class: `die seat-${seat < 0 ? "none" : seat}`, viewBox: "-12 -12 24 24" }, svg("rect", { x: -11, y: -11, width: 22, height: 22, rx: 4 }), ...pips);
 }

@@ -1,4 +1,4 @@
-/** What all boards share: the element, its words for those who do not see it, how a person's choice leaves it. */
+/** What all boards share: the picture, its words for those who do not see it, the last move, how a person's choice leaves it. */
 
 import { el, put, say } from "../dom.js";
 import { seatSign } from "./army-symbols.js";
@@ -13,7 +13,10 @@ import { inWords } from "./move-text.js";
  * @property {number} [seat] the person's
  */
 
-/** A board: made once for a match, shown again for every state. */
+/**
+ * A board: made once for a match, shown again for every state. Its picture is `element`; `told` says what happened last,
+ * `controls` has what a person presses beside the picture, both to be put where the page has room.
+ */
 export class Board {
   /** @type {(move: object) => void} called with a legal move as it travels */
   onChoose = () => {};
@@ -32,7 +35,8 @@ export class Board {
     this.told = el("div", { class: "board-told" });
     this.face = el("div", { class: "board-face" });
     this.words = el("p", { class: "quiet" });
-    this.element = el("div", { class: `board board-${game}`, role: "group", "aria-label": "board" }, this.told, this.face, this.words);
+    this.controls = el("div", { class: "board-controls", hidden: true });
+    this.element = el("div", { class: `board board-${game}`, role: "group", "aria-label": "board" }, this.face, this.words);
     /** @type {View} */
     this.view = {};
   }
@@ -43,10 +47,11 @@ export class Board {
    * @param {View} [view]
    */
   show(state, view = {}) {
-    if (this.playable) this.#focused = this.element.contains(document.activeElement);
+    if (this.playable) this.#focused = [this.element, this.controls].some((part) => part.contains(document.activeElement));
     this.state = state;
     this.view = view;
     put(this.element, "data-playable", this.playable);
+    put(this.controls, "hidden", !this.playable || !this.controls.hasChildNodes());
     put(this.words, "aria-live", this.playable ? "polite" : null);
     say(this.words, this.describe(state));
     this.#tell(view.event);
@@ -69,6 +74,21 @@ export class Board {
       const words = el("span", {}, el("b", {}, this.seats[event.seat].bot), `: ${inWords(this.game, this.config, event)}`);
       this.told.replaceChildren(...[seatSign(event.seat), words, this.dice(event)].filter(Boolean));
     }
+  }
+
+  /** Where the match stands, in a few words. */
+  saying() {
+    const { to_move: mover } = this.state;
+    return mover === null ? "" : `${this.seats[mover].bot} is to move`;
+  }
+
+  /**
+   * What a seat has, where that is counted: in words, in numbers alone, and as a share of the whole, 0 to 1.
+   * @param {number} seat
+   * @returns {{words: string, short: string, share: number} | null}
+   */
+  strength() {
+    return null;
   }
 
   /** How a person moves here, in a sentence; empty where the board says it turn by turn. */

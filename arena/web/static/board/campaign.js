@@ -15,7 +15,7 @@ export class CampaignBoard extends RiskBoard {
     this.units = el("input", { type: "number", min: 1, inputmode: "numeric", oninput: () => this.draw() });
     this.strike = button("", () => this.#attack());
     this.end = button("End the turn", () => this.choose({ do: "end" }));
-    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units at a press ", this.each), this.undo, this.place);
+    this.drafting = el("div", { class: "choosing" }, el("label", {}, "units a press ", this.each), this.undo, this.place);
     this.force = el("label", {}, "with ", this.units, " units");
     this.attacking = el("div", { class: "choosing" }, this.force, this.strike, this.attacks, this.end);
     this.controls.append(this.hint, this.drafting, this.attacking);
@@ -58,9 +58,9 @@ export class CampaignBoard extends RiskBoard {
 
   saying() {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
-    const number = `round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
+    const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
-    return `${number}: ${this.player(mover)} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
+    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
   }
 
   describe(state) {

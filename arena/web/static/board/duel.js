@@ -41,7 +41,7 @@ export class DuelBoard extends RiskBoard {
 
   saying() {
     const { ply, to_move: mover } = this.state;
-    return mover === null ? "" : `ply ${ply} of ${this.config.max_plies}: ${this.player(mover)} is to move`;
+    return mover === null ? "" : `Ply ${ply} of ${this.config.max_plies}: ${this.seats[mover].bot} is to move`;
   }
 
   press(at) {

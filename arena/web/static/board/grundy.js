@@ -8,6 +8,7 @@ export class GrundyBoard extends Board {
   constructor(match) {
     super("grundy", match);
     this.heaps = [];
+    this.element.style.setProperty("--counters", match.config.heaps.reduce((sum, size) => sum + size, 0));
     this.roving = new Roving(this.face, (part) => this.#press(part), (part) => this.#point(part));
   }
 

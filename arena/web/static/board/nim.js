@@ -12,6 +12,10 @@ export class NimBoard extends Board {
     super("nim", match);
     this.heaps = match.config.heaps.map((_, heap) => makeHeap(heap));
     this.face.append(...this.heaps.map(({ element }) => element));
+    const widths = match.config.heaps.map(widthOf);
+    this.face.style.setProperty("--across", widths.reduce((sum, width) => sum + width, 0));
+    this.face.style.setProperty("--heaps", widths.length);
+    this.face.style.setProperty("--high", Math.max(1, ...match.config.heaps.map((size) => Math.ceil(size / widthOf(size)))));
     this.roving = new Roving(this.face, (part) => this.#press(part), (part) => this.#point(part));
   }
 
@@ -84,7 +88,7 @@ function drawHeap(heap, most, size, ghosts, seat) {
   const shown = `${size} ${ghosts} ${seat}`;
   if (heap.shown === shown) return;
   heap.shown = shown;
-  const wide = Math.max(1, Math.min(10, Math.ceil(Math.max(most, size) / LOW)));
+  const wide = widthOf(Math.max(most, size));
   heap.stack.style.setProperty("--wide", wide);
   put(heap.stack, "data-wide", wide > 1);
   for (const counter of heap.counters.splice(size + ghosts)) counter.remove();
@@ -92,4 +96,9 @@ function drawHeap(heap, most, size, ghosts, seat) {
   heap.stack.append(...heap.counters.filter((counter) => !counter.parentNode));
   for (const [at, counter] of heap.counters.entries()) put(counter, "class", at < size ? "counter" : `counter ghost seat-${seat}`);
   say(heap.size, size);
+}
+
+/** How many counters of a heap of so many stand side by side. */
+function widthOf(size) {
+  return Math.max(1, Math.min(10, Math.ceil(size / LOW)));
 }

@@ -1,9 +1,9 @@
-/** What both games of Risk share: the map, who holds how much, the last battle. */
+/** What both games of Risk share: the map, how strong each seat is, the last battle. */
 
 import { holding } from "../check/rules/moves.js";
-import { el, put, say } from "../dom.js";
+import { el } from "../dom.js";
 import { counted } from "../format.js";
-import { pieceSign, seatSign } from "./army-symbols.js";
+import { pieceSign } from "./army-symbols.js";
 import { diceRow } from "./battle.js";
 import { Board } from "./board.js";
 import { RiskMap } from "./map.js";
@@ -14,18 +14,9 @@ export class RiskBoard extends Board {
     super(game, match);
     this.element.classList.add("board-risk");
     this.map = new RiskMap(match.config.map, (territory, event) => this.press(territory, event));
-    this.holdings = match.seats.map(({ bot }, seat) => makeHolding(bot, seat));
-    this.status = el("p", { class: "risk-status" });
-    this.controls = el("div", { class: "board-controls" });
     this.attacks = el("div", { class: "choosing" });
     const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
-    this.face.append(
-      el("ul", { class: "holdings", "aria-label": "who holds how much" }, ...this.holdings.map(({ element }) => element)),
-      this.status,
-      this.map.element,
-      el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces),
-      this.controls,
-    );
+    this.face.append(this.map.element, el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces));
     this.forget();
   }
 
@@ -42,13 +33,13 @@ export class RiskBoard extends Board {
     this.map.attack(attackOf(view.event));
     this.map.show(state.owner, state.troops, this.marks(), this.added());
     this.map.offer(this.playable ? state.owner.map((_, at) => this.named(at)) : []);
-    for (const [seat, row] of this.holdings.entries()) drawHolding(row, state, seat);
-    say(this.status, this.saying());
-    put(this.controls, "hidden", !this.playable);
   }
 
   dice(event) {
-    return attackOf(event) ? diceRow(event, (this.view.before ?? this.state).owner[event.move.to]) : null;
+    const attack = attackOf(event);
+    if (!attack) return null;
+    const before = this.view.before ?? (attack.taken ? null : this.state); // who held what was taken is not known by the state after
+    return diceRow(event, before ? before.owner[attack.to] : -1);
   }
 
   /** Class names of the territories that stand out. */
@@ -77,9 +68,11 @@ export class RiskBoard extends Board {
     return [];
   }
 
-  /** What stands above the map. */
-  saying() {
-    return "";
+  strength(seat) {
+    const [territories, troops] = holding(this.state, seat);
+    const out = this.state.out?.includes(seat) ? ", out" : "";
+    const words = `${counted(territories, "territory", "territories")}, ${counted(troops, "troop")}${out}`;
+    return { words, short: `${territories} · ${troops}`, share: territories / this.state.owner.length };
   }
 
   /** A territory's name. */
@@ -142,26 +135,4 @@ export class RiskBoard extends Board {
 function attackOf(event) {
   if (event?.move?.do !== "attack") return null;
   return { from: event.move.from, to: event.move.to, seat: event.seat, taken: Boolean(event.result?.taken) };
-}
-
-function makeHolding(bot, seat) {
-  const [territories, troops, out] = [el("b"), el("b"), el("span")];
-  const [lands, units] = [el("span", { class: "unit" }), el("span", { class: "unit" })];
-  const held = el("span", { class: "held" }, territories, lands, ", ", troops, units, out);
-  const bar = el("i", { class: "share" });
-  const element = el("li", { class: `seat-${seat}` }, seatSign(seat), el("b", { class: "bot", title: bot }, bot), held, el("span", { class: "share-bar", "aria-hidden": "true" }, bar));
-  return { element, territories, lands, troops, units, out, bar };
-}
-
-function drawHolding(row, state, seat) {
-  const [territories, troops] = holding(state, seat);
-  const out = Boolean(state.out?.includes(seat));
-  say(row.territories, territories);
-  say(row.lands, territories === 1 ? " territory" : " territories");
-  say(row.troops, troops);
-  say(row.units, troops === 1 ? " troop" : " troops");
-  say(row.out, out ? ", out" : "");
-  row.bar.style.setProperty("width", `${(100 * territories) / state.owner.length}%`);
-  row.element.classList.toggle("to-move", state.to_move === seat);
-  row.element.classList.toggle("out", out);
 }

@@ -13,6 +13,7 @@ export class Roving {
    */
   constructor(face, press, point = () => {}) {
     this.names = new Map();
+    this.stop = null; // where a person was last, also while nothing can be pressed
     this.press = press;
     this.point = point;
     face.addEventListener("click", (event) => this.#on(event, (part) => press(part, event)));
@@ -30,13 +31,12 @@ export class Roving {
   offer(named) {
     const names = new Map(named);
     for (const part of this.names.keys()) if (!names.has(part)) for (const name of ["role", "tabindex", "aria-label"]) put(part, name, null);
-    let stop = [...names.keys()].find((part) => part.getAttribute("tabindex") === "0");
-    stop ??= names.keys().next().value;
+    if (!names.has(this.stop) && names.size > 0) this.stop = names.keys().next().value;
     this.names = names;
     for (const [part, name] of names) {
       put(part, "role", "button");
       put(part, "aria-label", name);
-      put(part, "tabindex", part === stop ? 0 : -1);
+      put(part, "tabindex", part === this.stop ? 0 : -1);
     }
   }
 
@@ -46,6 +46,7 @@ export class Roving {
   }
 
   #stopAt(stop) {
+    this.stop = stop;
     for (const part of this.names.keys()) put(part, "tabindex", part === stop ? 0 : -1);
   }
 

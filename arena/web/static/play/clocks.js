@@ -1,13 +1,12 @@
-/** Who plays, and both clocks as they run. */
+/** Who plays, and the clocks as they run. */
 
-import { seatSign } from "../board/army-symbols.js";
-import { el, put, say } from "../dom.js";
+import { Players } from "../board/players.js";
 import { clockText } from "../format.js";
 
 const SHORT = 20000; // ms: a clock that has less is marked
 const WARN = [60000, 30000, 10000]; // ms at which a person is told
 
-/** A row of players, by seat. Times are those of the arena's last message, counted on from when it came. */
+/** The players, by seat. Times are those of the arena's last message, counted on from when it came. */
 export class Clocks {
   #left;
   #running = null;
@@ -30,28 +29,8 @@ export class Clocks {
     this.#warn = warn;
     this.#marks = WARN.filter((mark) => mark < bank);
     this.#before = bank;
-    this.places = seats.map(({ bot, version = "" }, at) => {
-      const time = el("span", { class: "time", role: "timer" });
-      const note = el("span", { class: "note" });
-      const name = el("b", {}, bot, at === seat ? " (you)" : "");
-      const who = el(
-        "span",
-        { class: "who" },
-        name,
-        version === "" ? null : el("span", { class: "faint" }, ` ${version}`),
-        note,
-      );
-      const element = el(
-        "li",
-        { class: `player seat-${at}` },
-        seatSign(at),
-        el("span", { class: "quiet" }, `seat ${at}: `),
-        who,
-        time,
-      );
-      return { element, time, note };
-    });
-    this.element = el("ul", { class: "players" }, ...this.places.map(({ element }) => element));
+    this.players = new Players(seats, { you: seat });
+    this.element = this.players.element;
     this.#timer = setInterval(() => this.#draw(), 200);
     this.#draw();
   }
@@ -69,20 +48,11 @@ export class Clocks {
     this.tell(this.#left.with(seat, left), this.#running);
   }
 
-  /** Say something of a seat beside its name: that it is out, or its rank. */
-  note(seat, text) {
-    say(this.places[seat].note, text);
-  }
-
   /** The match is over. What its last event took from a clock or gave it is not told: no times are shown any more. */
   stop() {
     clearInterval(this.#timer);
     this.#running = null;
-    for (const { element, time } of this.places) {
-      say(time, "");
-      put(element, "data-running", false);
-      put(element, "data-short", false);
-    }
+    for (const seat of this.#left.keys()) this.players.clock(seat, "");
   }
 
   #now(seat) {
@@ -91,11 +61,9 @@ export class Clocks {
   }
 
   #draw() {
-    for (const [seat, { element, time }] of this.places.entries()) {
+    for (const seat of this.#left.keys()) {
       const left = this.#now(seat);
-      say(time, clockText(left));
-      put(element, "data-running", seat === this.#running);
-      put(element, "data-short", left < SHORT && seat === this.#running);
+      this.players.clock(seat, clockText(left), left < SHORT && seat === this.#running);
     }
     const mine = this.#now(this.#seat);
     const mark = this.#marks.findLast((warning) => mine <= warning && warning < this.#before);

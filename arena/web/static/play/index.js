@@ -25,6 +25,7 @@ function play(socket) {
   let table = null;
   let seek = null; // the seek in force, or to be in force as soon as the connection is open
   let seeks = 0;
+  let recalling = null; // a match whose events before this page was there are to be told
 
   const known = identity();
   if (known !== null) offer.bot = known.bot;
@@ -96,6 +97,14 @@ function play(socket) {
     show("table");
     const nonce = toHex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
     socket.send({ type: "ready", match: start.match, nonce });
+    if (start.resumed) socket.send({ type: "watch", match: start.match });
+  }
+
+  /** Who watches is told a turn with all events so far, of which a seat that is back gets the latest alone. */
+  function recall({ match, events }) {
+    recalling = null;
+    table.recall(events);
+    socket.send({ type: "unwatch", match });
   }
 
   function ours(message) {
@@ -108,8 +117,12 @@ function play(socket) {
     if (bot !== undefined) offer.bot = bot;
     socket.send({ type: "list" });
   });
-  socket.on("start", (message) => message.seat !== undefined && sit(message));
-  socket.on("turn", (message) => ours(message) && table.turn(message));
+  socket.on("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
+  socket.on("turn", (message) => {
+    if (!ours(message)) return;
+    if (recalling === message.match) recall(message);
+    table.turn(message);
+  });
   socket.on("rejected", (message) => ours(message) && table.rejected(message));
   socket.on("end", (message) => ours(message) && table.end(message));
   socket.on("error", ({ ref, message, fatal }) => {

@@ -1,9 +1,31 @@
 /** What a person sees of a match that is over: how it ended, for whom and why, and what may come next. */
 
+import { endingInWords } from "../board/ending-text.js";
 import { el } from "../dom.js";
-import { inShort, ordinal } from "./match-text.js";
 
 /**
+ * How a match ended for a person.
+ * @param {object} end  the message
+ * @param {object} start  the message
+ * @returns {{headline: string, why: string}}
+ */
+export function result({ ranks, reason, seats, seed, state, events }, { game, config, seat }) {
+  return endingInWords({
+    game,
+    config,
+    ranks,
+    reason,
+    state,
+    bots: seats.map(({ bot }) => bot),
+    reasons: seats.map((outcome) => outcome.reason),
+    event: events.at(-1),
+    you: seat,
+    goesOn: seed === undefined,
+  });
+}
+
+/**
+ * The result, and where to go from here.
  * @param {{headline: string, why: string}} result
  * @param {object | undefined} end  the message, where it was told
  * @param {object} start  the message
@@ -12,8 +34,6 @@ import { inShort, ordinal } from "./match-text.js";
  */
 export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
   const goesOn = end !== undefined && end.seed === undefined;
-  const told = [el("h2", { tabindex: -1 }, headline), el("p", {}, why)];
-  if (end !== undefined && end.seats.length > 2 && !goesOn) told.push(places(end));
   const again = el("button", { type: "button", class: "main", onclick: rematch }, "Rematch");
   const other = el("button", { type: "button", onclick: leave }, "Another game");
   const look = el(
@@ -21,15 +41,5 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
     { href: `/matches/${encodeURIComponent(start.match)}` },
     goesOn ? "See how the others go on" : "See it again, move by move",
   );
-  return [...told, el("p", { class: "row" }, again, other, look)];
-}
-
-function places(end) {
-  const order = end.seats.map((outcome, seat) => ({ ...outcome, seat })).sort((one, other) => one.rank - other.rank);
-  const rows = order.map(({ bot, rank, reason, seat }) => {
-    const why = inShort(reason);
-    const said = why === "" ? null : ` (${why})`;
-    return el("li", { class: `seat-${seat}` }, `${ordinal(rank)}: `, el("b", {}, bot), said);
-  });
-  return el("ul", { class: "places" }, ...rows);
+  return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), el("p", { class: "row" }, again, other, look)];
 }

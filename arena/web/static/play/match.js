@@ -1,15 +1,17 @@
 /** A match in which a person plays: the board, both clocks, what happened, what may be done. */
 
+import { ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
 import { inWords, notation } from "../board/move-text.js";
 import { chanceOf, withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
 import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
-import { makeEnding } from "./match-end.js";
+import { poolTitle } from "../titles.js";
+import { makeEnding, result } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
 import { lookBack } from "./look-back.js";
-import { clockInWords, result } from "./match-text.js";
+import { clockInWords } from "./match-text.js";
 
 const MOST_LISTED = 60; // legal moves as buttons
 const MOST_LOGGED = 300;
@@ -28,7 +30,7 @@ export class Table {
   #ways;
   #turn = null; // the last one, which may not be shown yet
   #shown = null; // the state on the board
-  #logged = new Set();
+  #events = new Map(); // all that were told, in order
 
   /**
    * @param {object} start  the message
@@ -54,10 +56,19 @@ export class Table {
   /** A `turn` of this match. */
   turn(turn) {
     const again = this.#turn !== null && turn.ply <= this.#turn.ply && turn.digest === this.#turn.digest;
+    if (again && turn.legal === undefined) return;
     this.#turn = turn;
     this.clocks.tell(turn.clock, turn.to_move);
     const event = this.#log(turn.events);
     this.pace.add({ turn, event: again ? undefined : event }, again || event === undefined || this.#isMine(event));
+  }
+
+  /** All events so far, of a match that went on before this page was there. */
+  recall(events) {
+    const later = [...this.#events.values()];
+    this.#events.clear();
+    this.log.replaceChildren();
+    this.#log([...events, ...later]);
   }
 
   /** The arena did not accept a move. */
@@ -81,6 +92,7 @@ export class Table {
 
   /** The `end`; shown when all before it was. */
   end(end) {
+    if (this.over) return;
     this.over = true;
     this.clocks.stop();
     const event = this.#log(end.events);
@@ -104,9 +116,12 @@ export class Table {
 
   #build() {
     const { start } = this;
+    this.title = poolTitle(start.game, start.preset);
     this.status = el("p", { class: "status", "aria-live": "polite" });
+    this.saying = el("p", { class: "saying" });
+    const help = el("a", { class: "help", href: `/rules/${encodeURIComponent(start.game)}` }, "How to play");
     const terms = `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim();
-    this.asked = el("div", { class: "row asked" }, this.status, el("p", { class: "small faint" }, terms));
+    this.asked = el("div", { class: "asked" }, el("div", { class: "row" }, this.status, this.saying), el("p", { class: "terms small faint" }, terms));
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -134,26 +149,32 @@ export class Table {
       this.asking.returnValue = "";
     });
     this.ending = el("div", { class: "ending", hidden: true });
-    this.title = `${start.game} against ${this.rivals.join(", ")}`;
-    this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "The page of this match, for others to watch");
-    this.actions = el("p", { class: "row" }, this.skip, this.resign);
-    const past = el("details", { class: "so-far", open: true }, el("summary", {}, "What happened"), this.log);
-    this.element = el(
+    this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "For others to watch");
+    this.past = el("div", { class: "tabbed" }, this.moves, this.log);
+    const prompt = el(
       "section",
-      { class: "table", "aria-label": `match ${start.match}` },
-      this.clocks.element,
+      { class: "prompt", "aria-label": "your move" },
       this.ending,
       this.asked,
+      this.board.controls,
       this.wrong,
       this.alarm,
-      el(
-        "div",
-        { class: "at-table" },
-        el("div", {}, this.board.element, this.moves),
-        el("div", { class: "aside" }, this.actions, past, this.page),
-      ),
+      this.board.told,
+      el("div", { class: "row actions" }, this.skip, this.resign, this.page, help),
+    );
+    this.element = el(
+      "section",
+      { class: "match table", "aria-label": `match ${start.match}` },
+      this.clocks.element,
+      el("div", { class: "stage" }, this.board.element),
+      prompt,
+      this.past,
       this.asking,
     );
+  }
+
+  get #matchTitle() {
+    return `${this.title} against ${this.rivals.join(", ")}`;
   }
 
   #isMine(event) {
@@ -164,11 +185,11 @@ export class Table {
   #log(events) {
     for (const event of events) {
       const key = `${event.ply} ${event.seat} ${event.out ?? ""}`;
-      if (this.#logged.has(key)) continue;
-      this.#logged.add(key);
+      if (this.#events.has(key)) continue;
+      this.#events.set(key, event);
       this.log.prepend(el("li", { class: event.seat < 0 ? null : `seat-${event.seat}` }, this.#words(event)));
       if (this.log.childElementCount > MOST_LOGGED) this.log.lastElementChild.remove();
-      if (event.out !== undefined) this.clocks.note(event.seat, ` out: ${reasonInWords(event.out)}`);
+      if (event.out !== undefined) this.clocks.players.note(event.seat, reasonInWords(event.out));
     }
     return events.at(-1);
   }
@@ -182,8 +203,8 @@ export class Table {
   #show({ turn, end, event }) {
     const state = (turn ?? end).state;
     if (end !== undefined) {
-      if (Object.keys(state).length > 0) this.board.show(state, { event, before: this.#shown ?? undefined });
-      this.#close(result(end, this.start.seat), end);
+      if (Object.keys(state).length > 0) this.#draw(state, { event, before: this.#shown ?? undefined });
+      this.#close(result(end, this.start), end);
       return;
     }
     const told = event === undefined || this.#isMine(event) ? "" : `${this.#words(event)}.`;
@@ -193,22 +214,28 @@ export class Table {
     if (mine) {
       this.#offer(turn, view, told);
     } else {
-      this.board.show(state, view);
+      this.#draw(state, view);
       this.#list([]);
       this.#say(
         turn.to_move === this.start.seat ? "It is your turn." : `${this.start.seats[turn.to_move].bot} is to move.`,
         told,
       );
-      this.#ways.entitle(this.title);
+      this.#ways.entitle(this.#matchTitle);
     }
+  }
+
+  #draw(state, view) {
+    this.board.show(state, view);
+    this.clocks.players.show(state.to_move, this.board);
+    say(this.saying, this.board.saying());
   }
 
   /** Ask the person for a move. */
   #offer(turn, view = { seat: this.start.seat }, told = "") {
-    this.board.show(turn.state, { ...view, legal: turn.legal, options: turn.options });
+    this.#draw(turn.state, { ...view, legal: turn.legal, options: turn.options });
     this.#list(turn.legal, turn.state);
     this.#say("Your move.", told);
-    this.#ways.entitle(`Your move: ${this.title}`);
+    this.#ways.entitle(`Your move: ${this.#matchTitle}`);
   }
 
   /** The legal moves as buttons, for whom the board is not the best way. */
@@ -244,10 +271,12 @@ export class Table {
     this.resign.hidden = true;
     this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
-    if (end?.seed !== undefined && this.#ways.isGraded(this.start)) this.ending.append(lookBack(this.start, this.board));
+    if (end?.seed !== undefined && this.#ways.isGraded(this.start)) this.past.prepend(lookBack(this.start, this.board));
     this.ending.hidden = false;
     this.ending.querySelector("h2").focus();
-    this.#ways.entitle(`${result.headline}: ${this.title}`);
+    this.#ways.entitle(`${result.headline}: ${this.#matchTitle}`);
+    if (end === undefined || end.reason === "void" || end.seed === undefined) return;
+    for (const [seat, rank] of end.ranks.entries()) this.clocks.players.place(seat, ordinal(rank));
   }
 
   /** Whose turn it is. What happened before that, the board shows: it is said to those who do not see it. */

@@ -39,7 +39,8 @@ class Tutorial {
       this.finished,
       el("p", { class: "row" }, this.onward, this.showing, this.again),
     );
-    this.element = el("div", { class: "tutorial" }, this.coach, this.board.element);
+    const prompt = el("section", { class: "prompt", "aria-label": "your move" }, this.board.controls, this.board.told);
+    this.element = el("div", { class: "match tutorial" }, this.coach, el("div", { class: "stage" }, this.board.element), prompt);
   }
 
   /** Begin the lesson, also once more. */

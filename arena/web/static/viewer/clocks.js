@@ -1,7 +1,7 @@
-/** The clocks of all seats; of a live match, that of the seat to move runs. */
+/** The players of a match with their clocks; of a live match, that of the seat to move runs. */
 
-import { seatSign } from "../board/army-symbols.js";
-import { el, put, say } from "../dom.js";
+import { ordinal } from "../board/ending-text.js";
+import { Players } from "../board/players.js";
 import { clockText, reasonInWords } from "../format.js";
 
 const TICK = 100; // ms
@@ -9,25 +9,34 @@ const TICK = 100; // ms
 export class Clocks {
   /**
    * @param {import("./document.js").MatchDocument} match
+   * @param {import("../board/board.js").Board | null} board
    * @param {(bot: string) => string | null} [address] of a bot's page
    */
-  constructor(match, address = () => null) {
+  constructor(match, board, address = () => null) {
     this.match = match;
-    this.rows = match.header.seats.map((player, seat) => makeRow(player, seat, address(player.bot)));
-    this.element = el("ul", { class: "clocks", "aria-label": "clocks" }, ...this.rows.map(({ element }) => element));
+    this.board = board;
+    this.players = new Players(match.header.seats, { address });
+    this.element = this.players.element;
     this.timer = 0;
   }
 
   /**
-   * Show the clocks of a position.
+   * Show the clocks of a position, which the board shows, if there is one.
    * @param {number} at
    */
   show(at) {
+    const { match } = this;
     this.at = at;
-    const mover = this.match.state(at)?.to_move ?? null;
-    this.outs = new Map();
-    for (const { event } of this.match.plies.slice(0, at)) if (event.out) this.outs.set(event.seat, reasonInWords(event.out));
-    const runs = this.match.live && at === this.match.last && mover !== null;
+    const state = match.state(at);
+    const mover = state?.to_move ?? null;
+    this.players.show(mover, state ? this.board : null);
+    const outs = new Map(match.plies.slice(0, at).flatMap(({ event }) => (event.out ? [[event.seat, reasonInWords(event.out)]] : [])));
+    const ranks = match.footer && match.footer.reason !== "void" && at === match.last ? match.footer.ranks : null;
+    for (const seat of match.header.seats.keys()) {
+      this.players.note(seat, outs.get(seat) ?? "");
+      this.players.place(seat, ranks ? ordinal(ranks[seat]) : "");
+    }
+    const runs = match.live && at === match.last && mover !== null;
     if (runs && !this.timer) this.timer = setInterval(() => this.#draw(), TICK);
     if (!runs) {
       clearInterval(this.timer);
@@ -40,22 +49,9 @@ export class Clocks {
     const { match, at } = this;
     const clock = match.clock(at);
     const mover = match.state(at)?.to_move ?? null;
-    for (const [seat, row] of this.rows.entries()) {
+    for (const seat of match.header.seats.keys()) {
       const passed = this.timer && seat === mover ? (match.cutAt ?? performance.now()) - match.told : 0;
-      say(row.clock, clock ? clockText(clock[seat] - passed) : "–");
-      row.element.classList.toggle("to-move", seat === mover);
-      say(row.out, this.outs.has(seat) ? ` ${this.outs.get(seat)}` : "");
-      const rank = match.footer && at === match.last ? match.footer.ranks[seat] : null;
-      say(row.rank, rank === null ? "" : `rank ${rank}`);
-      put(row.rank, "hidden", rank === null);
+      this.players.clock(seat, clock ? clockText(clock[seat] - passed) : "–");
     }
   }
-}
-
-function makeRow({ bot, version }, seat, address) {
-  const clock = el("span", { class: "clock" });
-  const [out, rank] = [el("span", { class: "bad" }), el("span", { class: "badge" })];
-  const name = address === null ? el("b", {}, bot) : el("a", { href: address }, bot);
-  const said = el("span", { class: "clock-bot" }, name, version ? el("span", { class: "faint" }, ` ${version}`) : null, out);
-  return { element: el("li", { class: `seat-${seat}` }, seatSign(seat), said, rank, clock), clock, out, rank };
 }

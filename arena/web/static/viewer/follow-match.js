@@ -3,7 +3,7 @@
 import { showConnection } from "../connection-banner.js";
 import { el, say } from "../dom.js";
 import { openSocket } from "../arena-socket.js";
-import { listed, reasonInWords } from "../format.js";
+import { poolTitle } from "../titles.js";
 import { LiveDocument } from "./live.js";
 import { Viewer } from "./viewer.js";
 
@@ -11,9 +11,10 @@ import { Viewer } from "./viewer.js";
  * Follow a match into an element.
  * @param {HTMLElement} root
  * @param {string} id
- * @param {{botAddress: (bot: string) => string, stored: () => Promise<object | null>}} page `stored` asks for the stored match, or null
+ * @param {{botAddress: (bot: string) => string, rulesOf: (start: object) => string, stored: () => Promise<object | null>}} page
+ *   `stored` asks for the stored match, or null
  */
-export function follow(root, id, { botAddress, stored }) {
+export function follow(root, id, { botAddress, rulesOf, stored }) {
   const socket = openSocket();
   const course = document.getElementById("course");
   let match = null;
@@ -24,17 +25,17 @@ export function follow(root, id, { botAddress, stored }) {
       return;
     }
     match = new LiveDocument(start);
-    const names = start.seats.map(({ bot }) => bot).join(" – ");
-    say(document.getElementById("players"), names);
-    document.title = `${names}, ${start.game} · Bot Arena`;
-    say(course, `${start.game}, ${start.rated ? "rated" : "unrated"}: live.`);
-    new Viewer(root, match, { botAddress });
+    const title = poolTitle(start.game, start.preset);
+    say(document.getElementById("game"), title);
+    document.title = `${start.seats.map(({ bot }) => bot).join(" – ")}, ${title} · Bot Arena`;
+    say(course, `live, ${start.rated ? "rated" : "unrated"}`);
+    new Viewer(root, match, { botAddress, rules: rulesOf(start) });
   }
 
   async function finish(end) {
     await match.finish(end);
-    say(course, `${match.header.game}, ${match.header.rated ? "rated" : "unrated"}: ${ending(match)}.`);
-    course.append(" ", el("a", { href: location.pathname }, "Ratings and downloads"));
+    say(course, `over, ${match.header.rated ? "rated" : "unrated"}: `);
+    course.append(el("a", { href: location.pathname }, "ratings and downloads"));
     const record = await stored();
     if (record) match.become(record);
   }
@@ -54,12 +55,4 @@ export function follow(root, id, { botAddress, stored }) {
   showConnection(socket);
   socket.watch(id);
   socket.start();
-}
-
-function ending({ header, footer }) {
-  if (footer.reason === "void") return "void, called off by the arena";
-  const first = header.seats.filter((_, seat) => footer.ranks[seat] === 1).map(({ bot }) => bot);
-  if (footer.reason === "draw") return "a draw";
-  const ended = `${listed(first)} ${first.length === 1 ? "won" : "tied"}`;
-  return footer.reason === "win" ? ended : `${ended}, ${reasonInWords(footer.reason)}`;
 }

@@ -10,6 +10,7 @@ import { Viewer } from "./viewer.js";
 const root = document.getElementById("viewer");
 const id = root.dataset.match;
 const api = matchAddress(id);
+const rulesOf = ({ game }) => `/rules/${encodeURIComponent(game)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
 /** Where bots are now that a record may call otherwise, by the names of the result, in seat order. */
@@ -28,7 +29,9 @@ function ownSeat() {
 
 async function show() {
   const found = await ask(api);
-  const viewer = new Viewer(root, new MatchDocument(found), { botAddress: addressesNow(found), mine: ownSeat() });
+  const details = document.getElementById("details");
+  const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: ownSeat() };
+  const viewer = new Viewer(root, new MatchDocument(found), options);
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
   if (!("graded" in root.dataset) || found.fault) return;
   try {
@@ -43,4 +46,4 @@ function say(error) {
 }
 
 if ("stored" in root.dataset) show().catch(say);
-else follow(root, id, { botAddress, stored: () => ask(api).catch(() => null) });
+else follow(root, id, { botAddress, rulesOf, stored: () => ask(api).catch(() => null) });

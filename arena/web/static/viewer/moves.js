@@ -7,7 +7,7 @@ import { durationText, shortValue, signed } from "../format.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
-const COLUMNS = ["ply", "bot", "move", "luck", "thought", "value", "gave away", "note"];
+const COLUMNS = ["ply", "bot", "move", "gave away", "luck", "thought", "value", "note"];
 const NUMBERS = new Set(["luck", "thought", "value", "gave away"]);
 
 export class Moves {
@@ -179,10 +179,10 @@ export class Moves {
       el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, event.ply)),
       el("td", { title: header.seats[event.seat]?.bot }, ...bot),
       words,
+      el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : signed(luck)),
       el("td", { class: "number" }, thought === null ? "" : durationText(thought)),
       el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
-      el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
     );
   }

@@ -8,6 +8,7 @@ const held = (id) => {
   return script ? JSON.parse(script.textContent) : null;
 };
 
-const viewer = new Viewer(document.getElementById("viewer"), new MatchDocument(held("match-document")));
+const root = document.getElementById("viewer");
+const viewer = new Viewer(root, new MatchDocument(held("match-document")), { details: document.getElementById("details") });
 const grades = held("match-grades");
 if (grades) viewer.grade(grades);

@@ -1,44 +1,54 @@
-/** The viewer of a match: board, clocks, time line, plots, moves, what is known of each, the check of its dice. */
+/** The viewer of a match: the board with its time line, and beside it the players, the ply that is shown, and tabs. */
 
+import { endingInWords } from "../board/ending-text.js";
 import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
-import { listed, signed } from "../format.js";
+import { gameTitle } from "../titles.js";
 import { Clocks } from "./clocks.js";
+import { gradesOf } from "./grades.js";
 import { Moves } from "./moves.js";
 import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
+import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { Verification } from "./verification.js";
-import { worstMoves } from "./worst-moves.js";
 
 const RESTED = 300; // ms
-const OWN_KEYS = "input, select, textarea, [role=button]";
+const TABS = ["Moves", "Plots", "Grades", "Verify", "Details"];
+const OWN_KEYS = "input, select, textarea, [role=button], [role=tab]";
 
 export class Viewer {
   /**
    * @param {HTMLElement} root what it fills
    * @param {import("./document.js").MatchDocument} match
-   * @param {{botAddress?: (bot: string) => string | null, mine?: number | null}} [options] `mine` is the seat of the person who looks on
+   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null, mine?: number | null}} [options]
+   *   `rules`: where the rules of the game are to be read; `details`: what else the page says of the match, for a tab;
+   *   `mine`: the seat of the person who looks on
    */
-  constructor(root, match, { botAddress, mine = null } = {}) {
+  constructor(root, match, { botAddress, rules, details = null, mine = null } = {}) {
     this.root = root;
     this.mine = mine;
     this.match = match;
     this.steps = new Map();
-    const go = (at) => this.timeline.go(at);
+    this.go = (at) => this.timeline.go(at);
     this.board = knows(match.header.game) ? makeBoard(match.header.game, match.header) : null;
     this.unseen = el("p", { class: "empty", hidden: true });
-    this.clocks = new Clocks(match, botAddress);
-    this.moves = new Moves(match, go);
+    this.clocks = new Clocks(match, this.board, botAddress);
+    this.moves = new Moves(match, this.go);
     this.now = new Now(match, (at) => this.moves.gradeOf(at), (at) => this.moves.luckOf(at), (at) => this.steps.get(at) ?? []);
-    this.plots = new Plots(match, go);
+    this.plots = new Plots(match, this.go);
     this.timeline = new Timeline(match, (at) => this.#show(at));
-    this.luck = el("p", { class: "quiet", hidden: true });
-    this.worst = el("div");
-    this.verifying = el("section", { "aria-label": "verification" });
-    const stage = el("div", { class: "viewer-stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element, this.plots.element);
-    const side = el("div", { class: "viewer-side" }, this.now.element, this.moves.element, this.luck, this.worst, this.verifying);
-    root.replaceChildren(el("div", { class: "viewer" }, this.clocks.element, stage, side));
+    this.ending = el("div", { class: "ending", hidden: true });
+    this.saying = el("p", { class: "saying" });
+    const help = rules === undefined ? null : el("a", { href: rules, class: "help" }, "How to play");
+    const last = this.board ? [this.board.told] : [];
+    this.tabs = new Tabs("about the match", TABS, () => this.moves.show(this.timeline.at));
+    this.tabs.fill("Moves", this.now.element, this.moves.element);
+    this.tabs.fill("Plots", this.plots.element);
+    if (details) this.tabs.fill("Details", details);
+    const stage = el("div", { class: "stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element);
+    const prompt = el("section", { class: "prompt", "aria-label": "the ply that is shown" }, this.ending, el("div", { class: "row apart" }, this.saying, help), ...last);
+    root.replaceChildren(el("div", { class: "match viewer" }, this.clocks.element, stage, prompt, this.tabs.element));
     document.addEventListener("keydown", (event) => this.#key(event));
     addEventListener("hashchange", () => this.#follow());
     match.addEventListener("grown", () => this.#soon());
@@ -65,13 +75,9 @@ export class Viewer {
   /** Tell the grades of the moves, and their luck, as the API gives them. */
   grade(report) {
     this.moves.grade(report);
+    this.moves.show(this.timeline.at);
     this.now.show(this.timeline.at);
-    this.worst.replaceChildren(worstMoves(this.match, report, (at) => this.timeline.go(at), this.mine));
-    const { luck } = report;
-    if (!luck?.events.length) return;
-    const given = this.match.header.seats.map(({ bot }, seat) => `${bot} ${signed(luck.total[seat], 2)}`);
-    say(this.luck, `The dice gave ${listed(given)} points, by ${luck.value}.`);
-    put(this.luck, "hidden", false);
+    this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine));
   }
 
   #show(at) {
@@ -81,6 +87,8 @@ export class Viewer {
     if (this.board) put(this.board.element, "hidden", !shown);
     if (shown) this.board.show(shown, at ? { event: match.line(at).event, before: match.state(at - 1) } : {});
     else say(this.unseen, this.#why());
+    this.#tellEnd(at);
+    say(this.saying, shown ? this.board.saying() : "");
     this.clocks.show(at);
     this.moves.show(at);
     this.plots.show(at);
@@ -88,10 +96,21 @@ export class Viewer {
     this.#keep(at);
   }
 
+  /** At the last position say who won, and by what. */
+  #tellEnd(at) {
+    const { header, footer, last } = this.match;
+    const isOver = Boolean(footer) && at === last;
+    put(this.ending, "hidden", !isOver);
+    if (!isOver) return;
+    const bots = header.seats.map(({ bot }) => bot);
+    const { headline, why } = endingInWords({ ...footer, game: header.game, config: header.config, bots, state: this.match.state(at), event: this.match.line(at)?.event });
+    this.ending.replaceChildren(el("h2", {}, headline), el("p", {}, why));
+  }
+
   /** Why there is no board to be seen. */
   #why() {
     const { fault, footer, header, last } = this.match;
-    if (!this.board) return `There is no picture of ${header.game} here.`;
+    if (!this.board) return `There is no picture of ${gameTitle(header.game)} here.`;
     if (footer?.reason === "void" && !last) return "The match was called off before its first turn.";
     if (this.match.live && !last) return "The match begins when all are ready.";
     return fault ?? "The board of this ply is not known.";
@@ -142,6 +161,6 @@ export class Viewer {
         },
       },
     );
-    this.verifying.replaceChildren(this.verification.element);
+    this.tabs.fill("Verify", this.verification.element);
   }
 }

@@ -1,0 +1,103 @@
+/** How a match ended, in words of its game: "alphabeta has three in a row". Pure. */
+
+import { listed, reasonInWords, sentence } from "../format.js";
+
+const LEFT = {
+  resigned: ["resigned", "resigned"],
+  timeout: ["ran out of time", "ran out of time"],
+  disconnected: ["was disconnected and did not return in time", "were disconnected and did not return in time"],
+  illegal: ["made a third illegal move", "made a third illegal move"],
+  no_show: ["never came", "were not ready in time"],
+};
+const TOGETHER = {
+  ply_limit: "the match was as long as a match may be",
+  round_limit: "the last round was played",
+  draw: "nobody won",
+};
+
+/**
+ * @typedef {object} Ended what is known of a match that is over
+ * @property {string} game
+ * @property {object} config
+ * @property {string[]} bots by seat
+ * @property {number[]} ranks
+ * @property {string} reason of the match
+ * @property {string[]} reasons by seat
+ * @property {object} [state] the last
+ * @property {object} [event] the last
+ * @property {number} [you] a person's seat
+ * @property {boolean} [goesOn] the others play on: their places are not known yet
+ */
+
+/**
+ * Who won, and by what.
+ * @param {Ended} ended
+ * @returns {{headline: string, why: string}}
+ */
+export function endingInWords(ended) {
+  return { headline: headline(ended), why: said(why(ended), ended.bots) };
+}
+
+/**
+ * 1st, 2nd, 3rd, 4th.
+ * @param {number} number
+ */
+export function ordinal(number) {
+  const ending = { one: "st", two: "nd", few: "rd", other: "th" };
+  return `${number}${ending[new Intl.PluralRules("en", { type: "ordinal" }).select(number)]}`;
+}
+
+/** A sentence, in which names of bots stay as they are. */
+function said(text, bots) {
+  return bots.some((bot) => text.startsWith(`${bot} `)) ? `${text}.` : sentence(text);
+}
+
+/** A seat and its verb: "ann has", "you have". */
+function does({ bots, you }, seat, verb, yours) {
+  return seat === you ? `you ${yours}` : `${bots[seat]} ${verb}`;
+}
+
+function headline({ bots, ranks, reason, you, goesOn }) {
+  if (reason === "void") return "The match is void";
+  if (goesOn) return "You are out";
+  const first = bots.filter((_, seat) => ranks[seat] === 1);
+  if (first.length === ranks.length) return "A draw";
+  if (you === undefined) return `${listed(first)} ${first.length === 1 ? "won" : "tied"}`;
+  const rank = ranks[you];
+  if (rank === 1) return first.length === 1 ? "You won" : `You share the first place with ${first.length - 1} more`;
+  return ranks.length === 2 ? "You lost" : `You came ${ordinal(rank)} of ${ranks.length}`;
+}
+
+function why(ended) {
+  const { reason, reasons, you, goesOn } = ended;
+  if (reason === "void") return "the arena called it off";
+  if (you !== undefined && reasons[you] in LEFT) return does(ended, you, "", LEFT[reasons[you]][1]);
+  if (goesOn) return "you have no territory left";
+  const left = reasons.flatMap((each, seat) => (each in LEFT ? [does(ended, seat, ...LEFT[each])] : []));
+  if (left.length > 0 && left.length >= reasons.length - 1) return left.join("; ");
+  const winners = ended.ranks.flatMap((rank, seat) => (rank === 1 ? [seat] : []));
+  return played(ended, winners) ?? TOGETHER[reason] ?? reasonInWords(reason);
+}
+
+/** How the game itself ended; undefined where it is not known. */
+function played(ended, winners) {
+  const { game, config, event, reason } = ended;
+  const [winner] = winners;
+  const isDrawn = winners.length > 1;
+  if (game === "tictactoe") return isDrawn ? "the board is full" : does(ended, winner, "has three in a row", "have three in a row");
+  if (game === "nim" && event?.move) {
+    const verb = config.misere ? "had to take the last counter" : "took the last counter";
+    return does(ended, event.seat, verb, verb);
+  }
+  if (game === "grundy" && event?.move) return `${does(ended, event.seat, "made the last split", "made the last split")}: no heap can be split any more`;
+  if (!config.map) return undefined;
+  if (reason === "ply_limit") return "the last ply was played, and nobody holds it all";
+  const most = does(ended, winner, "holds the most territories", "hold the most territories");
+  if (reason === "round_limit") return isDrawn ? "the last round was played" : `the last round was played: ${most}`;
+  return isDrawn ? undefined : does(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
+}
+
+function land({ name, continents }) {
+  if (name === "world") return "the world";
+  return continents.length === 1 && continents[0].bonus ? continents[0].name : "the whole map";
+}
