@@ -30,6 +30,7 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
 ) -> None:
     async with visiting(library, PHONE) as visit:
         page = await visit.open(f"/matches/{kept['duel']}")
+        await page.get_by_role("tab", name="Grades").click()
         section = page.get_by_role("region", name="worst moves")
         moves = await graded(page, kept["duel"])
         bots = {move["seat"]: move["bot"] for move in moves}
@@ -46,8 +47,7 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
                 assert one["gave_away"] >= other["gave_away"]
             await buttons.first.click()
             await expect(buttons.first).to_have_attribute("aria-pressed", "true")
-            row = page.locator("tr[aria-current=true]")
-            await expect(row).to_contain_text(f"{worst[0]['gave_away']:.3f}")
+            await expect(page.locator(".board-told")).to_contain_text(worst[0]["notation"])
         assert await barriers(page) == ""
         assert await sideways(page) == 0
 
@@ -63,6 +63,7 @@ async def test_who_played_a_match_sees_their_own_worst_moves(
                 f"localStorage.setItem('arena.identity', {json.dumps(json.dumps({'bot': bot.upper(), 'tokens': {}}))})"
             )
             await page.goto(f"{library}/matches/{kept['duel']}")
+            await page.get_by_role("tab", name="Grades").click()
             section = page.get_by_role("region", name="worst moves")
             await expect(section.get_by_role("heading")).to_have_text("Your moves that gave most away")
             await expect(section.get_by_role("combobox")).to_have_count(0)
@@ -71,7 +72,10 @@ async def test_who_played_a_match_sees_their_own_worst_moves(
 
 
 async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: Visits, house: House) -> None:
-    async with visiting(house.page, PHONE) as visit, player(house.url, f"rival-{secrets.token_hex(4)}") as rival:
+    async with (
+        visiting(house.page, PHONE) as visit,
+        player(house.url, f"rival-{secrets.token_hex(4)}", follow=True) as rival,
+    ):
         await rival.seek("nim", open=True)
         page = await sit_down(visit, f"person-{secrets.token_hex(4)}", f"game=nim&opponent={rival.name}")
         start = await rival.begin()
@@ -93,4 +97,5 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         assert await barriers(page) == ""
         assert await sideways(page) == 0
         await page.goto(f"{house.page}/matches/{start['match']}")
+        await page.get_by_role("tab", name="Grades").click()
         await expect(page.get_by_role("region", name="worst moves")).to_contain_text("Your moves that gave most away")

@@ -36,7 +36,7 @@ export class DuelBoard extends RiskBoard {
   }
 
   attackLabel(attack) {
-    return `${super.attackLabel(attack)}, else lose ${this.state.troops[attack.to]}`;
+    return `${super.attackLabel(attack)}, or lose ${this.state.troops[attack.to]}`;
   }
 
   saying() {
