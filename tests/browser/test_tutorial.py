@@ -5,11 +5,12 @@ from __future__ import annotations
 import pytest
 from playwright.async_api import Page, expect
 
-from arena.web.pages.help import TUTORIALS
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from protocol.games import NAMES, game_class
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
+TUTORIALS = [name for name in NAMES if game_class(name).tutorial is not None]
 AROUND = ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp")
 FOCUSED = """(() => {
   const at = document.activeElement;

@@ -8,7 +8,7 @@ from starlette.routing import Route
 from arena.web.answers import in_turn
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
-from arena.web.pages.help import tutorial
+from arena.web.pages.help import rules, tutorial
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
 from arena.web.pages.taking_part import connect, play
@@ -27,5 +27,6 @@ ROUTES = [
     Route("/connect", in_turn(connect)),
     Route("/play", in_turn(play)),
     Route("/play/tutorial/{game}", in_turn(tutorial)),
+    Route("/rules/{game}", in_turn(rules)),
     Route("/api", in_turn(api)),
 ]
