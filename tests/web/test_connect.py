@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import os
 import re
 import sys
@@ -20,7 +19,7 @@ from node import Node, node_in
 from players import player
 from processes import Served, play, serving
 from timeouts import WITHIN
-from web_client import Visitor, served
+from web_client import Visitor, code, served
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -39,13 +38,6 @@ def beside(arena: Served, *, registration: bool = True) -> Iterator[Visitor]:
         yield Visitor(url, store)
     reader.close()
     store.close()
-
-
-def code(page: str, name: str) -> str:
-    """What the page shows as code, as it is copied."""
-    found = re.search(rf'<code id="{name}"[^>]*>(.*?)</code>', page, re.DOTALL)
-    assert found, f"no code {name}"
-    return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
 
 
 async def started(*command: str, folder: Path, **environ: str) -> asyncio.subprocess.Process:
@@ -153,10 +145,10 @@ def test_who_asks_for_a_websocket_through_a_proxy_is_told_that_there_is_none(vis
 async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:
     async with serving(tmp_path / "data") as arena:
         with beside(arena) as visitor:
-            assert 'id="registering"' in visitor.get("/connect").text
+            assert 'id="owning"' in visitor.get("/connect").text
         with beside(arena, registration=False) as visitor:
             told = visitor.get("/connect").text
-    assert 'id="registering"' not in told
+    assert 'id="owning"' not in told
     assert "ask for one, and for its token" in told
 
 

@@ -8,6 +8,7 @@ from starlette.routing import Route
 from arena.web.answers import in_turn
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
+from arena.web.pages.download import download, file
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
 from arena.web.pages.taking_part import connect, play
@@ -24,6 +25,8 @@ ROUTES = [
     Route("/tournaments", in_turn(tournaments)),
     Route("/tournaments/{tournament}", in_turn(tournament)),
     Route("/connect", in_turn(connect)),
+    Route("/download", in_turn(download)),
+    Route("/download/{file}", in_turn(file)),
     Route("/play", in_turn(play)),
     Route("/api", in_turn(api)),
 ]
