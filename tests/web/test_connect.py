@@ -15,7 +15,7 @@ import pytest
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, address
-from node import Node, node_in
+from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
 from processes import Served, play, serving
 from timeouts import WITHIN
@@ -110,6 +110,16 @@ async def test_the_javascript_on_the_page_comes_in_only_with_the_token_of_its_na
         token = f"{'mine':*>16}"
         said = await played_against_random(arena, node.program, "my_bot.mjs", folder=node.folder, ARENA_TOKEN=token)
     assert re.match(r"mine: (won|lost) ", said)
+
+
+def test_the_javascript_on_the_page_says_in_a_line_how_to_have_a_websocket(visitor: Visitor, tmp_path: Path) -> None:
+    reader = Reader.open(tmp_path / "arena.db")
+    with served(Site(reader, socket="8765")) as url:
+        page = Visitor(url, visitor.store).get("/connect?bot=ann").text
+    reader.close()
+    (tmp_path / "my_bot.mjs").write_text(code(page, "javascript"))
+    assert without_websocket(tmp_path / "my_bot.mjs") == (2, f"ann: {NO_WEBSOCKET}")
+    assert not list(tmp_path.glob(".arena-token*"))
 
 
 async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:
