@@ -12,7 +12,6 @@ import pytest
 
 from timeouts import WITHIN
 
-
 NO_WEBSOCKET = "Node 22 has a WebSocket; before that: npm install ws\n"
 
 
