@@ -16,7 +16,7 @@ if (named !== undefined) {
   if (name.value === "") name.value = suggested();
   name.addEventListener("input", show);
   registering.addEventListener("click", registerTyped);
-  if (owning !== null) name.form.querySelector(".row").prepend(registering);
+  if (owning !== null) name.form.querySelector("button").before(registering);
   show();
 }
 
