@@ -3,7 +3,8 @@ WORKDIR /src
 COPY requirements/build.lock requirements/run.lock ./
 RUN pip install --no-cache-dir --require-hashes --requirement build.lock
 RUN pip install --no-cache-dir --prefix=/installed --require-hashes --requirement run.lock
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml *.md LICENSE ./
+COPY docs ./docs
 COPY arena arena
 COPY bots bots
 COPY machine machine

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from bots import mistakes
@@ -16,6 +17,7 @@ mistakes.check_hidden(("machine", "protocol"))
 try:
     with mistakes.importing():
         from bots.client.bot import Bot, Choice, GiveUp, Turn
+        from protocol.errors import UsageFault
 except ModuleNotFoundError as exc:
     exc.add_note(
         "this Python lacks what bots need: activate the environment they are installed in (. .venv/bin/activate)"
@@ -40,6 +42,10 @@ def __getattr__(name: str) -> Any:
     if name in _LATER:
         if name != "run":
             mistakes.check_hidden(("measuring", "referee"))
+            if find_spec("bots.playing") is None:
+                raise UsageFault(
+                    f"{name} is in bot-arena, not in bot-arena-client, which is for play at an arena alone"
+                )
         with mistakes.importing():
             return getattr(import_module(_LATER[name]), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

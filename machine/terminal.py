@@ -14,8 +14,13 @@ def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = Fal
     """Print some lines to standard output, or to standard error, at once.
 
     They are written in one piece: who is killed meanwhile, or has others write beside it, leaves whole lines.
+    What the stream's encoding does not have, as a file's may not on Windows, is written as an escape.
     """
     stream = sys.stderr if err else sys.stdout
-    stream.write(printable(text, lines=True) + end)
+    line = printable(text, lines=True) + end
+    try:
+        stream.write(line)
+    except UnicodeEncodeError:
+        stream.write(line.encode(stream.encoding, "backslashreplace").decode(stream.encoding))
     if flush or err:
         stream.flush()

@@ -12,6 +12,27 @@ import pytest
 
 from timeouts import WITHIN
 
+NO_WEBSOCKET = "Node 22 has a WebSocket; before that: npm install ws\n"
+
+
+def without_websocket(program: Path) -> tuple[int, str]:
+    """Run a program in its folder, where there is no package, by a Node that has no WebSocket: exit code, what it says.
+
+    Without Node the test is skipped; in CI it fails.
+    """
+    command = [_found("node"), "--import", "data:text/javascript,delete globalThis.WebSocket", program.name]
+    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=WITHIN)
+    return done.returncode, done.stdout + done.stderr
+
+
+def _found(program: str) -> str:
+    found = shutil.which(program)
+    if found is None:
+        if os.environ.get("CI"):
+            pytest.fail(f"{program} is not installed")
+        pytest.skip(f"{program} is not installed")
+    return found
+
 
 class Node(NamedTuple):
     """The program, and a folder in which scripts find a WebSocket."""
@@ -22,11 +43,7 @@ class Node(NamedTuple):
 
 def node_in(folder: Path) -> Node:
     """Node with `ws` in a folder, which is made. Without Node the test is skipped; in CI it fails."""
-    program, npm = shutil.which("node"), shutil.which("npm")
-    if program is None or npm is None:
-        if os.environ.get("CI"):
-            pytest.fail("node or npm is not installed")
-        pytest.skip("node or npm is not installed")
+    program, npm = _found("node"), _found("npm")
     folder.mkdir()
     (folder / "package.json").write_text('{"private": true}')
     built_in = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=WITHIN)

@@ -76,6 +76,12 @@ def test_a_line_is_written_in_one_piece(unbuffered: str) -> None:
         assert ours.recv(100) == b"a line\n"
 
 
+def test_what_the_encoding_of_a_stream_does_not_have_is_written_as_an_escape() -> None:
+    command = [sys.executable, "-c", "from machine.terminal import say; say('25.0 \u00b1 3.1')"]
+    done = subprocess.run(command, capture_output=True, check=True, env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert done.stdout == b"25.0 \\xb1 3.1\n"
+
+
 @pytest.mark.parametrize("terminal", [False, True])
 def test_what_rich_draws_has_nothing_in_its_texts_that_a_terminal_obeys(terminal: bool) -> None:
     file = io.StringIO()

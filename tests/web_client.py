@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+import re
 import socket
 import ssl
 import threading
@@ -54,6 +56,13 @@ def answer(url: str, method: str = "GET", *, trust: Path | None = None, **header
             return Answer(told.status, {k.lower(): v for k, v in told.headers.items()}, told.read())
     except urllib.error.HTTPError as told:
         return Answer(told.code, {k.lower(): v for k, v in told.headers.items()}, told.read())
+
+
+def code(page: str, name: str) -> str:
+    """What a page shows as code, as it is copied."""
+    found = re.search(rf'<code id="{name}"[^>]*>(.*?)</code>', page, re.DOTALL)
+    assert found, f"no code {name}"
+    return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from arena.web.serving import Serving
 STATIC = Path(__file__).parent / "static"
 HOST = re.compile(r"[a-z0-9.-]+|\[[0-9a-f:.]+\]", re.IGNORECASE)
 """A host name or address as it may stand in a URL or a policy, without its port."""
+_HOST_AND_PORT = re.compile(rf"(?:{HOST.pattern})(?::\d{{1,5}})?", re.IGNORECASE)
 
 
 class Site:
@@ -52,3 +53,9 @@ def address(socket: str, host: str, *, encrypted: bool) -> str:
         return socket
     name = HOST.match(host)
     return f"{'wss' if encrypted else 'ws'}://{name[0] if name else 'localhost'}:{socket}"
+
+
+def origin(host: str, *, encrypted: bool) -> str:
+    """The URL of the pages for who reached them as `host`, its port included."""
+    name = _HOST_AND_PORT.fullmatch(host)
+    return f"{'https' if encrypted else 'http'}://{name[0] if name else 'localhost'}"

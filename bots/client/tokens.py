@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import secrets
-import sys
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
+from machine import file_lock
 from machine.atomic_write import in_place_of
 from protocol.errors import Fault
 from protocol.messages import LONGEST_TOKEN
@@ -75,10 +75,7 @@ def _locked(path: Path) -> Iterator[None]:
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path.parent, 0o700)
     with open(path.with_suffix(".lock"), "a", opener=_private) as lock:
-        if sys.platform != "win32":
-            import fcntl
-
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        file_lock.lock(lock.fileno())
         yield
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bots.client.bot import Bot
+from machine import file_lock
 from machine.cache import cache_folder
 from machine.terminal import say
 from protocol.bot_launch import WARMUP_SUFFIX
@@ -80,18 +81,15 @@ def _lock(file: int) -> None:
 
     There is patience for some time; the lock ends with the file, or the process.
     """
-    if sys.platform != "win32":
-        import fcntl
-
-        patient_until = time.monotonic() + PATIENCE
-        kind = fcntl.LOCK_EX
-        while True:
-            with contextlib.suppress(BlockingIOError):
-                fcntl.flock(file, kind | fcntl.LOCK_NB)
-                return
-            if kind == fcntl.LOCK_EX:
-                kind = fcntl.LOCK_SH
-            elif time.monotonic() < patient_until:
-                time.sleep(LOOK_AGAIN)
-            else:
-                return
+    patient_until = time.monotonic() + PATIENCE
+    shared = False
+    while True:
+        with contextlib.suppress(BlockingIOError):
+            file_lock.lock(file, shared=shared, wait=False)
+            return
+        if not shared:
+            shared = True
+        elif time.monotonic() < patient_until:
+            time.sleep(LOOK_AGAIN)
+        else:
+            return

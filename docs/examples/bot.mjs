@@ -6,14 +6,14 @@ import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 
-const WebSocket = globalThis.WebSocket ?? (await import("ws")).WebSocket;
-
 const url = process.env.ARENA_URL ?? "ws://127.0.0.1:8765";
 const bot = process.env.ARENA_BOT ?? "nodette";
 const game = process.env.ARENA_GAME ?? "nim";
 const matches = process.env.ARENA_MATCHES ?? "Infinity";
 if (!URL.canParse(url) || !/^wss?:[^#]*$/.test(url)) stop(`ARENA_URL is '${url}': write it like ws://127.0.0.1:8765`, 2);
 if (!/^([1-9]\d*|Infinity)$/.test(matches)) stop(`ARENA_MATCHES is '${matches}': a whole number, 1 or more`, 2);
+
+const WebSocket = globalThis.WebSocket ?? (await import("ws").catch(withoutWebSocket)).WebSocket;
 
 const tokenFile = `.arena-token-${bot}`;
 const token = process.env.ARENA_TOKEN ?? handedToken() ?? savedToken(tokenFile);
@@ -30,6 +30,10 @@ const answers = new Map(); // match -> my last move and the turn that it answers
 function stop(sentence, exitCode = 1) {
   console.error(`${bot}: ${sentence}`);
   process.exit(exitCode);
+}
+
+function withoutWebSocket() {
+  stop("Node 22 has a WebSocket; before that: npm install ws", 2);
 }
 
 // A tournament hands the token over on a file descriptor, standard input: other programs cannot read it there.

@@ -13,7 +13,7 @@ import pytest
 
 from commands import run
 from doctor_runs import QUICK, examined, examined_whole, faults
-from node import Node, node_in
+from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
 from timeouts import WITHIN
 
@@ -142,3 +142,8 @@ def test_the_javascript_bot_passes_the_quick_part_of_the_course_of_faults(node: 
 def test_the_javascript_bot_passes_the_whole_course_of_faults(node: Node, tmp_path: Path) -> None:
     codes, cases = examined_whole(tmp_path, node.program, str(node.folder / "bot.mjs"))
     assert (faults(cases), set(codes)) == ({}, {0})
+
+
+def test_a_node_without_a_websocket_is_told_in_a_line_how_to_have_one(tmp_path: Path) -> None:
+    shutil.copy(EXAMPLES / "bot.mjs", tmp_path)
+    assert without_websocket(tmp_path / "bot.mjs") == (2, f"nodette: {NO_WEBSOCKET}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
 
 import pytest
@@ -18,24 +19,36 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visiting: Visits, tmp_path: Path) -> None:
     async with serving(tmp_path / "data", "--web-port", "0") as arena, visiting(await arena.page(), PHONE) as visit:
         page = await visit.open("/connect?bot=zoe")
-        await expect(page.locator("#address")).to_have_text(arena.url)
-        await expect(page.locator("#javascript-run")).to_have_text("node my_bot.mjs")
-        await page.get_by_role("button", name="Register it").click()
-        await expect(page.get_by_text("zoe is yours.")).to_be_visible()
-        token = await page.locator("#token").inner_text()
+        name, register = page.get_by_label("Your bot’s name"), page.get_by_role("button", name="Register it")
+        code, complaint = page.locator("#python"), page.locator("#bot-wrong")
+        await expect(code).to_contain_text(f'run(Mine("zoe"), url="{arena.url}")')
+        await register.click()
+        await expect(page.get_by_text("This browser keeps the token of zoe.")).to_be_visible()
+        await expect(register).to_be_hidden()
+        found = re.search(
+            r'run\(Mine\("zoe"\), url="[^"]+", token="([\w-]+={0,2})"\)\n', await code.inner_text() + "\n"
+        )
+        assert found
+        token = found[1]
         assert await barriers(page) == ""
+        await page.get_by_text("A bot in JavaScript").click()
         await expect(page.locator("#javascript-run")).to_have_text(f"ARENA_TOKEN={token} node my_bot.mjs")
-        await page.get_by_role("button", name="Copy the token").click()
-        await page.get_by_role("button", name="Register it").click()
-        await expect(page.get_by_text("Somebody owns the name zoe already: choose another.")).to_be_visible()
-        await page.get_by_label("Name to register").fill("zoe-2")
-        await page.get_by_role("button", name="Register it").click()
-        await expect(page.get_by_text("zoe-2 is yours.")).to_be_visible()
-        await expect(page.locator("#javascript-run")).to_have_text(f"ARENA_TOKEN={token} node my_bot.mjs")
-        await page.get_by_label("Name to register").fill("no spaces")
-        await page.get_by_role("button", name="Register it").click()
-        await expect(page.get_by_text("A name has 1 to 32 letters")).to_be_visible()
+        await page.get_by_role("button", name="Copy the Python code").click()
+        await name.fill("no spaces")
+        await expect(code).to_contain_text('run(Mine("zoe"), url=')
+        await register.click()
+        await expect(complaint).to_contain_text("A name has 1 to 32 letters")
         assert await barriers(page) == ""
+        await name.fill("zoe-2")
+        await expect(code).to_contain_text(f'run(Mine("zoe-2"), url="{arena.url}")')
+        again = await visit.open("/connect?bot=zoe")
+        await expect(again.locator("#python")).to_contain_text(f'token="{token}"')
+        assert token not in again.url
+        async with visiting(await arena.page()) as other:
+            theirs = await other.open("/connect?bot=ZOE")
+            await theirs.get_by_role("button", name="Register it").click()
+            await expect(theirs.get_by_text("Somebody owns the name ZOE already: choose another.")).to_be_visible()
+            await expect(theirs.locator("#token-in-code")).to_have_text("")
         seek = ["--game", "nim", "--matches", "1", "--url", arena.url]
         watching = run("arena-bot", "run", "random", "--open", *seek, folder=tmp_path)
         playing = run("arena-bot", "run", "random", "--name", "zoe", *seek, folder=tmp_path, ARENA_TOKEN=token)

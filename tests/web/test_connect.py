@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import html
 import os
 import re
 import sys
@@ -16,11 +15,11 @@ import pytest
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, address
-from node import Node, node_in
+from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
 from processes import Served, play, serving
 from timeouts import WITHIN
-from web_client import Visitor, served
+from web_client import Visitor, code, served
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -39,13 +38,6 @@ def beside(arena: Served, *, registration: bool = True) -> Iterator[Visitor]:
         yield Visitor(url, store)
     reader.close()
     store.close()
-
-
-def code(page: str, name: str) -> str:
-    """What the page shows as code, as it is copied."""
-    found = re.search(rf'<code id="{name}"[^>]*>(.*?)</code>', page, re.DOTALL)
-    assert found, f"no code {name}"
-    return html.unescape(re.sub(r"<[^>]*>", "", found[1]))
 
 
 async def started(*command: str, folder: Path, **environ: str) -> asyncio.subprocess.Process:
@@ -120,6 +112,16 @@ async def test_the_javascript_on_the_page_comes_in_only_with_the_token_of_its_na
     assert re.match(r"mine: (won|lost) ", said)
 
 
+def test_the_javascript_on_the_page_says_in_a_line_how_to_have_a_websocket(visitor: Visitor, tmp_path: Path) -> None:
+    reader = Reader.open(tmp_path / "arena.db")
+    with served(Site(reader, socket="8765")) as url:
+        page = Visitor(url, visitor.store).get("/connect?bot=ann").text
+    reader.close()
+    (tmp_path / "my_bot.mjs").write_text(code(page, "javascript"))
+    assert without_websocket(tmp_path / "my_bot.mjs") == (2, f"ann: {NO_WEBSOCKET}")
+    assert not list(tmp_path.glob(".arena-token*"))
+
+
 async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:
     async with serving(tmp_path / "data") as arena:
         async with asyncio.TaskGroup() as group:
@@ -153,10 +155,10 @@ def test_who_asks_for_a_websocket_through_a_proxy_is_told_that_there_is_none(vis
 async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:
     async with serving(tmp_path / "data") as arena:
         with beside(arena) as visitor:
-            assert 'id="registering"' in visitor.get("/connect").text
+            assert 'id="owning"' in visitor.get("/connect").text
         with beside(arena, registration=False) as visitor:
             told = visitor.get("/connect").text
-    assert 'id="registering"' not in told
+    assert 'id="owning"' not in told
     assert "ask for one, and for its token" in told
 
 

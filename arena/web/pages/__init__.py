@@ -8,6 +8,8 @@ from starlette.routing import Route
 from arena.web.answers import in_turn
 from arena.web.pages.api import api
 from arena.web.pages.bots import bot
+from arena.web.pages.docs import docs, document
+from arena.web.pages.download import download, file
 from arena.web.pages.help import rules, tutorial
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
@@ -25,6 +27,11 @@ ROUTES = [
     Route("/tournaments", in_turn(tournaments)),
     Route("/tournaments/{tournament}", in_turn(tournament)),
     Route("/connect", in_turn(connect)),
+    Route("/download", in_turn(download)),
+    Route("/download/{file}", in_turn(file)),
+    Route("/docs", in_turn(docs)),
+    Route("/docs/", lambda _: RedirectResponse("/docs")),
+    Route("/docs/{name:path}", in_turn(document)),
     Route("/play", in_turn(play)),
     Route("/play/tutorial/{game}", in_turn(tutorial)),
     Route("/rules/{game}", in_turn(rules)),

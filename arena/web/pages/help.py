@@ -9,8 +9,8 @@ from typing import NamedTuple
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.web.docs.library import library
 from arena.web.errors import NotFound
-from arena.web.markdown import DOCS, rendered
 from arena.web.rendering import render_page
 from protocol.display import among
 from protocol.games import NAMES, game_class, load
@@ -42,13 +42,14 @@ def rules(request: Request) -> Response:
 @functools.cache
 def rules_of(game: str) -> Rules:
     """The section of docs/rules.md about a game: the one whose heading ends with its title."""
-    sections = re.split(r"^## ", (DOCS / "rules.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    shelf = library()
+    sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)
     title = game_class(game).title
     for section in sections:
         heading, _, text = section.partition("\n")
         if heading.replace("'", "’").endswith(title):
             brief, _, full = text.strip().partition("\n\n")
-            return Rules(rendered(brief), rendered(full))
+            return Rules(shelf.rendered(brief, "docs"), shelf.rendered(full, "docs"))
     raise LookupError(f"docs/rules.md has no section {title}")
 
 

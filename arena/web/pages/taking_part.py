@@ -14,6 +14,7 @@ from starlette.responses import Response
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
+from arena.web.pages.download import pip_command
 from arena.web.rendering import render_page, site_of
 from arena.web.site import address
 from machine.exact.graders import has_judge
@@ -57,6 +58,7 @@ def connect(request: Request) -> Response:
         "connect.html",
         status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
         address=address(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
+        pip=pip_command(request),
         bot=bot,
         name=EXAMPLE if wrong or not bot else bot,
         wrong=wrong,

@@ -31,6 +31,34 @@ export function goBy(bot) {
   return { bot, token: tokens[folded(bot)] };
 }
 
+/**
+ * The token of a name, where this browser keeps one.
+ * @param {string} bot
+ * @returns {string | undefined}
+ */
+export function tokenOf(bot) {
+  return read().tokens[folded(bot)];
+}
+
+/**
+ * Keep the token of a name that somebody does not play under here.
+ * @param {string} bot
+ * @param {string} token
+ */
+export function keepToken(bot, token) {
+  const known = read();
+  write({ ...known, tokens: { ...known.tokens, [folded(bot)]: token } });
+}
+
+/**
+ * Keep the token of a name no longer, which is not the one that is gone by.
+ * @param {string} bot
+ */
+export function dropToken(bot) {
+  const { [folded(bot)]: _, ...tokens } = read().tokens;
+  write({ ...read(), tokens });
+}
+
 /** Go by no name any more. The tokens are kept: whoever comes back to a name needs its token. */
 export function goByNone() {
   write({ ...read(), bot: null });

@@ -1,92 +1,78 @@
-/** The page on which bots are connected: code to copy, and a name registered over the wire, with a new token. */
+/** The page on which bots are connected: its code has the name that is typed, and the token that this browser keeps. */
 
-import { complain, el } from "../dom.js";
-import { isTaken, newToken, wrongWith } from "../identity.js";
+import { complain, el, put, say } from "../dom.js";
+import { dropToken, identity, isTaken, keepToken, newToken, tokenOf, wrongWith } from "../identity.js";
 import { arenaAddress, ArenaSocket } from "../arena-socket.js";
+import "./copy-code.js";
 
-const COPIED = 2000; // ms for which a button says so
+const name = document.getElementById("bot");
+const wrong = document.getElementById("bot-wrong");
+const owning = document.getElementById("owning"); // is there where names can be registered
+const named = document.querySelector(".of-bot")?.textContent;
+const unowned = owning?.textContent;
+const registering = el("button", { type: "button", class: "main" }, "Register it");
 
-for (const code of document.querySelectorAll("pre > code")) addCopy(code);
-const place = document.getElementById("registering");
-if (place !== null) place.append(registering(place.dataset.bot));
+if (named !== undefined) {
+  if (name.value === "") name.value = suggested();
+  name.addEventListener("input", show);
+  registering.addEventListener("click", registerTyped);
+  if (owning !== null) name.form.querySelector("button").before(registering);
+  show();
+}
 
-/** Put a button beside some code that copies it. */
-function addCopy(code) {
-  const word = el("span", {}, "Copy");
-  const button = el("button", { type: "button" }, word, el("span", { class: "quiet" }, ` ${code.dataset.what}`));
-  let timer = 0;
-  button.addEventListener("click", async () => {
-    word.textContent = (await copy(code)) ? "Copied" : "Press Ctrl-C:";
-    clearTimeout(timer);
-    timer = setTimeout(() => (word.textContent = "Copy"), COPIED);
-  });
-  const pre = code.parentElement;
-  const box = el("div", { class: "code" });
-  pre.replaceWith(box);
-  box.append(pre, button);
+/** A name for the bot of who plays here as a person: under one name only one of them could be connected. */
+function suggested() {
+  const person = identity()?.bot;
+  return person === undefined ? "" : `${person.slice(0, 28)}-bot`;
+}
+
+/** Put the name that is typed into the code, and its token where this browser keeps one. */
+function show() {
+  const typed = name.value.trim();
+  const bot = wrongWith(typed) === "" ? typed : named;
+  const token = tokenOf(bot);
+  for (const place of document.querySelectorAll(".of-bot")) say(place, bot);
+  say(document.getElementById("token-in-code"), token === undefined ? "" : `, token="${token}"`);
+  say(document.getElementById("token-in-command"), token === undefined ? "" : `ARENA_TOKEN=${token} `);
+  put(registering, "hidden", token !== undefined && bot === typed);
+  if (owning !== null) say(owning, token === undefined ? unowned : owned(bot));
+}
+
+function owned(bot) {
+  return `This browser keeps the token of ${bot}. It is in the code below: show that to nobody.`;
+}
+
+/** Register the name at once, instead of by the first connection of the program. */
+async function registerTyped() {
+  const bot = name.value.trim();
+  complain(name, wrong, wrongWith(bot));
+  if (wrong.textContent !== "") return;
+  registering.disabled = true;
+  say(owning, "Asking the arena …");
+  const reason = await register(bot);
+  registering.disabled = false;
+  show();
+  complain(name, wrong, reason);
 }
 
 /**
- * Copy the text of an element; where the browser does not let a page do that, select it.
- * @returns {Promise<boolean>} whether it is copied
- */
-async function copy(element) {
-  try {
-    await navigator.clipboard.writeText(element.textContent);
-    return true;
-  } catch {
-    getSelection().selectAllChildren(element); // a page without encryption may not ask for the clipboard
-    return document.execCommand("copy");
-  }
-}
-
-/** The form that registers a name. */
-function registering(bot) {
-  const name = el("input", { id: "new-name", value: bot, autocomplete: "off", autocapitalize: "none", spellcheck: "false", maxlength: 64, "aria-describedby": "new-name-wrong" });
-  const wrong = el("span", { class: "wrong", id: "new-name-wrong" });
-  const button = el("button", { class: "main" }, "Register it");
-  const told = el("div", { role: "status" });
-  const form = el(
-    "form",
-    { "aria-label": "Register a name", novalidate: true },
-    el(
-      "div",
-      { class: "fields" },
-      el("div", { class: "field" }, el("label", { for: "new-name" }, "Name to register"), name, wrong),
-    ),
-    el("div", { class: "row" }, button),
-    told,
-  );
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
-    complain(name, wrong, wrongWith(name.value.trim()));
-    if (wrong.textContent !== "") return;
-    button.disabled = true;
-    told.replaceChildren(el("p", { class: "faint" }, "Asking the arena …"));
-    const { token, reason, bot: registered } = await register(name.value.trim());
-    button.disabled = false;
-    told.replaceChildren(...(token === undefined ? [] : shown(registered, token)));
-    complain(name, wrong, reason ?? "");
-  });
-  return form;
-}
-
-/**
- * Register a name by the first hello of a connection of its own, with a token that is made here.
+ * Register a name by the first hello of a connection of its own, with a token that is kept before anybody hears of it.
  * @param {string} bot
- * @returns {Promise<{bot?: string, token?: string, reason?: string}>}
+ * @returns {Promise<string>} why that can't be done, in a sentence; empty where it is
  */
 function register(bot) {
   return new Promise((resolve) => {
     const token = newToken();
     const socket = new ArenaSocket(arenaAddress());
-    const done = (answer) => {
+    const done = (reason) => {
       socket.stop();
-      resolve(answer);
+      if (reason !== "") dropToken(bot);
+      resolve(reason);
     };
-    socket.on("welcome", (welcome) => done({ bot: welcome.bot, token }));
-    socket.on("state", ({ name, reason, code }) => {
-      if (name === "stopped" || name === "waiting") done({ reason: refusal(bot, code, reason) });
+    keepToken(bot, token);
+    socket.on("welcome", () => done(""));
+    socket.on("state", ({ name: state, reason, code }) => {
+      if (state === "stopped" || state === "waiting") done(refusal(bot, code, reason));
     });
     socket.start({ bot, token });
   });
@@ -96,19 +82,4 @@ function register(bot) {
 function refusal(bot, code, reason) {
   if (isTaken(code)) return `Somebody owns the name ${bot} already: choose another.`;
   return `It could not be registered: ${reason}.`;
-}
-
-/** The new token, and what to do with it. */
-function shown(bot, token) {
-  const code = el("code", { id: "token", "data-what": "the token" }, token);
-  const pre = el("pre", { class: "token", tabindex: "0" }, code);
-  const inCommand = document.getElementById("token-in-command");
-  if (bot === place.dataset.coded) inCommand.textContent = `ARENA_TOKEN=${token} `;
-  const nodes = [
-    el("p", {}, el("strong", {}, `${bot} is yours.`), " This is its token. It is shown once and kept nowhere: save it now."),
-    el("div", {}, pre),
-    el("p", {}, "Keep it where only you can read it, and give it to the program in ", el("code", {}, "ARENA_TOKEN"), "."),
-  ];
-  addCopy(code);
-  return nodes;
 }

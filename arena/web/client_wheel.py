@@ -1,0 +1,135 @@
+"""The wheel of the client alone, made of the sources that run here: what `from bots import Bot, Turn, run` needs.
+
+Its modules are those that are imported from there on, however late; its bytes are the same for the same sources.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import csv
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import distribution
+from pathlib import Path
+
+from msgspec import Struct
+
+from protocol import VERSION
+from protocol.games import NAMES, game_class
+
+ROOT = Path(__file__).resolve().parents[2]
+"""The folder of the packages."""
+ENTRIES = ("bots", "bots.client.run", *sorted({game_class(name).__module__ for name in NAMES}))
+"""What is imported by name, and so not seen in the sources: all else follows from them."""
+REQUIRED = ("msgpack", "msgspec", "websockets")
+"""What it needs of others, in the versions that the arena needs."""
+DATA = ("*.toml", "py.typed")
+"""What goes along of their packages."""
+_INFO = f"bot_arena_client-{VERSION}.dist-info"
+_LONG_AGO = (1980, 1, 1, 0, 0, 0)
+_FILE = 0o100644 << 16
+_WHEEL = "Wheel-Version: 1.0\nGenerator: bot-arena\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
+
+
+class ClientWheel(Struct, frozen=True, kw_only=True):
+    """The file by its name, its bytes, and their digest in hexadecimal."""
+
+    name: str
+    content: bytes
+    sha256: str
+
+
+@cache
+def client_wheel() -> ClientWheel:
+    """The wheel of this version."""
+    held = io.BytesIO()
+    recorded = io.StringIO()
+    record = csv.writer(recorded, lineterminator="\n")
+    with zipfile.ZipFile(held, "w") as archive:
+        for name, content in _files():
+            _add(archive, name, content)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+            record.writerow((name, f"sha256={digest}", len(content)))
+        record.writerow((f"{_INFO}/RECORD", "", ""))
+        _add(archive, f"{_INFO}/RECORD", recorded.getvalue().encode())
+    content = held.getvalue()
+    name = f"bot_arena_client-{VERSION}-py3-none-any.whl"
+    return ClientWheel(name=name, content=content, sha256=hashlib.sha256(content).hexdigest())
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, _LONG_AGO)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.external_attr = _FILE
+    archive.writestr(entry, content)
+
+
+def _files() -> Iterator[tuple[str, bytes]]:
+    """What is in the wheel but for its record, which comes last."""
+    for file in sorted(contents()):
+        yield file.relative_to(ROOT).as_posix(), file.read_bytes()
+    arena = distribution("bot-arena")
+    yield f"{_INFO}/METADATA", _metadata().encode()
+    yield f"{_INFO}/WHEEL", _WHEEL.encode()
+    if licence := arena.read_text("licenses/LICENSE"):
+        yield f"{_INFO}/licenses/LICENSE", licence.encode()
+
+
+def _metadata() -> str:
+    """Who it is and what it needs, as the arena's own distribution says."""
+    arena = distribution("bot-arena")
+    named = {re.split(r"[^\w.-]", each, maxsplit=1)[0].lower(): each for each in arena.requires or []}
+    fields = [
+        ("Metadata-Version", "2.4"),
+        ("Name", "bot-arena-client"),
+        ("Version", VERSION),
+        ("Summary", "What a bot in Python needs to play in a Bot Arena: from bots import Bot, Turn, run."),
+        ("Requires-Python", arena.metadata["Requires-Python"]),
+        ("License-Expression", arena.metadata["License-Expression"]),
+        ("License-File", "LICENSE"),
+        *(("Requires-Dist", named[name]) for name in REQUIRED),
+    ]
+    return "".join(f"{name}: {value}\n" for name, value in fields)
+
+
+def contents() -> set[Path]:
+    """The modules that are imported from `ENTRIES` on, and what else lies in their packages, as maps do."""
+    modules: set[Path] = set()
+    waiting = [*ENTRIES]
+    while waiting:
+        for file in _with_packages(waiting.pop()):
+            if file not in modules:
+                modules.add(file)
+                waiting += _imported(file)
+    packages = {file.parent for file in modules if file.name == "__init__.py"}
+    return modules | {file for package in packages for data in DATA for file in package.glob(data)}
+
+
+def _with_packages(module: str) -> Iterator[Path]:
+    """The source of a module and those of the packages that it is in; nothing for one of others."""
+    parts = module.split(".")
+    for end in range(1, len(parts) + 1):
+        path = ROOT.joinpath(*parts[:end])
+        for file in (path / "__init__.py", path.with_suffix(".py")):
+            if file.is_file():
+                yield file
+
+
+def _imported(file: Path) -> Iterator[str]:
+    """What a source imports when it runs, now or later, and what may be modules of a package named there."""
+    waiting: list[ast.AST] = [ast.parse(file.read_bytes())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            waiting += node.orelse
+        else:
+            waiting += ast.iter_child_nodes(node)

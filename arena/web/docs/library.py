@@ -1,0 +1,115 @@
+"""Which documents there are, by the names that they have in addresses; they come with the package."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+from functools import cache, cached_property
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from arena.web.docs.markdown import Document, Target, render
+from arena.web.errors import NotFound
+from protocol.display import shown
+
+_ARENA = Path(__file__).parents[2]
+_PACKED = _ARENA / "documents"
+ROOT = _PACKED if _PACKED.is_dir() else _ARENA.parent
+"""What holds README.md and docs: in the installed package, else around it."""
+AT_ROOT = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
+MEDIA = {
+    ".c": "text/plain",
+    ".go": "text/plain",
+    ".ipynb": "text/plain",
+    ".java": "text/plain",
+    ".json": "application/json",
+    ".mjs": "text/plain",
+    ".png": "image/png",
+    ".py": "text/plain",
+    ".sh": "text/plain",
+    ".svg": "image/svg+xml",
+    ".toml": "text/plain",
+}
+"""What is shown beside documents, by the ends of names, and as what."""
+PREFIX = "/docs"
+
+
+class Library:
+    """The documents and files below a folder."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        found = [root / name for name in AT_ROOT] + sorted((root / "docs").rglob("*"))
+        self._files = {
+            _name(path.relative_to(root).as_posix()): path
+            for path in found
+            if path.is_file() and (path.suffix in MEDIA or path.suffix == ".md")
+        }
+        self._root = root
+        self._read: dict[str, Document] = {}
+
+    def names(self) -> list[str]:
+        """Those of all documents."""
+        return [name for name, path in self._files.items() if path.suffix == ".md"]
+
+    def to_search(self) -> Iterator[tuple[str, Document]]:
+        """The documents by their names, but for that of what was changed: it has all the words."""
+        return ((name, self.document(name)) for name in self.names() if name != "CHANGELOG")
+
+    def path(self, name: str) -> Path:
+        """Where a document or file is. Raises `NotFound`."""
+        found = self._files.get(name.removesuffix(".md"))
+        if found is None:
+            raise NotFound(f"there is no document {shown(name)}: {PREFIX} lists them")
+        return found
+
+    def document(self, name: str) -> Document:
+        """A document, rendered once. Raises `NotFound`."""
+        path = self.path(name)
+        if (document := self._read.get(name)) is None:
+            folder = path.parent.relative_to(self._root).as_posix()
+            text = path.read_text(encoding="utf-8")
+            document = self._read[name] = render(text, lambda address: self._resolved(address, folder))
+        return document
+
+    @cached_property
+    def overview(self) -> str:
+        """The part of the README that lists what to read for what, as HTML."""
+        _, _, text = self.path("README").read_text(encoding="utf-8").partition("\n## Documents\n")
+        part, _, _ = text.partition("\n## ")
+        return self.rendered(part, ".")
+
+    def rendered(self, text: str, folder: str) -> str:
+        """A part of a document of a folder as HTML."""
+        return render(text, lambda address: self._resolved(address, folder)).html
+
+    def _title(self, name: str) -> str:
+        """That of a document, in its first line; empty for a file."""
+        path = self._files[name]
+        if path.suffix != ".md":
+            return ""
+        with path.open(encoding="utf-8") as file:
+            return file.readline().removeprefix("# ").strip()
+
+    def _resolved(self, address: str, folder: str) -> Target | None:
+        """Where a link in a document of a folder leads; None where it is to be had only with the sources."""
+        parts = urlsplit(address)
+        if parts.scheme:
+            return Target(address=address) if parts.scheme in ("http", "https") else None
+        if not parts.path:
+            return Target(address=address)
+        name = _name(posixpath.normpath(posixpath.join(folder, unquote(parts.path))))
+        if name not in self._files:
+            return None
+        place = f"#{parts.fragment}" if parts.fragment else ""
+        return Target(address=f"{PREFIX}/{name}{place}", title=self._title(name))
+
+
+def _name(path: str) -> str:
+    """What a file is called in addresses, by its path from the root."""
+    return path.removeprefix("docs/").removesuffix(".md")
+
+
+@cache
+def library() -> Library:
+    """That of this package."""
+    return Library()

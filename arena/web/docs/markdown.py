@@ -1,0 +1,216 @@
+"""Markdown as HTML that a strict policy lets through: no style, no script, and no HTML of the text's own but pictures.
+
+Every heading has an anchor, the one that it has where code is hosted, and the text below it can be searched.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from html import escape
+from html.parser import HTMLParser
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from msgspec import Struct
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+from pygments.util import ClassNotFound
+
+_NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_ALIGNED = re.compile(r"text-align:(\w+)")
+_SCROLLED = '<div class="scroll" role="group" aria-label="A table" tabindex="0">'
+_COLOURS = HtmlFormatter(nowrap=True, classprefix="hl-")
+
+
+class Target(Struct, frozen=True, kw_only=True):
+    """Where a link leads here, and the title of the document where it is one."""
+
+    address: str
+    title: str = ""
+
+
+Resolve = Callable[[str], Target | None]
+"""Finds what a link or a picture of a document leads to; None where that is not to be had here."""
+
+
+class Section(Struct, frozen=True, kw_only=True):
+    """A heading of some level, its anchor, and the plain text from there to the next one."""
+
+    level: int
+    title: str
+    anchor: str
+    text: str
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """A document as HTML without its title, and its sections; the first of them has the title."""
+
+    title: str
+    html: str
+    sections: list[Section]
+
+
+def render(text: str, resolve: Resolve) -> Document:
+    """A document of Markdown, with tables."""
+    parser = MarkdownIt("commonmark", {"highlight": _block, "xhtmlOut": False}).enable("table")
+    parser.add_render_rule("table_open", lambda *_: f"{_SCROLLED}<table>\n")
+    parser.add_render_rule("table_close", lambda *_: "</table></div>\n")
+    tokens = list(_own(parser.parse(text)))
+    _place_anchors(tokens)
+    sections = list(_sections(tokens))
+    _finish(tokens, resolve)
+    titled = tokens[:1] and tokens[0].tag == "h1"
+    html = parser.renderer.render(tokens[3:] if titled else tokens, parser.options, {})
+    return Document(title=sections[0].title, html=html, sections=sections)
+
+
+def _block(code: str, language: str, _: str) -> str:
+    """Code as HTML, in a block that scrolls, with a class for each kind of word where the language is known."""
+    try:
+        coloured = highlight(code, get_lexer_by_name(language), _COLOURS) if language else escape(code)
+    except ClassNotFound:
+        coloured = escape(code)
+    return f'<pre tabindex="0"><code>{coloured}</code></pre>'
+
+
+def _own(tokens: Sequence[Token]) -> Iterator[Token]:
+    """The same without HTML: its pictures and anchors are made here, its comments left out, all else is text."""
+    for token in tokens:
+        if token.type == "html_block":
+            if children := [made for made in _from_html(token.content) if made.content.strip() or made.attrs]:
+                yield Token("paragraph_open", "p", 1, block=True)
+                yield Token("inline", "", 0, content=token.content, children=children)
+                yield Token("paragraph_close", "p", -1, block=True)
+            continue
+        if token.children:
+            token.children = [
+                made
+                for child in token.children
+                for made in (_from_html(child.content) if child.type == "html_inline" else [child])
+            ]
+        yield token
+
+
+class _Tags(HTMLParser):
+    """Takes some HTML apart into tokens."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.made: list[Token] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        said = {name: value or "" for name, value in attrs}
+        if tag == "img":
+            alt = Token("text", "", 0, content=said.get("alt", ""))
+            self.made.append(Token("image", "img", 0, {"src": said.get("src", ""), "alt": ""}, children=[alt]))
+        elif tag == "a" and "id" in said:
+            self.made.append(Token("anchor", "span", 1, {"id": said["id"]}))
+            self.made.append(Token("anchor", "span", -1))
+        else:
+            self.made.append(Token("text", "", 0, content=self.get_starttag_text() or ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag != "a":
+            self.made.append(Token("text", "", 0, content=f"</{tag}>"))
+
+    def handle_data(self, data: str) -> None:
+        self.made.append(Token("text", "", 0, content=data))
+
+
+def _from_html(html: str) -> list[Token]:
+    tags = _Tags()
+    tags.feed(_COMMENT.sub("", html))
+    tags.close()
+    return tags.made
+
+
+def _place_anchors(tokens: Sequence[Token]) -> None:
+    """Give every heading its id."""
+    taken: dict[str, int] = {}
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            plain = _NOT_IN_ANCHORS.sub("", _plain(tokens[at + 1]).lower()).replace(" ", "-")
+            number = taken.get(plain, 0)
+            taken[plain] = number + 1
+            token.attrSet("id", f"{plain}-{number}" if number else plain)
+
+
+def _plain(token: Token) -> str:
+    """The text of a token without its marks."""
+    if token.type in ("softbreak", "hardbreak"):
+        return " "
+    if token.children is None:
+        return token.content
+    return "".join(_plain(child) for child in token.children)
+
+
+def _sections(tokens: Sequence[Token]) -> Iterator[Section]:
+    level, title, anchor, texts = 1, "", "", list[str]()
+    for at, token in enumerate(tokens):
+        if token.type == "heading_open":
+            if title:
+                yield Section(level=level, title=title, anchor=anchor, text=" ".join(texts))
+            level, title, anchor, texts = int(token.tag[1:]), _plain(tokens[at + 1]), str(token.attrs["id"]), []
+        elif token.type in ("inline", "fence", "code_block") and tokens[at - 1].type != "heading_open":
+            texts += _plain(token).split()
+    yield Section(level=level, title=title, anchor=anchor, text=" ".join(texts))
+
+
+def _finish(tokens: list[Token], resolve: Resolve) -> None:
+    """Make links lead where they lead here, and tables and code fit for a page."""
+    for at, token in enumerate(tokens):
+        if token.type in ("th_open", "td_open"):
+            aligned = _ALIGNED.search(str(token.attrs.pop("style", "")))
+            if aligned and aligned[1] == "right":
+                token.attrSet("class", "number")
+            if token.tag == "th" and tokens[at + 1].content:
+                token.attrSet("scope", "col")
+            else:  # a column that has no name
+                token.tag = tokens[at + 2].tag = "td"
+        elif token.type == "code_block":  # by its indent
+            token.type = "fence"
+        elif token.type == "inline" and token.children:
+            token.children = list(_led(token.children, resolve))
+            if tokens[at - 1].type == "heading_open" and tokens[at - 1].tag != "h1":
+                _link_to_itself(token, str(tokens[at - 1].attrs["id"]))
+
+
+def _link_to_itself(heading: Token, anchor: str) -> None:
+    children = heading.children or []
+    if not any(child.type == "link_open" for child in children):
+        own = Token("link_open", "a", 1, {"href": f"#{anchor}", "class": "itself"})
+        heading.children = [own, *children, Token("link_close", "a", -1)]
+
+
+def _led(children: Sequence[Token], resolve: Resolve) -> Iterator[Token]:
+    """The same with links and pictures of here, and titles where documents were called by their files; of a link to
+    what is not here only its text.
+    """
+    target: Target | None = None
+    for child in children:
+        if child.type == "link_open":
+            target = resolve(str(child.attrs["href"]))
+            if target is not None:
+                child.attrSet("href", target.address)
+                yield child
+        elif child.type == "link_close":
+            if target is not None:
+                yield child
+            target = None
+        elif child.type == "image":
+            yield _picture(child, resolve(str(child.attrs["src"])))
+        else:
+            if target is not None and target.title and child.content.endswith(".md"):
+                child.content = target.title
+            yield child
+
+
+def _picture(image: Token, target: Target | None) -> Token:
+    if target is None:
+        return Token("text", "", 0, content=_plain(image))
+    image.attrSet("src", target.address)
+    image.attrSet("loading", "lazy")
+    return image

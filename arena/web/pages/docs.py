@@ -1,0 +1,31 @@
+"""The documents of the project: the list of them, each as a page, and what is found in them."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.web.docs.library import MEDIA, library
+from arena.web.docs.search import search, words_of
+from arena.web.rendering import render_page, respond_with_etag
+
+LONGEST_QUERY = 100
+
+
+def docs(request: Request) -> Response:
+    """What there is to read; with `q`, where all of those words are."""
+    shelf = library()
+    query = request.query_params.get("q", "").strip()[:LONGEST_QUERY]
+    words = words_of(query)
+    hits = search(words, shelf.to_search()) if words else []
+    return render_page(request, "docs.html", query=query, hits=hits, overview=shelf.overview)
+
+
+def document(request: Request) -> Response:
+    """One document, or a file that one shows."""
+    shelf, name = library(), request.path_params["name"]
+    path = shelf.path(name)
+    if path.suffix != ".md":
+        return respond_with_etag(request, path.read_bytes(), MEDIA[path.suffix], {})
+    found = shelf.document(name.removesuffix(".md"))
+    return render_page(request, "document.html", document=found)

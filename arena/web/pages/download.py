@@ -1,0 +1,31 @@
+"""What is to be had from here for the own machine: the client as a wheel."""
+
+from __future__ import annotations
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.web.client_wheel import client_wheel
+from arena.web.errors import NotFound
+from arena.web.rendering import render_page, respond_with_etag
+from arena.web.site import origin
+from protocol.display import shown
+
+
+def download(request: Request) -> Response:
+    """The page that lists it."""
+    return render_page(request, "download.html", wheel=client_wheel(), pip=pip_command(request))
+
+
+def file(request: Request) -> Response:
+    """The file by its name, which has its version."""
+    wheel, name = client_wheel(), request.path_params["file"]
+    if name != wheel.name:
+        raise NotFound(f"there is no file {shown(name)} here, but {wheel.name}: /download has its address")
+    return respond_with_etag(request, wheel.content, "application/octet-stream", {})
+
+
+def pip_command(request: Request) -> str:
+    """What installs the client from the address by which this page was reached."""
+    home = origin(request.headers.get("host", ""), encrypted=request.url.scheme == "https")
+    return f"python -m pip install {home}/download/{client_wheel().name}"

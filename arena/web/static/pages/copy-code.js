@@ -1,0 +1,40 @@
+/** A button beside all code of a page that copies it. */
+
+import { el } from "../dom.js";
+
+const COPIED = 2000; // ms for which a button says so
+
+for (const code of document.querySelectorAll("pre > code[data-what]")) addCopy(code);
+
+/**
+ * Put a button beside some code that copies it; its `data-what` says what that is.
+ * @param {HTMLElement} code
+ */
+function addCopy(code) {
+  const word = el("span", {}, "Copy");
+  const button = el("button", { type: "button" }, word, el("span", { class: "quiet" }, ` ${code.dataset.what}`));
+  let timer = 0;
+  button.addEventListener("click", async () => {
+    word.textContent = (await copy(code)) ? "Copied" : "Press Ctrl-C:";
+    clearTimeout(timer);
+    timer = setTimeout(() => (word.textContent = "Copy"), COPIED);
+  });
+  const pre = code.parentElement;
+  const box = el("div", { class: "code" });
+  pre.replaceWith(box);
+  box.append(pre, button);
+}
+
+/**
+ * Copy the text of an element; where the browser does not let a page do that, select it.
+ * @returns {Promise<boolean>} whether it is copied
+ */
+async function copy(element) {
+  try {
+    await navigator.clipboard.writeText(element.textContent);
+    return true;
+  } catch {
+    getSelection().selectAllChildren(element); // a page without encryption may not ask for the clipboard
+    return document.execCommand("copy");
+  }
+}

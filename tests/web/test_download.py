@@ -1,0 +1,110 @@
+"""The client as a wheel: what is in it, and where it is to be had."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import re
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import grimp
+import pytest
+
+from arena.web import client_wheel as module
+from arena.web.client_wheel import ENTRIES, REQUIRED, client_wheel
+from arena.web.site import origin
+from machine.source_digest import PACKAGES
+from protocol import VERSION
+from web_client import Visitor
+
+ROOT = Path(__file__).parents[2]
+NAME = f"bot_arena_client-{VERSION}-py3-none-any.whl"
+
+
+def packed() -> dict[str, bytes]:
+    """What is in the wheel, by its name there."""
+    with zipfile.ZipFile(io.BytesIO(client_wheel().content)) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def test_the_wheel_has_the_modules_that_a_bot_imports_and_no_other() -> None:
+    graph = grimp.build_graph(*PACKAGES, include_external_packages=True, exclude_type_checking_imports=True)
+    needed = set(ENTRIES).union(*(graph.find_upstream_modules(entry) for entry in ENTRIES))
+    own = {name for name in needed if name.partition(".")[0] in PACKAGES}
+    own |= {name.rpartition(".")[0] for name in own} | {name.partition(".")[0] for name in own}
+    found = {
+        name.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        for name in packed()
+        if name.endswith(".py")
+    }
+    assert found == own - {""}
+    others = {name.partition(".")[0] for name in needed - own} - sys.stdlib_module_names
+    assert others == {*REQUIRED, "uvloop"}  # which it does without
+
+
+def test_the_wheel_has_the_maps_and_the_licence_and_says_what_it_needs() -> None:
+    files = packed()
+    info = f"bot_arena_client-{VERSION}.dist-info"
+    maps = {path.name for path in (ROOT / "protocol/games/risk/maps").glob("*.toml")}
+    assert maps == {Path(name).name for name in files if name.endswith(".toml")}
+    assert files[f"{info}/licenses/LICENSE"] == (ROOT / "LICENSE").read_bytes()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    said = files[f"{info}/METADATA"].decode()
+    assert f"Requires-Python: {project['requires-python']}\n" in said
+    assert re.findall(r"^Requires-Dist: (\w+)", said, re.MULTILINE) == list(REQUIRED)
+
+
+def test_the_record_of_the_wheel_has_every_file_with_its_digest_and_size() -> None:
+    files = packed()
+    (record,) = (name for name in files if name.endswith("/RECORD"))
+    rows = {name: (digest, size) for name, digest, size in csv.reader(io.StringIO(files[record].decode()))}
+    assert rows.pop(record) == ("", "")
+    assert rows == {
+        name: (
+            f"sha256={base64.urlsafe_b64encode(hashlib.sha256(content).digest()).decode().rstrip('=')}",
+            str(len(content)),
+        )
+        for name, content in files.items()
+        if name != record
+    }
+
+
+def test_the_same_sources_are_the_same_bytes() -> None:
+    first = client_wheel()
+    module.client_wheel.cache_clear()
+    assert client_wheel() == first
+
+
+def test_the_page_has_the_command_for_the_address_by_which_it_was_reached(visitor: Visitor) -> None:
+    page = visitor.get("/download").text
+    address = f"{visitor.url}/download/{NAME}"
+    assert f"python -m pip install {address}<" in page
+    assert client_wheel().sha256 in page
+    told = visitor.get(f"/download/{NAME}")
+    assert (told.status, told.body) == (200, client_wheel().content)
+    assert visitor.get(f"/download/{NAME}", if_none_match=told.headers["etag"]).status == 304
+
+
+def test_a_file_of_another_version_is_not_there_and_the_answer_says_which_is(visitor: Visitor) -> None:
+    told = visitor.get("/download/bot_arena_client-0.0.1-py3-none-any.whl")
+    assert told.status == 404
+    assert NAME in told.text
+
+
+@pytest.mark.parametrize(
+    ("host", "encrypted", "url"),
+    [
+        ("arena.example:8080", False, "http://arena.example:8080"),
+        ("arena.example", True, "https://arena.example"),
+        ("[2001:db8::1]:8080", False, "http://[2001:db8::1]:8080"),
+        ("arena.example:8080/x", False, "http://localhost"),
+        ('a"; rm -rf ~', True, "https://localhost"),
+    ],
+)
+def test_the_address_of_the_pages_is_that_by_which_they_were_reached(host: str, encrypted: bool, url: str) -> None:
+    assert origin(host, encrypted=encrypted) == url
