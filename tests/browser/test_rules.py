@@ -17,7 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("grundy", ["3 off heap 0"]),
         ("tictactoe", ["cell 4"]),
         ("risk-duel", ["reinforce Venezuela", "Peru > Argentina: 6-1 taken"]),
-        ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru > Venezuela 1: 6-1 taken, 1 left", "end"]),
+        ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru > Venezuela 1: 6-1 taken, 1 left"]),
     ],
 )
 async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_drawn(

@@ -14,8 +14,9 @@ DOC = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 
 
 def words(html: str) -> str:
-    """The text of HTML, or of Markdown, its letters and digits alone."""
-    return re.sub(r"[\W_]+", "", re.sub(r"<[^>]*>|\]\([^)]*\)|&\w+;", "", html))
+    """The text of HTML, or of Markdown, its letters and digits alone, without links to other documents."""
+    own = re.sub(r'<a href="/docs/.*?</a>|\[[^]]*\]\([^)]*\)', "", html)
+    return re.sub(r"[\W_]+", "", re.sub(r"<[^>]*>|&\w+;", "", own))
 
 
 @pytest.mark.parametrize("game", NAMES)

@@ -38,7 +38,8 @@ async function draw() {
   for (const { value: move, paragraph } of moves) {
     try {
       const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WON }));
-      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: first.value }, `After it: ${inWords(game, config, event)}.`));
+      if (move.do === "end") continue; // nothing to be seen
+      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state }, `After it: ${inWords(game, config, event)}.`));
       if (move.do === "draft") state = after;
     } catch (error) {
       if (!(error instanceof Illegal)) throw error; // an example of another position
