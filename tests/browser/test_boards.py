@@ -201,7 +201,7 @@ async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(
     attacks = table.page.get_by_role("button", name="Attack ", exact=False).filter(has_text="Attack")
     await expect(attacks).to_have_count(0)
     await table.press("Brazil is yours")
-    await expect(attacks).to_have_text(["Attack Peru · 42 %, or lose 5", "Attack Argentina · 42 %, else lose 3"])
+    await expect(attacks).to_have_text(["Attack Peru · 42 %, or lose 5", "Attack Argentina · 42 %, or lose 3"])
     await attacks.last.click()
     await expect(table.said).to_have_text('{"do":"attack","from":2,"to":3}')
 
