@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from arena.replay.grading import Grades
+from arena.web.grader import Wanted
 from machine.atomic_write import in_place_of
 from machine.cache import make_room
 from protocol import VERSION
@@ -26,9 +27,9 @@ class KeptGrades:
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder, self._most_bytes = folder, most_bytes
 
-    def read(self, record: bytes) -> Grades | None:
+    def read(self, record: bytes, wanted: Wanted) -> Grades | None:
         """The grades of the match of a record, as this version has made them."""
-        path = self._path(record)
+        path = self._path(record, wanted)
         try:
             found = _decode(path.read_bytes())
             os.utime(path)
@@ -36,14 +37,15 @@ class KeptGrades:
             return None
         return found
 
-    def write(self, record: bytes, grades: Grades) -> None:
+    def write(self, record: bytes, wanted: Wanted, grades: Grades) -> None:
         """Keep the grades of the match of a record."""
-        path = self._path(record)
+        path = self._path(record, wanted)
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
             with in_place_of(path) as there:
                 there.write_bytes(msgspec.json.encode(grades))
         make_room(self._folder, "grades-*", self._most_bytes)
 
-    def _path(self, record: bytes) -> Path:
-        return self._folder / f"grades-{hashlib.sha256(VERSION.encode() + record).hexdigest()[:32]}"
+    def _path(self, record: bytes, wanted: Wanted) -> Path:
+        named = hashlib.sha256(VERSION.encode() + msgspec.json.encode(wanted) + record)
+        return self._folder / f"grades-{named.hexdigest()[:32]}"

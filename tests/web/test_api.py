@@ -253,7 +253,7 @@ def test_what_takes_long_is_done_for_nobody_who_has_gone(
     graded: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
-    def grade(_: Grading, body: bytes, name: str) -> Grades:
+    def grade(_: Grading, body: bytes, name: str, seat: None) -> Grades:
         graded.append(name)
         begun.set()
         assert go_on.wait(WITHIN)

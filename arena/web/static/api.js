@@ -20,3 +20,13 @@ export async function ask(address) {
 export function matchAddress(id) {
   return `/api/v1/matches/${encodeURIComponent(id)}`;
 }
+
+/**
+ * Where the API has the grades of a match.
+ * @param {string} id
+ * @param {string} graded how its moves are: "exact", then those of all seats, or "estimated"
+ * @param {number} seat whose moves are estimated
+ */
+export function gradesAddress(id, graded, seat) {
+  return `${matchAddress(id)}/grades${graded === "exact" ? "" : `?estimated=true&seat=${seat}`}`;
+}

@@ -33,8 +33,10 @@ function play(socket) {
   const ways = {
     send: (message) => socket.send(message),
     entitle: (title) => (document.title = `${title} · Bot Arena`),
-    isGraded: ({ game, preset }) =>
-      games.some((one) => one.game === game && one.presets.some((known) => known.preset === preset && known.graded)),
+    graded: ({ game, preset }) => {
+      const presets = games.find((one) => one.game === game)?.presets ?? [];
+      return presets.find((known) => known.preset === preset)?.graded ?? "";
+    },
     leave: () => {
       table.close();
       table = null;

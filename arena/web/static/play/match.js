@@ -22,7 +22,7 @@ const MOST_LOGGED = 300;
  * @property {() => void} rematch
  * @property {() => void} leave
  * @property {(title: string) => void} entitle
- * @property {(start: object) => boolean} isGraded whether the moves of such a match are graded
+ * @property {(start: object) => string} graded how the moves of such a match are: "exact", "estimated" or ""
  */
 
 export class Table {
@@ -271,7 +271,8 @@ export class Table {
     this.resign.hidden = true;
     this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
-    if (end?.seed !== undefined && this.#ways.isGraded(this.start)) this.past.prepend(lookBack(this.start, this.board));
+    const graded = this.#ways.graded(this.start);
+    if (end?.seed !== undefined && graded !== "") this.past.prepend(lookBack(this.start, this.board, graded));
     this.ending.hidden = false;
     this.ending.querySelector("h2").focus();
     this.#ways.entitle(`${result.headline}: ${this.#matchTitle}`);

@@ -1,8 +1,8 @@
 /** What the moves of a match gave away, by its bots and the worst of each, and what the dice gave. */
 
 import { seatSign } from "../board/army-symbols.js";
-import { el } from "../dom.js";
-import { counted, signed } from "../format.js";
+import { el, put, say } from "../dom.js";
+import { counted, sentence, signed } from "../format.js";
 import { worstMoves } from "./worst-moves.js";
 
 /**
@@ -16,8 +16,9 @@ import { worstMoves } from "./worst-moves.js";
  */
 export function gradesOf(match, report, go, mine) {
   const { moves, luck } = report;
-  const byBot = match.header.seats.map(({ bot }, seat) => {
+  const byBot = match.header.seats.flatMap(({ bot }, seat) => {
     const own = moves.filter((move) => move.seat === seat);
+    if (!own.length) return [];
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
     const dice = luck?.events.length ? `; the dice gave it ${signed(luck.total[seat], 2)}` : "";
@@ -25,4 +26,25 @@ export function gradesOf(match, report, go, mine) {
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
   return [worstMoves(match, report, go, mine), el("ul", { class: "by-bot" }, ...byBot), ...by];
+}
+
+/**
+ * A form by which one has the moves of a seat estimated.
+ * @param {import("./document.js").MatchDocument} match
+ * @param {(seat: number) => Promise<void>} grade
+ * @returns {HTMLElement}
+ */
+export function offerOf({ header }, grade) {
+  const choice = el("select", {}, ...header.seats.map(({ bot }, seat) => el("option", { value: seat }, bot)));
+  const button = el("button", {}, "Estimate");
+  const told = el("p", { class: "small faint", role: "status" });
+  const asked = async (event) => {
+    event.preventDefault();
+    put(button, "disabled", true);
+    say(told, "Simulating: that may take a minute …");
+    await grade(Number(choice.value)).catch((error) => say(told, sentence(error.message)));
+    put(button, "disabled", false);
+  };
+  const form = el("form", { class: "row", onsubmit: asked }, el("label", {}, "What the moves gave away of ", choice), button);
+  return el("div", {}, form, told);
 }

@@ -1,6 +1,6 @@
 /** The page of a match: from the store, or over the wire while it is played. */
 
-import { ask, matchAddress } from "../api.js";
+import { ask, gradesAddress, matchAddress } from "../api.js";
 import { el } from "../dom.js";
 import { identity } from "../identity.js";
 import { MatchDocument } from "./document.js";
@@ -33,9 +33,15 @@ async function show() {
   const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: ownSeat() };
   const viewer = new Viewer(root, new MatchDocument(found), options);
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
-  if (!("graded" in root.dataset) || found.fault) return;
+  const { graded } = root.dataset;
+  if (graded === undefined || found.fault) return;
+  const grade = async (seat) => viewer.grade(await ask(gradesAddress(id, graded, seat)));
+  if (graded === "estimated" && options.mine === null) {
+    viewer.offerGrades(grade);
+    return;
+  }
   try {
-    viewer.grade(await ask(`${api}/grades`));
+    await grade(options.mine);
   } catch (error) {
     root.append(el("p", { class: "banner warn", role: "status" }, `The grades of the moves did not come: ${error.message}`));
   }

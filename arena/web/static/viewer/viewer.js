@@ -5,7 +5,7 @@ import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { gameTitle } from "../titles.js";
 import { Clocks } from "./clocks.js";
-import { gradesOf } from "./grades.js";
+import { gradesOf, offerOf } from "./grades.js";
 import { Moves } from "./moves.js";
 import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
@@ -70,6 +70,14 @@ export class Viewer {
     this.plots.refresh();
     this.timeline.refresh();
     this.#offerVerification();
+  }
+
+  /**
+   * Offer to have the moves of a seat graded, where that takes a while.
+   * @param {(seat: number) => Promise<void>} grade
+   */
+  offerGrades(grade) {
+    this.tabs.fill("Grades", offerOf(this.match, grade));
   }
 
   /** Tell the grades of the moves, and their luck, as the API gives them. */

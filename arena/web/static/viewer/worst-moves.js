@@ -5,7 +5,7 @@ import { inWords } from "../board/move-text.js";
 import { el, put } from "../dom.js";
 
 const MOST = 5;
-const LEAST = 0.0005; // what is less, is none
+const LEAST = 0.0005; // what is less, is none; of estimates what is below their noise
 
 /**
  * @typedef {object} Grade of a move, as the API gives it
@@ -18,7 +18,7 @@ const LEAST = 0.0005; // what is less, is none
 /**
  * The list of a seat's worst moves; of whose seat it is, one chooses where nobody looks back at a match of their own.
  * @param {import("./document.js").MatchDocument} match
- * @param {{moves: Grade[]}} report
+ * @param {{moves: Grade[], estimate?: string, noise?: number}} report
  * @param {(at: number) => void} go called with the position after a move
  * @param {number | null} mine seat of the person who looks on
  * @returns {HTMLElement}
@@ -33,18 +33,20 @@ export function worstMoves(match, report, go, mine) {
     const pressed = target.closest("button");
     if (pressed) for (const button of list.querySelectorAll("button")) put(button, "aria-pressed", String(button === pressed));
   });
-  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list);
+  const { estimate, noise } = report;
+  const by = estimate ? el("p", { class: "small faint" }, `Estimated by ${estimate}${noise ? `; what is below ${noise.toFixed(3)} can't be told from chance` : ""}.`) : null;
+  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, by);
 }
 
 /** The moves of a seat that gave something away, the worst first, at most five. */
-function worstOf({ moves }, seat) {
-  const lost = moves.filter((move) => move.seat === seat && move.gave_away >= LEAST);
+function worstOf({ moves, noise = 0 }, seat) {
+  const lost = moves.filter((move) => move.seat === seat && move.gave_away >= Math.max(LEAST, noise));
   return lost.sort((one, other) => other.gave_away - one.gave_away || one.ply - other.ply).slice(0, MOST);
 }
 
 function items(match, report, go, seat, isMine) {
   const worst = worstOf(report, seat);
-  if (!worst.length) return [el("li", { class: "none" }, `${isMine ? "You" : match.header.seats[seat].bot} gave nothing away: every move was the best there was.`)];
+  if (!worst.length) return [el("li", {}, `${isMine ? "You" : match.header.seats[seat].bot} gave nothing away${report.estimate ? " that can be told from chance." : ": every move was the best there was."}`)];
   return worst.map((grade) => item(match, grade, go));
 }
 
@@ -59,6 +61,7 @@ function item(match, { ply, seat, gave_away: lost, best_notation: best }, go) {
 function chooser({ header }, report, show) {
   const total = header.seats.map((_, seat) => report.moves.reduce((sum, move) => sum + (move.seat === seat ? move.gave_away : 0), 0));
   const first = total.indexOf(Math.max(...total));
-  const options = header.seats.map(({ bot }, seat) => el("option", { value: seat, selected: seat === first }, bot));
+  const graded = new Set(report.moves.map(({ seat }) => seat));
+  const options = header.seats.flatMap(({ bot }, seat) => (graded.has(seat) ? [el("option", { value: seat, selected: seat === first }, bot)] : []));
   return el("label", {}, "of ", el("select", { onchange: ({ target }) => show(Number(target.value)) }, ...options));
 }
