@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import pytest_asyncio
@@ -24,6 +24,22 @@ MAKE = """async ([game, config, seats]) => {
   board.onRefuse = (sentence) => (said.textContent = sentence);
   document.querySelector("#viewer").replaceChildren(board.element, board.told, board.controls, said);
 }"""
+
+
+WORLD = """async (map) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { layOut } = await import(script.replace("viewer/main.js", "board/geometry.js"));
+  const { cells, places, links, elsewhere } = layOut(map);
+  const drawn = document.createElementNS("http://www.w3.org/2000/svg", "path");
+  document.querySelector(".board svg, svg").append(drawn);
+  const outside = map.territories.filter((_, at) => {
+    drawn.setAttribute("d", cells[at]);
+    return !drawn.isPointInFill(new DOMPoint(...places[at].slice(0, 2)));
+  });
+  return { isWorld: elsewhere.length > 0, links: links.length, outside: outside.map(({ name }) => name) };
+}"""
+ATTACKED = {"owner": [0, 0, 1, -1], "troops": [5, 2, 12, 0], "to_move": 1, "ply": 7}
+ATTACK = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
 
 
 class Table:
@@ -224,6 +240,109 @@ async def test_the_chance_of_an_attack_follows_the_units_that_are_sent(table: Ta
     await table.page.get_by_role("spinbutton").fill("8")
     await table.press("Attack Peru · 95 %")
     await expect(table.said).to_have_text('{"do":"attack","from":2,"to":1,"units":8}')
+
+
+@pytest.mark.parametrize(
+    ("name", "over_the_sea"),
+    [
+        ("world", 25),
+        ("north-america", 3),
+        ("south-america", 0),
+        ("europe", 6),
+        ("africa", 2),
+        ("asia", 2),
+        ("australia", 4),
+    ],
+)
+async def test_the_maps_of_the_world_have_its_coasts_and_lines_over_the_sea_alone(
+    table: Table, name: str, over_the_sea: int
+) -> None:
+    world = load("risk-campaign", {"map": name, "players": 2}).config["map"]
+    told = await table.page.evaluate(WORLD, world)
+    assert told == {"isWorld": True, "links": over_the_sea, "outside": []}
+
+
+async def test_a_map_in_which_lands_that_touch_have_no_border_has_cells_of_its_own(table: Table) -> None:
+    world = load("risk-campaign", {"map": "world", "players": 2}).config["map"]
+    panama = [8, 9]
+    assert [world["territories"][at]["name"] for at in panama] == ["Central America", "Venezuela"]
+    told = await table.page.evaluate(
+        WORLD, world | {"borders": [border for border in world["borders"] if list(border) != panama]}
+    )
+    assert not told["isWorld"]
+
+
+async def test_what_a_chosen_territory_does_not_reach_is_dimmed(table: Table) -> None:
+    game = load("risk-campaign", {"map": "south-america"})
+    await table.set("risk-campaign", {"map": "south-america"})
+    state = {"owner": [0, 1, 0, 1], "troops": [4, 1, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
+    state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
+    legal, options = game.legal_moves_for_turn(game.decode_state(state))
+    await table.show(state, legal=legal, options=options, seat=0)
+    await expect(table.page.locator(".land.dimmed")).to_have_count(0)
+    await table.press("Venezuela is yours")
+    dimmed = await table.page.locator(".land.dimmed").evaluate_all(
+        "lands => lands.map((land) => land.dataset.territory)"
+    )
+    assert dimmed == ["2", "3"]
+
+
+@pytest.mark.parametrize(("motion", "longest"), [("no-preference", 250), ("reduce", 0)])
+async def test_armies_and_dice_move_for_a_quarter_of_a_second_and_not_for_who_wants_less_motion(
+    table: Table, motion: Literal["no-preference", "reduce"], longest: int
+) -> None:
+    await table.page.emulate_media(reduced_motion=motion)
+    await table.set("risk-duel")
+    before = {"owner": [0, 1, 1, -1], "troops": [6, 1, 12, 0], "to_move": 0, "ply": 6}
+    await table.show(before)
+    lasting = await table.page.evaluate(
+        """([state, view]) => {
+          window.board.show(state, view);
+          const effects = document.getAnimations().map(({ effect }) => effect);
+          return effects.map((effect) => [effect.getTiming().duration, effect.target.classList[0]]);
+        }""",
+        [ATTACKED, {"event": ATTACK | {"result": {"taken": True}}, "before": before}],
+    )
+    assert max((duration for duration, _ in lasting), default=0) == longest
+    assert ({"die", "army", "marching"} <= {name for _, name in lasting}) is bool(longest)
+
+
+async def test_a_phone_names_the_territory_that_is_pressed(table: Table) -> None:
+    await table.set("risk-campaign", {"preset": "world"}, seats=6)
+    state = {"owner": [at % 6 for at in range(42)], "troops": [1] * 42, "phase": "attack", "units": 0, "round": 1}
+    await table.show(state | {"attacks_left": 3, "out": [], "to_move": 0, "ply": 3})
+    await expect(table.page.locator(".tag")).to_have_text("")
+    await table.page.locator("[data-territory='32'] .reach").click()
+    await expect(table.page.locator(".tag")).to_have_text("Japan")
+    await expect(table.page.locator(".tag")).to_be_visible()
+
+
+async def test_after_an_attack_the_keyboard_is_where_it_was(table: Table) -> None:
+    game = load("risk-campaign", {"map": "south-america"})
+    await table.set("risk-campaign", {"map": "south-america"})
+    state = {"owner": [1, 0, 1, 1], "troops": [1, 4, 1, 1], "phase": "attack", "units": 0, "attacks_left": 3}
+    state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
+    legal, options = game.legal_moves_for_turn(game.decode_state(state))
+    await table.show(state, legal=legal, options=options, seat=0)
+    for name in ("Peru is yours", "Brazil is bob's", "Attack Brazil"):
+        await table.page.get_by_role("button", name=name).press("Enter")
+    await expect(table.said).to_contain_text('"to":2')
+    after = state | {"owner": [1, 0, 0, 1], "troops": [1, 1, 3, 1], "attacks_left": 2, "ply": 4}
+    legal, options = game.legal_moves_for_turn(game.decode_state(after))
+    await table.show(after, legal=legal, options=options, seat=0)
+    await expect(table.page.get_by_role("button", name="Brazil is yours")).to_be_focused()
+
+
+@pytest.mark.parametrize(("taken", "defender"), [(False, "seat-1"), (True, "seat-none")])
+async def test_the_dice_of_the_defender_are_never_in_the_attackers_colour(
+    table: Table, taken: bool, defender: str
+) -> None:
+    await table.set("risk-duel")
+    event = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
+    state = {"owner": [0, 0 if taken else 1, 1, -1], "troops": [5, 1, 12, 0], "to_move": 1, "ply": 7}
+    await table.show(state, event=event | {"result": {"taken": taken}})  # as after a reload: what was before is unknown
+    await expect(table.page.locator(".dice").nth(0).locator(".die.seat-0")).to_have_count(1)
+    await expect(table.page.locator(".dice").nth(1).locator(f".die.{defender}")).to_have_count(1)
 
 
 async def test_a_phone_shows_all_dice_of_a_long_battle_and_what_is_counted(table: Table) -> None:

@@ -239,8 +239,10 @@ async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
 ) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "nim", "&preset=classic")
-        await play(page, rival, click_nim, turns=2)
+        await play(page, rival, click_nim, turns=3)
+        told = await page.locator(".log li").all_text_contents()
         await page.reload()
+        await expect(page.locator(".log li")).to_have_text(told)
         await play(page, rival, click_nim)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
 

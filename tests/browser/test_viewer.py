@@ -57,6 +57,20 @@ CUT = """async (id) => {
 }"""
 
 
+GRADED_LATE = """async (id) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { MatchDocument } = await import(script.replace("main.js", "document.js"));
+  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const found = await (await fetch(`/api/v1/matches/${id}`)).json();
+  found.plies = Array(10).fill(found.plies).flat();
+  const viewer = new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
+  await new Promise(requestAnimationFrame);
+  const { ply, seat } = found.plies.at(-1).event;
+  viewer.grade({ moves: [{ ply, seat, gave_away: 0.5, value: 0, best_notation: "", best_value: 0.5 }] });
+  await new Promise(requestAnimationFrame);
+}"""
+
+
 async def opened(page: Page) -> Page:
     """The page when its viewer is there."""
     await expect(page.locator(".viewer")).to_be_visible()
@@ -134,6 +148,29 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
         await expect(page.locator(".timeline-place")).to_have_text(end)
         await page.evaluate("location.hash = '#ply=1'")
         await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 1 "))
+
+
+@pytest.mark.parametrize(
+    ("match", "why"),
+    [
+        ("leave", "ann was disconnected and did not return in time."),
+        pytest.param("sleep", "ann ran out of time.", marks=pytest.mark.ci),
+        pytest.param("resign", "ann resigned.", marks=pytest.mark.ci),
+        pytest.param("cheat", "ann made a third illegal move.", marks=pytest.mark.ci),
+        pytest.param("tictactoe", re.compile(r"^\w+ has three in a row\.$"), marks=pytest.mark.ci),
+        pytest.param("duel", re.compile(r"^\w+ holds South America\.$"), marks=pytest.mark.ci),
+        pytest.param("campaign", "The last round was played: blaise holds the most territories.", marks=pytest.mark.ci),
+    ],
+)
+async def test_the_end_of_a_match_is_told_in_words_of_its_game(
+    visiting: Visits, library: str, kept: dict[str, str], match: str, why: str | re.Pattern[str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept[match]}"))
+        await expect(page.locator(".ending p")).to_have_text(why)
+        await expect(page.locator(".board")).to_be_visible()
+        await page.keyboard.press("Home")
+        await expect(page.locator(".ending")).to_be_hidden()
 
 
 @pytest.mark.ci
@@ -217,6 +254,16 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(
         await expect(page.get_by_text("The grades of the moves did not come")).to_be_visible()
         await expect(page.locator(".board")).to_be_visible()
         visit.expects("/grades")
+
+
+async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await opened(await visit.open(f"/matches/{kept['duel']}"))
+        await page.evaluate(GRADED_LATE, kept["duel"])
+        await expect(page.locator(".moves tr[aria-current] .move")).to_be_in_viewport(ratio=0.9)
+        await expect(page.locator(".moves tr[aria-current]")).to_contain_text("0.500")
 
 
 @pytest.mark.parametrize("game", ["nim", "duel", "campaign"])

@@ -1,4 +1,7 @@
-/** Where a map of Risk is drawn: territories as the cells of a Voronoi diagram, which touch where there is a border. */
+/** Where a map of Risk is drawn: on the coasts of the world; of another map, as cells that touch where there is a border. */
+
+import { clip, middle, pathOf, point, wide } from "./polygons.js";
+import { layOutWorld } from "./world-layout.js";
 
 const WIDTH = 1000;
 const FLAT = 0.7; // height by width, of maps with names; those without are square
@@ -21,6 +24,9 @@ const FAR = 0.8;
  * @property {boolean} named whether names need room
  * @property {(at: number, dy: number) => number} room how wide a territory is, so far below its middle
  * @property {string[]} links paths of borders between cells that do not touch
+ * @property {string[]} elsewhere paths of land that the map has not
+ * @property {number} ground square units that the territories have together
+ * @property {string[]} lakes paths of water inside the land
  */
 
 /**
@@ -29,6 +35,11 @@ const FAR = 0.8;
  * @returns {Layout}
  */
 export function layOut(map) {
+  return layOutWorld(map) ?? layOutCells(map);
+}
+
+/** Territories as the cells of a Voronoi diagram. */
+function layOutCells(map) {
   const named = Math.max(...map.territories.map(({ name }) => name.length)) > 4;
   const height = named ? WIDTH * FLAT : WIDTH;
   const inset = Math.max(WIDTH * MARGIN, (0.42 * WIDTH) / Math.sqrt(map.territories.length) - 8);
@@ -43,7 +54,7 @@ export function layOut(map) {
     .filter(([a, b]) => !touch(polygons[a], polygons[b], sites[a], sites[b]))
     .map(([a, b]) => (around(a, b) ? roundPath(places[a], places[b]) : `M${point(places[a])}L${point(places[b])}`));
   const room = (at, dy) => wide(polygons[at], places[at][1] + dy);
-  return { width: WIDTH, height, places, cells: polygons.map(pathOf), links, room, named };
+  return { width: WIDTH, height, places, cells: polygons.map(pathOf), links, lakes: [], elsewhere: [], ground: WIDTH * height, room, named };
 }
 
 function key(a, b) {
@@ -61,7 +72,7 @@ function cellOf(at, places, joined, map, height) {
   for (const [other, place] of places.entries()) {
     if (other === at) continue;
     const gap = !joined.has(key(at, other)) ? STRAIT : map.territories[at].continent === map.territories[other].continent ? 0 : COAST;
-    polygon = clip(polygon, own, place, gap / 2);
+    polygon = clip(polygon, own, place, Math.hypot(place[0] - own[0], place[1] - own[1]) / 2 - gap / 2);
   }
   return polygon;
 }
@@ -80,48 +91,8 @@ function inside(value, most) {
   return Math.min(most - 6, Math.max(6, value));
 }
 
-/** The centre of a polygon's mass. */
-function middle(polygon) {
-  let [area, x, y] = [0, 0, 0];
-  for (const [at, [ax, ay]] of polygon.entries()) {
-    const [bx, by] = polygon[(at + 1) % polygon.length];
-    const cross = ax * by - bx * ay;
-    [area, x, y] = [area + cross, x + (ax + bx) * cross, y + (ay + by) * cross];
-  }
-  return [x / (3 * area), y / (3 * area)];
-}
-
 function between([x, y], [toX, toY], share) {
   return [x + share * (toX - x), y + share * (toY - y)];
-}
-
-/** How wide a polygon is at a height. */
-function wide(polygon, y) {
-  const crossed = polygon.flatMap(([ax, ay], at) => {
-    const [bx, by] = polygon[(at + 1) % polygon.length];
-    return ay < y !== by < y ? [ax + ((y - ay) / (by - ay)) * (bx - ax)] : [];
-  });
-  return crossed.length ? Math.max(...crossed) - Math.min(...crossed) : 0;
-}
-
-/** What of a polygon is nearer to `own` than to `other`, by `gap` at least (Sutherland and Hodgman). */
-function clip(polygon, own, other, gap) {
-  const [dx, dy] = [other[0] - own[0], other[1] - own[1]];
-  const distance = Math.hypot(dx, dy);
-  if (distance < 1) return polygon;
-  const most = distance / 2 - gap;
-  const along = ([x, y]) => ((x - own[0]) * dx + (y - own[1]) * dy) / distance - most;
-  const kept = [];
-  for (const [at, corner] of polygon.entries()) {
-    const next = polygon[(at + 1) % polygon.length];
-    const [here, there] = [along(corner), along(next)];
-    if (here <= 0) kept.push(corner);
-    if (here < 0 !== there < 0 && here !== there) {
-      const share = here / (here - there);
-      kept.push([corner[0] + share * (next[0] - corner[0]), corner[1] + share * (next[1] - corner[1])]);
-    }
-  }
-  return kept;
 }
 
 /** Whether two cells lie along one another. */
@@ -138,16 +109,8 @@ function touch(one, other, place, otherPlace) {
   return Math.min(to, otherTo) - Math.max(from, otherFrom) >= SHARED;
 }
 
-function pathOf(polygon) {
-  return polygon.length ? `M${polygon.map(point).join("L")}Z` : "";
-}
-
 /** A border between the far ends of a map of the world leaves at one edge and comes in at the other. */
 function roundPath(a, b) {
   const [left, right] = a[0] < b[0] ? [a, b] : [b, a];
   return `M${point(left)}L0 ${left[1].toFixed(1)}M${point(right)}L${WIDTH} ${right[1].toFixed(1)}`;
-}
-
-function point([x, y]) {
-  return `${x.toFixed(1)} ${y.toFixed(1)}`;
 }

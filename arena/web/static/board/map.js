@@ -3,13 +3,16 @@
 import { el, put, say, svg } from "../dom.js";
 import { MOST_PIECES, pieceRows, shapeOf } from "./army-symbols.js";
 import { layOut } from "./geometry.js";
+import { move } from "./motion.js";
 import { Roving } from "./roving-tabindex.js";
 
 const SPACIOUS = 96; // pixels for a territory, across, from which on names and pieces have room
 const ROOMY = 58; // from which on short names have
+const NARROW = 600; // pixels of a picture, below which armies are drawn smaller than they are best seen
 const LINE = 13; // of a name, in pixels
 const LETTER = 6.4; // across, in pixels
 const TONES = 6;
+const REACH = 22; // units around an army that press its territory, however small that is
 
 export class RiskMap {
   /**
@@ -18,23 +21,30 @@ export class RiskMap {
    */
   constructor(map, press) {
     this.layout = layOut(map);
-    const { width, height, links } = this.layout;
+    const { width, height, links, lakes, elsewhere } = this.layout;
     this.territories = map.territories.map((territory, at) => makeTerritory(territory, at, this.layout));
     this.arrow = svg("path", { class: "arrow" });
     this.struck = svg("path", { class: "head" });
+    this.tag = svg("text", { class: "tag", "aria-hidden": "true" });
+    this.marchers = svg("g", { class: "marchers" }, svg("path"), svg("text", { class: "count", y: 5 }));
     const tone = (at) => `tone-${map.territories[at].continent % TONES}`;
     const shores = this.layout.cells.map((d, at) => svg("path", { class: `shore ${tone(at)}`, d }));
     this.picture = svg(
       "svg",
       { class: "map", viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": `map ${map.name}` },
+      svg("g", { class: "elsewhere" }, ...elsewhere.map((d) => svg("path", { d }))),
       svg("g", { class: "shores" }, ...shores),
       svg("g", { class: "lands" }, ...this.territories.map(({ land }) => land)),
+      svg("g", { class: "lakes" }, ...lakes.map((d) => svg("path", { d }))),
       svg("g", { class: "links" }, ...links.map((d) => svg("path", { d }))),
       svg("g", { class: "attack" }, this.arrow, this.struck),
       svg("g", { class: "armies" }, ...this.territories.map(({ army }) => army)),
+      svg("g", { class: "armies" }, svg("g", { class: "marching" }, this.marchers)),
+      this.tag,
     );
     this.element = el("div", { class: "map-frame" }, this.picture, legend(map));
     this.roving = new Roving(this.picture, (part, event) => press(Number(part.dataset.territory), event));
+    for (const kind of ["click", "focusin", "pointerover"]) this.picture.addEventListener(kind, (event) => this.#name(event.target.closest("[data-territory]")));
     new ResizeObserver(([{ contentRect }]) => this.#scale(contentRect)).observe(this.picture);
   }
 
@@ -63,6 +73,35 @@ export class RiskMap {
   }
 
   /**
+   * Let the army of an attack that has just been seen march, if it took what it went for.
+   * @param {{from: number, to: number, seat: number, taken: boolean} | null} attack
+   * @param {number} troops that arrived
+   */
+  march(attack, troops) {
+    const [shape, count] = this.marchers.children;
+    const marches = attack?.taken;
+    put(this.marchers.parentNode, "class", marches ? `marching seat-${attack.seat}` : "marching");
+    put(shape, "d", marches ? shapeOf(attack.seat) : "");
+    say(count, marches ? troops : "");
+    if (!marches) return;
+    const at = (territory) => this.layout.places[territory].slice(0, 2).map((units) => `${units}px`).join(" ");
+    move(this.marchers.parentNode, [{ translate: at(attack.from), opacity: 1 }, { translate: at(attack.to), opacity: 1 }]);
+  }
+
+  /** Say what a territory that is pointed at is called, where names have no room. */
+  #name(land) {
+    const at = land ? Number(land.dataset.territory) : null;
+    say(this.tag, at === null ? "" : this.territories[at].name);
+    if (at === null) return;
+    const [x, y] = this.layout.places[at];
+    const { width, height } = this.layout;
+    const size = this.scale ?? 1;
+    put(this.tag, "x", x.toFixed(1));
+    put(this.tag, "y", (y < 0.2 * height ? y + 34 * size : y - 20 * size).toFixed(1));
+    put(this.tag, "text-anchor", x < 0.25 * width ? "start" : x > 0.75 * width ? "end" : "middle");
+  }
+
+  /**
    * Let territories be pressed; with no names, none.
    * @param {string[]} names accessible name of each
    */
@@ -72,11 +111,11 @@ export class RiskMap {
 
   /** Texts and armies are drawn in pixels of the screen, whatever the size of the picture. */
   #scale(box) {
-    const { width, height, named } = this.layout;
+    const { width, height, named, ground } = this.layout;
     const pixels = Math.min(box.width, (box.height * width) / height);
     if (!pixels) return;
-    const across = (pixels / width) * Math.sqrt((width * height) / this.territories.length);
-    const size = Math.min(1.5, Math.max(0.62, across / (named ? 105 : 80)));
+    const across = (pixels / width) * Math.sqrt(ground / this.territories.length);
+    const size = Math.min(1.5, Math.max(pixels < NARROW ? 0.62 : 0.85, across / (named ? 105 : 80)));
     this.scale = (width / pixels) * size;
     this.picture.style.setProperty("--scale", this.scale.toFixed(3));
     put(this.element, "data-room", across >= SPACIOUS ? "spacious" : across >= ROOMY ? "roomy" : "tight");
@@ -88,30 +127,32 @@ export class RiskMap {
   }
 }
 
-function makeTerritory({ name }, at, { cells, places }) {
+function makeTerritory({ name, continent }, at, { cells, places }) {
   const [x, y] = places[at];
   const title = svg("title");
-  const land = svg("g", { "data-territory": at }, title, svg("path", { class: "ground", d: cells[at] }));
+  const land = svg("g", { "data-territory": at }, title, svg("path", { class: "ground", d: cells[at] }), svg("circle", { class: "reach", cx: x.toFixed(1), cy: y.toFixed(1), r: REACH }));
   const shape = svg("path", { class: "shape" });
   const count = svg("text", { class: "count", y: 5 });
   const plus = svg("text", { class: "plus", x: 15, y: -9 });
   const label = svg("text", { class: "name" });
   const pieces = svg("g", { class: "pieces", transform: "translate(0 -22)" });
   const army = svg("g", { transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }, svg("g", { class: "army" }, shape, count, pieces, label, plus));
-  return { name, at, land, title, army, shape, count, plus, label, pieces, shown: "" };
+  return { name, at, land, title, army, shape, count, plus, label, pieces, tone: `tone-${continent % TONES}`, shown: "" };
 }
 
 function drawTerritory(territory, owner, troops, mark, added) {
   const shown = `${owner} ${troops} ${mark} ${added}`;
   if (territory.shown === shown) return;
-  territory.shown = shown;
+  const isNew = territory.troops !== undefined && territory.troops !== troops;
+  Object.assign(territory, { shown, troops });
   const seat = owner < 0 ? "seat-none" : `seat-${owner}`;
-  put(territory.land, "class", `land ${seat} ${mark}`.trim());
+  put(territory.land, "class", `land ${territory.tone} ${seat} ${mark}`.trim());
   put(territory.army, "class", `${seat} ${mark}`.trim());
   put(territory.shape, "d", owner < 0 ? "M0-5a5 5 0 1 1-.1 0z" : shapeOf(owner));
   say(territory.count, owner < 0 ? "" : troops);
   say(territory.plus, added ? `+${added}` : "");
   say(territory.title, `${territory.name} (${territory.at}): ${owner < 0 ? "nobody's" : `seat ${owner}, ${troops}`}`);
+  if (isNew) move(territory.army.firstChild, [{ scale: 1.5 }, { scale: 1 }]);
   territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRows(troops) : []));
 }
 

@@ -30,7 +30,10 @@ export class RiskBoard extends Board {
     const { state, view } = this;
     if (this.drawn !== state || !this.playable) this.forget();
     this.drawn = state;
-    this.map.attack(attackOf(view.event));
+    const attack = attackOf(view.event);
+    this.map.attack(attack);
+    if (this.marched !== view.event) this.map.march(attack, attack ? state.troops[attack.to] : 0);
+    this.marched = view.event;
     this.map.show(state.owner, state.troops, this.marks(), this.added());
     this.map.offer(this.playable ? state.owner.map((_, at) => this.named(at)) : []);
   }
@@ -52,9 +55,13 @@ export class RiskBoard extends Board {
         if (owner !== view.before.owner[at] || state.troops[at] !== view.before.troops[at]) mark(at, "changed");
       }
     }
-    if (this.source !== null) mark(this.source, "picked");
+    const offered = new Set(this.offered());
+    if (this.source !== null) {
+      mark(this.source, "picked");
+      for (const at of state.owner.keys()) if (at !== this.source && !offered.has(at)) mark(at, "dimmed"); // out of reach
+    }
     if (this.target !== null) mark(this.target, "aimed");
-    for (const at of this.offered()) mark(at, "offered");
+    for (const at of offered) mark(at, "offered");
     return marks;
   }
 

@@ -119,9 +119,9 @@ export class Table {
     this.title = poolTitle(start.game, start.preset);
     this.status = el("p", { class: "status", "aria-live": "polite" });
     this.saying = el("p", { class: "saying" });
-    const help = el("a", { class: "help", href: `/rules/${encodeURIComponent(start.game)}` }, "How to play");
+    const help = el("a", { href: `/rules/${encodeURIComponent(start.game)}` }, "How to play");
     const terms = `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim();
-    this.asked = el("div", { class: "asked" }, el("div", { class: "row" }, this.status, this.saying), el("p", { class: "terms small faint" }, terms));
+    this.asked = el("div", { class: "asked" }, el("div", { class: "row" }, this.status, this.saying), el("p", { class: "small faint" }, el("span", { class: "terms" }, terms), " ", help));
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -160,7 +160,7 @@ export class Table {
       this.wrong,
       this.alarm,
       this.board.told,
-      el("div", { class: "row actions" }, this.skip, this.resign, this.page, help),
+      el("div", { class: "row actions" }, this.skip, this.resign, this.page),
     );
     this.element = el(
       "section",

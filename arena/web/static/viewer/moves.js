@@ -63,6 +63,7 @@ export class Moves {
     this.grades = new Map(moves.map((move) => [`${move.ply} ${move.seat}`, move]));
     this.lucks = new Map((luck?.events ?? []).map(({ ply, seat, luck: given }) => [`${ply} ${seat}`, given[seat]]));
     this.refresh();
+    this.show(this.at);
   }
 
   /**
@@ -151,7 +152,7 @@ export class Moves {
 
   #resized() {
     this.measured = false;
-    this.#draw();
+    this.show(this.at);
   }
 
   #measure(row) {

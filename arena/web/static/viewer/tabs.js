@@ -33,7 +33,7 @@ export class Tabs {
   #add(name) {
     const id = name.toLowerCase();
     const tab = el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, onclick: () => this.choose(name) }, name);
-    const panel = el("div", { class: `panel panel-${id}`, role: "tabpanel", id: `panel-${id}`, "aria-labelledby": `tab-${id}` });
+    const panel = el("div", { class: `panel panel-${id}`, role: "tabpanel", tabindex: 0, id: `panel-${id}`, "aria-labelledby": `tab-${id}` });
     this.#tabs.set(name, { tab, panel });
     const there = this.names.filter((other) => this.#tabs.has(other)).map((other) => this.#tabs.get(other));
     this.list.replaceChildren(...there.map((each) => each.tab));

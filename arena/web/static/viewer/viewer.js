@@ -83,7 +83,6 @@ export class Viewer {
   /** Tell the grades of the moves, and their luck, as the API gives them. */
   grade(report) {
     this.moves.grade(report);
-    this.moves.show(this.timeline.at);
     this.now.show(this.timeline.at);
     this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine));
   }

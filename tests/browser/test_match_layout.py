@@ -1,0 +1,149 @@
+"""The page of a match, stored, live or played, in windows of all sizes: the whole board and the prompt are in sight."""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+from contextlib import AsyncExitStack
+
+import pytest
+from playwright.async_api import Page, expect
+
+from chromium import Visits, barriers, sideways
+from house import House, sit_down
+from players import Player, player
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+DESKS = ((1280, 800), (1440, 900), (1100, 768))
+PHONE = (390, 844)
+SMALL_BOARDS = ("nim", "grundy", "tictactoe", "risk-duel")
+"""Games of which a phone shows board and prompt together."""
+PARTS = ".board, .board :is(.land, .counter, .cell), .timeline, .prompt, .prompt :is(button, select, input, .die)"
+OUTSIDE = """(parts) => {
+  const hidden = (part) => part.getClientRects().length === 0 || getComputedStyle(part).visibility === "hidden";
+  return [...document.querySelectorAll(parts)].filter((part) => !hidden(part)).filter((part) => {
+    const { left, top, right, bottom } = part.getBoundingClientRect();
+    return left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1;
+  }).map((part) => part.outerHTML.slice(0, 120));
+}"""
+SCROLLS = "document.documentElement.scrollHeight > innerHeight"
+
+
+async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
+    """Board and prompt are inside a window of this size, and the page does not scroll on a desk."""
+    await page.set_viewport_size({"width": size[0], "height": size[1]})
+    assert await page.evaluate(OUTSIDE, PARTS) == [], size
+    assert await sideways(page) == 0, size
+    if size[0] >= DESKS[-1][0]:
+        assert not await page.evaluate(SCROLLS), size
+
+
+@pytest.mark.parametrize(
+    "game", ["campaign", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe", "duel"))]
+)
+async def test_a_stored_match_fills_the_window_and_no_more(
+    visiting: Visits, library: str, kept: dict[str, str], game: str
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open(f"/matches/{kept[game]}#ply=start")
+        await expect(page.locator(".board")).to_be_visible()
+        for place in ("Home", "End"):
+            await page.keyboard.press(place)
+            for size in DESKS:
+                await demand_all_in_sight(page, size)
+        for tab in await page.get_by_role("tab").all():
+            await tab.click()
+            assert not await page.evaluate(SCROLLS), await tab.inner_text()
+            assert await barriers(page) == ""
+        await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+        assert await sideways(page) == 0
+
+
+async def test_tabs_are_chosen_with_arrows(visiting: Visits, library: str, kept: dict[str, str]) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open(f"/matches/{kept['nim']}")
+        await page.get_by_role("tab", name="Grades").wait_for()
+        await page.get_by_role("tab", name="Moves").focus()
+        for key, name in (
+            ("ArrowRight", "Plots"),
+            ("End", "Details"),
+            ("ArrowRight", "Moves"),
+            ("ArrowLeft", "Details"),
+        ):
+            await page.keyboard.press(key)
+            await expect(page.get_by_role("tab", selected=True)).to_have_text(name)
+            await expect(page.get_by_role("tab", name=name)).to_be_focused()
+            await expect(page.get_by_role("tabpanel")).to_have_count(1)
+
+
+async def seated(stack: AsyncExitStack, house: House, game: str, number: int) -> list[Player]:
+    """So many bots that play whoever wants this game."""
+    names = [f"{game}-{at}-{secrets.token_hex(3)}" for at in range(number)]
+    bots = [await stack.enter_async_context(player(house.url, name)) for name in names]
+    for bot in bots:
+        await bot.seek(game, open=True)
+    return bots
+
+
+async def play_on(bot: Player) -> None:
+    await bot.begin()
+    await bot.play()
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "rivals"),
+    [
+        ("risk-campaign", '&config={"preset":"world"}&seats=6', 5),
+        pytest.param("risk-duel", "", 1, marks=pytest.mark.ci),
+        pytest.param("nim", "", 1, marks=pytest.mark.ci),
+        pytest.param("grundy", "", 1, marks=pytest.mark.ci),
+        pytest.param("tictactoe", "", 1, marks=pytest.mark.ci),
+    ],
+)
+async def test_who_plays_and_who_watches_sees_all_of_the_board_and_the_prompt(
+    visiting: Visits, house: House, game: str, config: str, rivals: int
+) -> None:
+    async with visiting(house.page) as visit, AsyncExitStack() as stack:
+        bots = await seated(stack, house, game, rivals)
+        name = f"ann-{secrets.token_hex(3)}"
+        page = await sit_down(visit, name, f"game={game}{config}&opponent={bots[0].name}")
+        async with asyncio.TaskGroup() as playing:
+            for bot in bots:
+                playing.create_task(play_on(bot))
+            await page.locator(".status", has_text="Your move.").wait_for()
+            await demand_all_in_sight_at_play(page, game)
+            if game == "risk-campaign":
+                await draft(page)
+                await demand_all_in_sight_at_play(page, game)
+            match = await page.locator(".match").get_attribute("aria-label")
+            assert match is not None
+            watched = await visit.open(f"/matches/{match.removeprefix('match ')}")
+            await expect(watched.locator(".board")).to_be_visible()
+            for size in DESKS:
+                await demand_all_in_sight(watched, size)
+            await page.get_by_role("button", name="Resign", exact=True).click()
+            await page.get_by_role("dialog").get_by_role("button", name="Resign").click()
+            await expect(page.locator(".ending h2")).to_be_visible()
+            await demand_all_in_sight_at_play(page, game)
+
+
+async def demand_all_in_sight_at_play(page: Page, game: str) -> None:
+    for size in (*DESKS, *((PHONE,) if game in SMALL_BOARDS else ())):
+        await demand_all_in_sight(page, size)
+    await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
+    assert await sideways(page) == 0
+
+
+async def draft(page: Page) -> None:
+    """Place all units of a turn where the first of them can be."""
+    for _ in range(20):
+        if await page.get_by_role("button", name="Place them").is_enabled():
+            break
+        await page.locator(".offered").first.press("Enter")
+    await page.get_by_role("button", name="Place them").click()
+    await page.get_by_role("button", name="End the turn").wait_for()
+    if await page.locator(".offered").count():
+        await page.locator(".offered").first.press("Enter")
+        await page.locator(".offered").first.press("Enter")
+        await expect(page.get_by_role("button", name="Attack", exact=True)).to_be_visible()
