@@ -19,10 +19,12 @@ from websockets.exceptions import InvalidStatus
 from arena.operations.status import ServerStatus, StatusRequest
 from arena.operator.client import connected
 from arena.operator.credentials import token_of
+from arena.web.client_wheel import client_wheel
 from certificates import Pair, make
 from conftest import free_port
 from processes import REPOSITORY, run, serving
 from timeouts import WITHIN
+from web_client import answer, code
 
 FRAME = """daemon off;
 master_process off;
@@ -114,6 +116,10 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_
         async with connect(f"wss://localhost:{port}/socket", ssl=trust, origin=f"https://localhost:{port}"):  # type: ignore[arg-type]
             pass
         page = await asyncio.to_thread(urlopen, f"https://localhost:{port}/", context=trust)
+        shown = await asyncio.to_thread(answer, f"https://localhost:{port}/connect", trust=pair.certificate)
+        client = code(shown.text, "pip").removeprefix("python -m pip install ")
+        assert client.startswith(f"https://localhost:{port}/download/")
+        assert (await asyncio.to_thread(answer, client, trust=pair.certificate)).body == client_wheel().content
         assert b"Bot Arena" in page.read()
 
         monkeypatch.setenv("SSL_CERT_FILE", str(pair.certificate))

@@ -19,6 +19,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from machine.source_digest import PACKAGES
 from protocol import VERSION
 from protocol.games import NAMES, game_class
 
@@ -113,6 +114,8 @@ def contents() -> set[Path]:
 def _with_packages(module: str) -> Iterator[Path]:
     """The source of a module and those of the packages that it is in; nothing for one of others."""
     parts = module.split(".")
+    if parts[0] not in PACKAGES:
+        return
     for end in range(1, len(parts) + 1):
         path = ROOT.joinpath(*parts[:end])
         for file in (path / "__init__.py", path.with_suffix(".py")):

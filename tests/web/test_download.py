@@ -7,6 +7,7 @@ import csv
 import hashlib
 import io
 import re
+import shutil
 import sys
 import tomllib
 import zipfile
@@ -78,6 +79,19 @@ def test_the_same_sources_are_the_same_bytes() -> None:
     first = client_wheel()
     module.client_wheel.cache_clear()
     assert client_wheel() == first
+
+
+def test_installed_beside_the_packages_of_others_it_has_none_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, tmp_path / package, ignore=shutil.ignore_patterns("__pycache__", "static"))
+    for other in REQUIRED:
+        (tmp_path / other).mkdir()
+        (tmp_path / other / "__init__.py").touch()
+    here = {file.relative_to(module.ROOT) for file in module.contents()}
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    assert {file.relative_to(tmp_path) for file in module.contents()} == here
 
 
 def test_the_page_has_the_command_for_the_address_by_which_it_was_reached(visitor: Visitor) -> None:

@@ -14,6 +14,7 @@ const registering = el("button", { type: "button", class: "main" }, "Register it
 
 if (named !== undefined) {
   if (name.value === "") name.value = suggested();
+  say(name.form.querySelector("button"), "How it fares"); // the code is there as it is typed
   name.addEventListener("input", show);
   registering.addEventListener("click", registerTyped);
   if (owning !== null) name.form.querySelector("button").before(registering);

@@ -1,0 +1,37 @@
+"""The whole as one file, as pipx and uvx take it: it has all that a folder of the sources has for who runs an arena."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from arena.web.client_wheel import client_wheel
+from arena.web.docs.library import library
+from timeouts import WITHIN
+
+ROOT = Path(__file__).parents[1]
+SHOWS = """
+import arena
+from arena.web.client_wheel import client_wheel
+from arena.web.docs.library import library
+print(arena.__file__, client_wheel().sha256, *library().names(), sep="\\n")
+"""
+
+
+@pytest.mark.ci
+def test_a_wheel_of_the_whole_has_the_documents_and_makes_the_same_wheel_of_the_client(tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT]
+    subprocess.run(build, check=True, timeout=WITHIN, capture_output=True)
+    (wheel,) = tmp_path.glob("bot_arena-*.whl")
+    installed = tmp_path / "site"
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(installed)
+    done = subprocess.run([sys.executable, "-c", SHOWS], cwd=installed, check=True, timeout=WITHIN, capture_output=True)
+    file, digest, *names = done.stdout.decode().splitlines()
+    assert Path(file).is_relative_to(installed)
+    assert digest == client_wheel().sha256
+    assert names == library().names()
