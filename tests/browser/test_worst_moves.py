@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from chromium import PHONE, Visits, barriers, sideways
 from house import House, sit_down
@@ -99,3 +100,56 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         await page.goto(f"{house.page}/matches/{start['match']}")
         await page.get_by_role("tab", name="Grades").click()
         await expect(page.get_by_role("region", name="worst moves")).to_contain_text("Your moves that gave most away")
+
+
+def estimated(document: dict[str, Any], seat: int) -> tuple[dict[str, Any], list[int]]:
+    """Estimates of a seat's moves that give away more and more, the first but noise; the plies of the others."""
+    moves = [line["event"] for line in document["plies"] if line["event"]["seat"] == seat][:4]
+    graded = [
+        {
+            "ply": move["ply"],
+            "seat": seat,
+            "gave_away": 0.01 + 0.1 * at,
+            "value": -0.1 * at,
+            "best_notation": "end",
+            "best_value": 0.01,
+        }
+        for at, move in enumerate(moves)
+    ]
+    report = {"match": document["header"]["match"], "game": "risk-campaign", "moves": graded, "seats": []}
+    plies = [move["ply"] for move in moves[:0:-1]]
+    return report | {"estimate": "uct, 1,000 simulations a move", "noise": 0.05}, plies
+
+
+@pytest.mark.parametrize("played", [False, True], ids=["asked for", "own"])
+async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it_or_asks(
+    visiting: Visits, library: str, kept: dict[str, str], played: bool
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open("/play")
+        document = await page.evaluate(f"fetch('/api/v1/matches/{kept['campaign']}').then((answer) => answer.json())")
+        bot = document["header"]["seats"][2]["bot"]
+        report, plies = estimated(document, 2)
+        asked = []
+
+        async def answer(route: Route) -> None:
+            asked.append(route.request.url.partition("?")[2])
+            await route.fulfill(json=report)
+
+        await page.route(re.compile(r"/grades\?"), answer)
+        if played:
+            me = json.dumps({"bot": bot, "tokens": {}})
+            await page.evaluate("(me) => localStorage.setItem('arena.identity', me)", me)
+        await page.goto(f"{library}/matches/{kept['campaign']}")
+        await page.get_by_role("tab", name="Grades").click()
+        if not played:
+            assert asked == []
+            await page.get_by_label("What the moves gave away of").select_option(bot)
+            await page.get_by_role("button", name="Estimate").click()
+        section = page.get_by_role("region", name="worst moves")
+        await expect(section.get_by_role("button")).to_have_count(len(plies))
+        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; what is below 0.050")
+        assert asked == ["estimated=true&seat=2"]
+        await section.get_by_role("button").first.click()
+        await expect(page.locator(".timeline-place")).to_contain_text(f"ply {plies[0]} ")
+        assert await barriers(page) == ""
