@@ -76,10 +76,10 @@ export class Board {
     }
   }
 
-  /** Where the match stands, in a few words. */
+  /** Where the match stands, in a few words; a person whose turn it is is told that elsewhere. */
   saying() {
     const { to_move: mover } = this.state;
-    return mover === null ? "" : `${this.seats[mover].bot} is to move`;
+    return mover === null || mover === this.view.seat ? "" : `${this.seats[mover].bot} is to move`;
   }
 
   /**

@@ -60,6 +60,7 @@ export class CampaignBoard extends RiskBoard {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
     const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
+    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${left} left`}`;
     return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
   }
 

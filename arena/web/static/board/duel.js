@@ -41,7 +41,8 @@ export class DuelBoard extends RiskBoard {
 
   saying() {
     const { ply, to_move: mover } = this.state;
-    return mover === null ? "" : `Ply ${ply} of ${this.config.max_plies}: ${this.seats[mover].bot} is to move`;
+    if (mover === null) return "";
+    return [`Ply ${ply} of ${this.config.max_plies}`, super.saying()].filter(Boolean).join(": ");
   }
 
   press(at) {
