@@ -25,8 +25,8 @@ from referee import record_reader
 
 TIMEOUT = 20.0
 """Seconds that grading one match may take; those of a preset take a moment."""
-ESTIMATE_TIMEOUT = 120.0
-"""The same where moves are estimated."""
+ESTIMATE_TIMEOUT = 50.0
+"""The same where moves are estimated: less than the time after which a request is cut off."""
 LOOK_AGAIN = 0.25
 """Seconds between two looks whether somebody still waits."""
 MOST_PER_ADDRESS, MOST = 40, 256
