@@ -34,8 +34,9 @@ export function worstMoves(match, report, go, mine) {
     if (pressed) for (const button of list.querySelectorAll("button")) put(button, "aria-pressed", String(button === pressed));
   });
   const { estimate, noise } = report;
-  const by = estimate ? el("p", { class: "small faint" }, `Estimated by ${estimate}${noise ? `; what is below ${noise.toFixed(3)} can't be told from chance` : ""}.`) : null;
-  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, by);
+  const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${noise.toFixed(3)} can't be told from chance` : ""}.` : "";
+  const scale = el("p", { class: "small faint" }, `In points of the expected result: a win is 1, a draw 0, a loss −1.${by}`);
+  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, scale);
 }
 
 /** The moves of a seat that gave something away, the worst first, at most five. */
