@@ -18,26 +18,30 @@ IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 
 
 @functools.cache
-def modules(entry: str) -> dict[str, str]:
-    """The URLs of a static module and of all that it imports, by path. Raises `OSError` for a missing one."""
+def modules(entry: str, *, later: bool = True) -> dict[str, str]:
+    """The URLs of a static module and of all that it imports, by path; without `later` those that it needs to begin.
+
+    Raises `OSError` for a missing one.
+    """
     urls: dict[str, str] = {}
     waiting = [entry]
     while waiting:
         path = waiting.pop()
         if path not in urls:
-            source, imported = _named(path, STATIC.joinpath(path).read_text(encoding="utf-8"))
+            source, imported = _named(path, later, STATIC.joinpath(path).read_text(encoding="utf-8"))
             urls[path] = data_url("text/javascript", source)
             waiting += imported
     return dict(sorted(urls.items()))
 
 
-def _named(path: str, source: str) -> tuple[str, list[str]]:
-    """A module whose imports are told by path, and those paths."""
+def _named(path: str, later: bool, source: str) -> tuple[str, list[str]]:
+    """A module whose imports are told by path, and those paths; without `later` those of its static imports."""
     imported = []
 
     def name(found: re.Match[str]) -> str:
         target = posixpath.normpath(posixpath.join(posixpath.dirname(path), found[2]))
-        imported.append(target)
+        if later or "(" not in found[1]:
+            imported.append(target)
         return f'{found[1]}"{target}"'
 
     return IMPORT.sub(name, source), imported

@@ -1,6 +1,5 @@
 /** The record refereed again in this browser: a button, the progress, what was found. */
 
-import { check } from "../check/check.js";
 import { el, put, say } from "../dom.js";
 import { counted } from "../format.js";
 
@@ -27,6 +26,7 @@ export class Verification {
     put(this.button, "disabled", true);
     put(this.progress, "hidden", null);
     say(this.verdict, "");
+    const { check } = await import("../check/check.js"); // most who look at a match do not verify it
     const steps = new Map();
     const general = [];
     let [wrong, pause] = [null, performance.now() + AT_ONCE];
