@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import secrets
 from contextlib import AsyncExitStack
 
@@ -146,4 +147,4 @@ async def draft(page: Page) -> None:
     if await page.locator(".offered").count():
         await page.locator(".offered").first.press("Enter")
         await page.locator(".offered").first.press("Enter")
-        await expect(page.get_by_role("button", name="Attack", exact=True)).to_be_visible()
+        await expect(page.get_by_role("button", name=re.compile("^Attack "))).to_be_visible()

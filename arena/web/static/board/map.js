@@ -26,7 +26,7 @@ export class RiskMap {
     this.arrow = svg("path", { class: "arrow" });
     this.struck = svg("path", { class: "head" });
     this.tag = svg("text", { class: "tag", "aria-hidden": "true" });
-    this.marchers = svg("g", { class: "marchers" }, svg("path"), svg("text", { class: "count", y: 5 }));
+    this.marchers = svg("g", { class: "marchers" }, svg("path", { d: "" }), svg("text", { class: "count", y: 5 }));
     const tone = (at) => `tone-${map.territories[at].continent % TONES}`;
     const shores = this.layout.cells.map((d, at) => svg("path", { class: `shore ${tone(at)}`, d }));
     this.picture = svg(

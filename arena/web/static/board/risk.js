@@ -114,7 +114,10 @@ export class RiskBoard extends Board {
     return chanceOf(this.game, this.config, this.state, attack);
   }
 
-  /** What stands on the button of an attack. */
+  /**
+   * What an attack is called where it is offered.
+   * @param {{from: number, to: number, units?: number}} attack
+   */
   attackLabel(attack) {
     return withChance(`Attack ${this.name(attack.to)}`, this.chance(attack));
   }
