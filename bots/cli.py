@@ -105,6 +105,7 @@ def _add_command(name: str, about: str) -> None:
         command_line.command(alone, context.args, f"arena-bot {name}")
 
 
+_add_command("mcp", "Let a language model play, by the Model Context Protocol.")
 _add_command("tune", "Evolve the weights of Risk's evaluation.")
 _add_command("trial", "Two sets of weights against each other: who is better, and how sure that is.")
 

@@ -14,6 +14,7 @@ REPOSITORY = Path(__file__).parents[1]
 GENERAL = (
     "arena/**/*.py",
     "bots/*.py",
+    "bots/agents/*.py",
     "bots/client/*.py",
     "bots/environments/*.py",
     "bots/search/*.py",
@@ -23,7 +24,7 @@ GENERAL = (
     "protocol/games/base.py",
 )
 """What is there for any game."""
-REGISTRIES = ("bots/environments/encodings.py", "bots/search/kernels.py")
+REGISTRIES = ("bots/agents/rules.py", "bots/environments/encodings.py", "bots/search/kernels.py")
 FILES = sorted({*chain.from_iterable(map(REPOSITORY.glob, GENERAL))} - {REPOSITORY / path for path in REGISTRIES})
 
 

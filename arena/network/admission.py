@@ -123,7 +123,7 @@ class Admission:
         if asked.method != "GET":
             return Refusal(HTTPStatus.METHOD_NOT_ALLOWED, "GET is what there is, to open a WebSocket", {"Allow": "GET"})
         if "websocket" not in asked.value("Upgrade").lower():
-            return Refusal(HTTPStatus.UPGRADE_REQUIRED, self._what_this_is(asked), {"Upgrade": "websocket"})
+            return self._not_for_browsers(asked)
         shared = self._proxies.trusts(asked.peer)
         address = asked.address or self._proxies.origin(asked.peer, asked.header(FORWARDED_FOR))
         refusal = self._check_origin(asked, shared) or self._check_operator(asked, address)
@@ -133,13 +133,16 @@ class Admission:
             self._refused(address, refusal.text)
         return refusal
 
-    def _what_this_is(self, asked: ConnectionRequest) -> str:
-        """For who comes with a browser."""
+    def _not_for_browsers(self, asked: ConnectionRequest) -> Refusal:
+        """What this is, and where the page is: in words for a person, as a link for a program."""
         text = "this is a Bot Arena: programs play here over WebSocket, and a browser shows nothing"
+        headers = {"Upgrade": "websocket"}
         host = asked.value("Host")
-        if self._access.page is None or not _HOST.fullmatch(host):
-            return text
-        return f"{text}; people look at {self._access.page.on(host)}/"
+        if self._access.page is not None and _HOST.fullmatch(host):
+            page = f"{self._access.page.on(host)}/"
+            text += f"; people look at {page}"
+            headers["Link"] = f'<{page}>; rel="alternate"'
+        return Refusal(HTTPStatus.UPGRADE_REQUIRED, text, headers)
 
     def _check_origin(self, asked: ConnectionRequest, shared: bool) -> Refusal | None:
         """Why it may come from a page on the web that has no business here, or speaks in another language."""

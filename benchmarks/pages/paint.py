@@ -70,6 +70,7 @@ async def main(options: argparse.Namespace) -> int:
         with closing(Store.open(Path(folder) / "arena.db")) as store:
             found = fill(store)
         addresses = ["/leaderboard/nim/classic", "/bots/carl", "/matches", "/tournaments", "/play", "/connect", "/api"]
+        addresses += ["/download", "/docs", "/docs/writing-a-bot"]
         addresses += [
             f"/tournaments/{found['tournament']}",
             *(f"/matches/{found[kind]}" for kind in ("nim", "campaign")),

@@ -56,7 +56,7 @@ async def connect(url: str) -> ClientConnection:
             subprotocols=[Subprotocol(MSGPACK.subprotocol)],
             compression=None,
             max_size=MAX_SERVER_FRAME,
-            proxy=None if _is_loopback(url) else True,
+            proxy=None if is_loopback(url) else True,
             open_timeout=OPEN_WITHIN,
             close_timeout=CLOSE_WITHIN,
             ping_interval=PING_EVERY,
@@ -106,8 +106,8 @@ def _asked(retry_after: str, now: datetime) -> float:
     return max(0.0, min(seconds, LONGEST_ASKED))
 
 
-def _is_loopback(url: str) -> bool:
-    """A proxy of the environment is for other machines."""
+def is_loopback(url: str) -> bool:
+    """Whether a URL is of this machine; a proxy of the environment is for others."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

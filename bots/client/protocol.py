@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import hmac
 import os
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
 
@@ -89,6 +90,26 @@ class Stop:
 
 
 Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
+
+
+class Talk(ABC):
+    """What is said to an arena over one connection after another."""
+
+    @abstractmethod
+    def hello(self) -> messages.Hello:
+        """The first message of every connection."""
+
+    @abstractmethod
+    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
+        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+
+    @abstractmethod
+    def lost(self, code: int) -> list[Effect]:
+        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
+
+    @abstractmethod
+    def ended(self, code: int) -> str:
+        """How the connection ended, in the arena's words where it said why."""
 
 
 class Seat:
@@ -197,6 +218,10 @@ class Seat:
             effects += self._think(waiting)
         return effects
 
+    def resign(self) -> list[Effect]:
+        """Give the match up, whoever is to move."""
+        return self._resign()
+
     def result(self, end: messages.End) -> Say:
         """The line that says how the match came out."""
         return Say(progress_report.result(self.start, self._seat, end))
@@ -242,7 +267,7 @@ class Seat:
         )
 
 
-class Conversation:
+class Conversation(Talk):
     """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
 
     def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
@@ -284,7 +309,6 @@ class Conversation:
             self._rules[game.name, _rules_key(game.config)] = game
 
     def hello(self) -> messages.Hello:
-        """The first message of every connection."""
         self._parting = ""
         return messages.Hello(
             bot=self._bot.name,
@@ -295,7 +319,6 @@ class Conversation:
         )
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
         match message:
             case messages.Turn():
                 seat = self._seats.get(message.match)
@@ -363,7 +386,6 @@ class Conversation:
         return effects + self._go_on()
 
     def lost(self, code: int) -> list[Effect]:
-        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
         self.connected = False
         self._seeks.clear()
         self._withdrawn.clear()
@@ -374,7 +396,6 @@ class Conversation:
         return [self._trouble(why), Stop(1)] if why else []
 
     def ended(self, code: int) -> str:
-        """How the connection ended, in the arena's words where it said why."""
         return progress_report.ended(self._settings.url, code, self._parting)
 
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:

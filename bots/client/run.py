@@ -9,6 +9,7 @@ import random
 import sys
 import threading
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -21,7 +22,7 @@ from bots import mistakes
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
 from bots.client.loading import hand_over, refuse
-from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop, WarmUp
+from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
@@ -112,15 +113,14 @@ def _token(settings: Settings, bot: str) -> str:
     return token
 
 
-class Client:
-    """One bot process: a conversation with the arena, over one connection after another."""
+class Link(ABC):
+    """One connection after another, over which a bot has its say; what comes of it `_perform` does."""
 
-    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
-        self._bot = bot
+    def __init__(self, name: str, settings: Settings, talk: Talk) -> None:
+        self._name = name
         self._settings = settings
-        self._conversation = Conversation(bot, settings, token, game)
+        self._talk = talk
         self._backoff = Backoff(FIRST_DELAY, LONGEST_DELAY, random.random)
-        self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -139,18 +139,6 @@ class Client:
                 await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
         return self._code
 
-    def leave(self, code: int) -> None:
-        """End the process where the code says so, or where a thread still thinks and would hold it up, and say so."""
-        if self._thinkers.under_way:
-            for work in self._thinkers.under_way:
-                if isinstance(work, Choose) and code != INTERRUPTED:
-                    self._perform([Say(f"{self._bot.name}: had no move yet{on(work.turn)} when it left", trouble=True)])
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(code)  # a thread blocked on standard input makes the interpreter abort if it ends in order
-        if code:
-            raise SystemExit(code)
-
     async def _visit(self) -> float:
         """One connection, or none: the seconds for which the arena asks to be left alone then."""
         try:
@@ -159,7 +147,7 @@ class Client:
             self._down(str(away))
             return away.after
         except Refused as fault:
-            self._perform([Say(f"{self._bot.name}: {fault}", trouble=True), Stop(1)])
+            self._perform([Say(f"{self._name}: {fault}", trouble=True), Stop(1)])
             return 0.0
         await self._converse(connection)
         return 0.0
@@ -176,15 +164,15 @@ class Client:
             self._down_since = now
         patience = self._settings.patience
         if patience is not None and now - self._down_since >= patience:
-            self._perform([Say(f"{self._bot.name}: {why}; gave up after {patience:g} s", trouble=True), Stop(1)])
+            self._perform([Say(f"{self._name}: {why}; gave up after {patience:g} s", trouble=True), Stop(1)])
         elif not self._said or now - self._said >= REPORT_AGAIN:
             self._said = now
-            self._perform([Say(f"{self._bot.name}: {why}; {so}", trouble=True)])
+            self._perform([Say(f"{self._name}: {why}; {so}", trouble=True)])
 
     async def _converse(self, connection: ClientConnection) -> None:
         self._outbox.clear()
         self._welcomed = None
-        self._send(self._conversation.hello())
+        self._send(self._talk.hello())
         writer = asyncio.create_task(self._write(connection))
         waiting = asyncio.create_task(self._wait_for_welcome())
         try:
@@ -202,9 +190,9 @@ class Client:
             code = connection.close_code or BROKEN
             if self._welcomed is not None:
                 self._backoff.reset(time.monotonic() - self._welcomed)
-            self._perform(self._conversation.lost(code))
+            self._perform(self._talk.lost(code))
             if self._code is None:
-                self._down(self._conversation.ended(code))
+                self._down(self._talk.ended(code))
 
     async def _wait_for_welcome(self) -> None:
         """Say now and then that it does not come, until it has or patience ends."""
@@ -215,7 +203,6 @@ class Client:
             self._down(f"{self._settings.url} has not let it in yet", "waiting")
 
     async def _read(self, connection: ClientConnection) -> None:
-        conversation = self._conversation
         while True:
             try:
                 frame = await connection.recv()
@@ -224,9 +211,9 @@ class Client:
             try:
                 message = MSGPACK.decode_server(frame)
             except MalformedMessage as exc:
-                self._perform([Say(f"{self._bot.name}: not understood: {exc}", trouble=True)])
+                self._perform([Say(f"{self._name}: not understood: {exc}", trouble=True)])
                 continue
-            self._perform(conversation.receive(message, time.monotonic()))
+            self._perform(self._talk.receive(message, time.monotonic()))
             if type(message) is Welcome:
                 self._welcomed = time.monotonic()
                 self._down_since = None
@@ -251,23 +238,58 @@ class Client:
         for effect in effects:
             if isinstance(effect, FromClient):
                 self._send(effect)
-            elif isinstance(effect, (Choose, Prepare, Conclude)):
-                self._thinkers.submit(effect)
             elif isinstance(effect, Say):
                 say(effect.line, err=effect.trouble, flush=True)
-            elif isinstance(effect, SeekLater):
-                self._running.call_later(effect.seconds, self._take, self._conversation.seek)
-            elif isinstance(effect, LookLater):
-                self._running.call_later(effect.seconds, self._take, self._conversation.look)
-            elif isinstance(effect, WarmUp):
-                threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
             elif isinstance(effect, Stop):
                 self._code = effect.code
                 self._wake.set()
+            else:
+                self._do(effect)
+
+    @abstractmethod
+    def _do(self, effect: Effect) -> None:
+        """Do what is neither to be sent nor to be said."""
 
     def _send(self, message: FromClient) -> None:
         self._outbox.append(message)
         self._wake.set()
+
+    @property
+    def _running(self) -> asyncio.AbstractEventLoop:
+        assert self._loop is not None, "play() has begun"
+        return self._loop
+
+
+class Client(Link):
+    """One bot process: a conversation with the arena, and threads in which the bot thinks."""
+
+    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
+        self._bot = bot
+        self._conversation = Conversation(bot, settings, token, game)
+        self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
+        super().__init__(bot.name, settings, self._conversation)
+
+    def leave(self, code: int) -> None:
+        """End the process where the code says so, or where a thread still thinks and would hold it up, and say so."""
+        if self._thinkers.under_way:
+            for work in self._thinkers.under_way:
+                if isinstance(work, Choose) and code != INTERRUPTED:
+                    self._perform([Say(f"{self._bot.name}: had no move yet{on(work.turn)} when it left", trouble=True)])
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(code)  # a thread blocked on standard input makes the interpreter abort if it ends in order
+        if code:
+            raise SystemExit(code)
+
+    def _do(self, effect: Effect) -> None:
+        if isinstance(effect, (Choose, Prepare, Conclude)):
+            self._thinkers.submit(effect)
+        elif isinstance(effect, SeekLater):
+            self._running.call_later(effect.seconds, self._take, self._conversation.seek)
+        elif isinstance(effect, LookLater):
+            self._running.call_later(effect.seconds, self._take, self._conversation.look)
+        elif isinstance(effect, WarmUp):
+            threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 
     def _take(self, step: Callable[[], list[Effect]]) -> None:
         """Take a step of the conversation."""
@@ -293,8 +315,3 @@ class Client:
     def _thought(self, thought: Thought) -> None:
         """In a thinking thread."""
         self._take_from_thread(partial(self._conversation.thought, thought))
-
-    @property
-    def _running(self) -> asyncio.AbstractEventLoop:
-        assert self._loop is not None, "play() has begun"
-        return self._loop

@@ -8,11 +8,10 @@ import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bots.client import turn_text
 from bots.client.bot import Bot, GiveUp, Turn
 from machine.terminal import say
-from protocol.dice import Dice
-from protocol.display import shown
-from protocol.errors import BotFault, MalformedMove
+from protocol.errors import BotFault
 from protocol.messages import CHANCE, End, Event
 
 MOST_SHOWN = 30
@@ -72,12 +71,10 @@ def before(turn: Turn, last: Turn | None = None) -> str:
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     """The legal move that `text` means: a number of the list, a notation, or JSON. Raises `BotFault`."""
     words = " ".join(text.split())
-    for label, notation, move in _listed(turn):
-        if words.casefold() in (label, notation.casefold()):
+    for label, _, move in _listed(turn):
+        if words == label:
             return move
-    move = turn.rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else turn.rules.parse(words)
-    turn.rules.apply(turn.position, move, Dice(b"", turn.ply))  # only for what it refuses, before it costs a strike
-    return turn.rules.encode_move(move)
+    return turn_text.read_move(turn, text)
 
 
 def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
@@ -99,30 +96,13 @@ def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
     return None
 
 
-def _read_json(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError as exc:
-        raise MalformedMove(f"{shown(text)} is not JSON: {exc}") from exc
-
-
 def _happened(turn: Turn, events: Sequence[Event]) -> list[str]:
-    """What others and oneself did, and what came of it."""
-    lines = []
-    for event in events:
-        who = "you" if event.seat == turn.seat else "chance" if event.seat == CHANCE else turn.players[event.seat].bot
-        if event.out is not None:
-            lines.append(f"{who} left: {event.out}")
-        elif event.move is not None and (event.seat != turn.seat or turn.rules.told(event)):
-            made = turn.rules.told(event)
-            moved = "" if event.seat == CHANCE else _notation(turn, event.move)
-            lines.append(f"{who}: {moved}{': ' if moved and made else ''}{made}")
-    return lines
+    return turn_text.happened(turn.rules, turn.players, turn.seat, events)
 
 
 def _listed(turn: Turn) -> list[tuple[str, str, Mapping[str, Any]]]:
     """Label, notation and move. Where notations are numbers themselves, they are the labels."""
-    notations = [_notation(turn, move) for move in turn.legal]
+    notations = [turn_text.notation(turn.rules, move) for move in turn.legal]
     labels = notations if all(map(str.isdigit, notations)) else [str(i) for i in range(1, len(notations) + 1)]
     return list(zip(labels, notations, turn.legal, strict=True))
 
@@ -147,10 +127,3 @@ def _folded(text: str) -> str:
 
 def _print(text: str) -> None:
     say(text, flush=True)
-
-
-def _notation(turn: Turn, move: Mapping[str, Any]) -> str:
-    try:
-        return turn.rules.notation(turn.rules.decode_move(move))
-    except MalformedMove:
-        return json.dumps(move)

@@ -138,6 +138,10 @@ class Game(ABC, Generic[S, M]):
     def board(self, state: S) -> str:
         """The state drawn for a terminal, at most 80 columns wide."""
 
+    def described(self, state: S) -> str:
+        """The state for who reads it and sees no drawing: a program that speaks, a language model."""
+        return self.board(state)
+
     @abstractmethod
     def notation(self, move: M) -> str:
         """The move in a few characters, for tables and replays."""

@@ -117,6 +117,7 @@ async def test_a_browser_is_told_where_the_page_is(serve: Any) -> None:
     served = await serve(access=Access(page=OwnPage("http", 8080)))
     answer = await asked(served, "GET / HTTP/1.1\nHost: localhost:8765\n\n")
     assert answer.endswith("; people look at http://localhost:8080/\n")
+    assert '\r\nLink: <http://localhost:8080/>; rel="alternate"\r\n' in answer
     assert "look at" not in await asked(served, "GET / HTTP/1.1\nHost: <b>\n\n")
 
 

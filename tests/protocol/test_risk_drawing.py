@@ -10,6 +10,8 @@ from dataclasses import replace
 import networkx
 import pytest
 
+from protocol.dice import Dice
+from protocol.games import load
 from protocol.games.risk.board import Board
 from protocol.games.risk.maps import NAMES, load_map, read
 from protocol.games.risk.text import WIDTH, draw, wraps_around
@@ -153,3 +155,25 @@ def test_every_border_shows_because_the_picture_is_another_without_it(name: str)
         if networkx.is_connected(networkx.Graph(rest)) and len(board.neighbours[border[0]]) > 1:
             without = replace(board, borders=tuple(rest))
             assert draw(without, owner, troops) != picture, [board.label(end) for end in border]
+
+
+def test_a_map_is_described_to_who_sees_no_drawing() -> None:
+    rules = load("risk-duel")
+    state = rules.decode_state({"owner": [0, 1, -1, 1], "troops": [3, 5, 0, 4], "to_move": 0, "ply": 4})
+    assert rules.described(state).splitlines() == [
+        "A is seat 0, B 1, . nobody",
+        "0 Venezuela: A 3; borders Peru, Brazil",
+        "1 Peru: B 5; borders Venezuela, Brazil, Argentina",
+        "2 Brazil: free; borders Venezuela, Peru, Argentina",
+        "3 Argentina: B 4; borders Peru, Brazil",
+    ]
+
+
+def test_a_campaign_is_described_with_its_continents_and_what_is_to_be_done() -> None:
+    rules = load("risk-campaign", {"preset": "world-3"})
+    state, _ = rules.initial(Dice(bytes(32), 0))
+    lines = rules.described(state).splitlines()
+    assert lines[1].startswith("0 Alaska: ")
+    assert lines[1].endswith(" 1; borders Northwest Territory, Alberta, Kamchatka")
+    assert lines[-2] == "Australia, bonus 2: Indonesia, New Guinea, Western Australia, Eastern Australia"
+    assert lines[-1] == "round 1 of 100: seat 0 drafts 4"

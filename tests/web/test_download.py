@@ -104,6 +104,12 @@ def test_the_page_has_the_command_for_the_address_by_which_it_was_reached(visito
     assert visitor.get(f"/download/{NAME}", if_none_match=told.headers["etag"]).status == 304
 
 
+def test_the_documents_name_the_files_of_this_version() -> None:
+    for document, wheel in (("docs/writing-a-bot.md", "bot_arena_client"), ("README.md", "bot_arena")):
+        named = set(re.findall(rf"{wheel}-[^/ ]+\.whl", (ROOT / document).read_text()))
+        assert named == {f"{wheel}-{VERSION}-py3-none-any.whl"}
+
+
 def test_a_file_of_another_version_is_not_there_and_the_answer_says_which_is(visitor: Visitor) -> None:
     told = visitor.get("/download/bot_arena_client-0.0.1-py3-none-any.whl")
     assert told.status == 404

@@ -22,7 +22,7 @@ from protocol.games.risk.battle import battle_odds, battle_without_dice, roll_ba
 from protocol.games.risk.campaign_checks import Position, check
 from protocol.games.risk.campaign_moves import Attack, Draft, End, Move
 from protocol.games.risk.draft import draft_rule
-from protocol.games.risk.text import MOST_TOLD, changes, draw, holdings
+from protocol.games.risk.text import MOST_TOLD, changes, describe, draw, holdings
 from protocol.messages import CHANCE, Event
 from protocol.reasons import DRAW, ROUND_LIMIT, WIN
 
@@ -290,6 +290,13 @@ class Campaign(Game[Position, Move]):
         return legal, {"attacks": [{"from": a["from"], "to": a["to"], "max_units": a["units"]} for a in attacks]}
 
     def board(self, state: Position) -> str:
+        return f"{draw(self.map, state.owner, state.troops)}\n{self._doing(state)}"
+
+    def described(self, state: Position) -> str:
+        return f"{describe(self.map, state.owner, state.troops)}\n{self._doing(state)}"
+
+    def _doing(self, state: Position) -> str:
+        """The round, and what the seat to move has to do."""
         if self.to_move(state) is None:
             doing = "over"
         elif state.phase == "draft":
@@ -297,8 +304,7 @@ class Campaign(Game[Position, Move]):
         else:
             doing = f"seat {state.seat} attacks, {state.attacks_left} left"
         out = f"; out: {', '.join(map(str, state.out))}" if state.out else ""
-        line = f"round {min(state.round, self.max_rounds)} of {self.max_rounds}: {doing}{out}"
-        return f"{draw(self.map, state.owner, state.troops)}\n{line}"
+        return f"round {min(state.round, self.max_rounds)} of {self.max_rounds}: {doing}{out}"
 
     def notation(self, move: Move) -> str:
         return moves.notation(move, self.map)

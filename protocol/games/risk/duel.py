@@ -17,7 +17,7 @@ from protocol.games.base import CERTAIN, Game
 from protocol.games.parsing import integer, raise_illegal, read_config, read_move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
-from protocol.games.risk.text import MOST_TOLD, changes, draw, holdings
+from protocol.games.risk.text import MOST_TOLD, changes, describe, draw, holdings
 from protocol.games.risk.text import territory as place
 from protocol.messages import Event
 from protocol.reasons import PLY_LIMIT, WIN
@@ -227,6 +227,9 @@ class Duel(Game[Position, Action]):
 
     def board(self, state: Position) -> str:
         return draw(self.map, state.owner, state.troops)
+
+    def described(self, state: Position) -> str:
+        return describe(self.map, state.owner, state.troops)
 
     def notation(self, move: Action) -> str:
         to = self.map.territories[move.to].name

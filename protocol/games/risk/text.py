@@ -60,6 +60,19 @@ def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     return "\n".join((*lines, "", *_legend(board, owner, pieces, labels is not None)))
 
 
+def describe(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
+    """The board as lines: who owns each territory, its troops, and what it borders; and the continents."""
+    names = [place.name for place in board.territories]
+    lines = list(_legend(board, owner, pieces=False, picture=False))
+    for i, name in enumerate(names):
+        army = "free" if owner[i] < 0 else f"{_letter(owner[i])} {troops[i]}"
+        lines.append(f"{i} {name}: {army}; borders {', '.join(names[other] for other in board.neighbours[i])}")
+    for continent, members in zip(board.continents, board.members, strict=True):
+        if members and len(board.continents) > 1:
+            lines.append(f"{continent.name}, bonus {continent.bonus}: {', '.join(names[i] for i in members)}")
+    return "\n".join(lines)
+
+
 def wraps_around(board: Board, border: tuple[int, int]) -> bool:
     """Whether a border is drawn off both edges: it joins the far ends of a map of the world."""
     a, b = (board.territories[end].x for end in border)

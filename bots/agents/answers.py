@@ -1,0 +1,217 @@
+"""What tools answer: fields for programs, and the same in words for whoever reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from bots.agents.rules import RULES
+from bots.agents.talk import AgentMatch
+from bots.client import progress_report, turn_text
+from protocol.display import printable
+from protocol.games import game_class
+from protocol.messages import ListedBot, ListedMatch
+from protocol.reasons import VOID
+
+MOST_MOVES = 200
+"""Legal moves that are listed."""
+OWN = "a config of its own"
+"""What is said where it is no preset."""
+State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
+
+
+class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a tool answers. `words` is a text of its own, whole."""
+
+    def words(self) -> str:
+        raise NotImplementedError
+
+
+class AgentPlayer(Struct, frozen=True, kw_only=True):
+    """Who sits on a seat, and the seconds that are left on its clock."""
+
+    seat: int
+    bot: str
+    seconds_left: float
+
+
+class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A match as its agent sees it. `happened` is what nobody had looked at; `position` the state as it travels."""
+
+    match: str
+    game: str
+    preset: str | None = None
+    rated: bool
+    you: int
+    players: list[AgentPlayer]
+    seconds_a_move: float
+    ply: int | None = None
+    board: str = ""
+    position: dict[str, Any] = {}
+    happened: list[str] = []
+    to_move: int | None = None
+    legal_moves: list[str] = []
+    more_moves: str = ""
+    how_to_move: str = ""
+    result: str = ""
+
+    def lines(self) -> Iterator[str]:
+        rivals = ", ".join(f"{one.bot} is seat {one.seat}" for one in self.players if one.seat != self.you)
+        what = f"{self.game} ({self.preset or OWN}), {'rated' if self.rated else 'unrated'}"
+        yield f"{self.match}: {what}; you are seat {self.you}, {rivals}"
+        yield from self.happened
+        if self.board:
+            yield self.board
+        if self.result:
+            yield self.result
+        else:
+            clocks = ", ".join(f"{one.bot} {one.seconds_left:g} s" for one in self.players)
+            yield f"clocks: {clocks}; each move adds {self.seconds_a_move:g} s"
+        if self.legal_moves:
+            yield f"legal moves: {'; '.join(self.legal_moves)}"
+            yield "; ".join(filter(None, (self.more_moves, f"moves are written like {self.how_to_move}")))
+
+
+class Look(Answer, frozen=True, kw_only=True):
+    """Where one is: `next` says what can be done now."""
+
+    state: State
+    next: str
+    match: MatchNow | None = None
+
+    def words(self) -> str:
+        return "\n".join([*(self.match.lines() if self.match is not None else ()), self.next])
+
+
+def match_now(match: AgentMatch, now: float, *, whole: bool) -> MatchNow:
+    """A match as it stands, which is then looked at; of the board all, or what has changed since the last look."""
+    start, turn, rules = match.start, match.turn, match.rules
+    position, news = match.position, match.news
+    board = _board(match, position, whole=whole)
+    match.news, match.shown = [], position
+    told = turn if match.end is None else match.end
+    listed = [] if match.asked is None else match.asked.turn.legal
+    unlisted = match.asked is not None and match.asked.turn.options is not None
+    moves = [turn_text.notation(rules, move) for move in listed[:MOST_MOVES]]
+    return MatchNow(
+        match=start.match,
+        game=start.game,
+        preset=start.preset,
+        rated=start.rated,
+        you=match.own,
+        players=[
+            AgentPlayer(seat=seat, bot=player.bot, seconds_left=round(left / 1000, 1))
+            for seat, (player, left) in enumerate(zip(start.seats, match.clock_ms(now), strict=True))
+        ],
+        seconds_a_move=start.clock.increment_ms / 1000,
+        ply=None if told is None else told.ply,
+        board=board,
+        position={} if told is None else told.state,
+        happened=turn_text.happened(rules, start.seats, match.own, news),
+        to_move=None if turn is None or match.over else turn.to_move,
+        legal_moves=moves,
+        more_moves=_more(len(listed) - len(moves), unlisted=unlisted),
+        how_to_move=rules.move_syntax if moves else "",
+        result=_result(match),
+    )
+
+
+def _board(match: AgentMatch, position: Any, *, whole: bool) -> str:
+    if position is None:
+        return ""
+    rules, last = match.rules, match.shown
+    changed = None if whole or last is None else rules.changes(last, position)
+    told = rules.described(position) if changed is None or changed == rules.board(position) else changed
+    return "\n".join(filter(None, (told, rules.summary(position))))
+
+
+def _more(left_out: int, *, unlisted: bool) -> str:
+    told = [f"{left_out} more that are not listed"] if left_out else []
+    return ", ".join([*told, *(["any others that the rules allow"] if unlisted else [])])
+
+
+def _result(match: AgentMatch) -> str:
+    if match.missed:
+        return "it ended while the connection to the arena was down: read_replay tells how"
+    if match.end is None:
+        return ""
+    if match.end.reason == VOID:
+        return "the match is void: the arena could not play it, and it counts for nobody"
+    return progress_report.result(match.start, match.own, match.end)
+
+
+class Here(Answer, frozen=True, kw_only=True):
+    """Who is connected, and what is played now, as the arena lists it."""
+
+    bots: list[ListedBot]
+    matches: list[ListedMatch]
+
+    def words(self) -> str:
+        bots = [printable(f"{bot.bot}: {', '.join(_doing(bot)) or 'idle'}") for bot in self.bots]
+        matches = [
+            printable(f"{one.match}: {one.game} ({one.preset or OWN}), {' against '.join(one.seats)}, ply {one.ply}")
+            for one in self.matches
+        ]
+        return "\n".join([*(bots or ["nobody is here"]), *(matches or ["nothing is played now"])])
+
+
+def _doing(bot: ListedBot) -> Iterator[str]:
+    if bot.playing:
+        yield f"in {bot.playing} match" + ("es" if bot.playing > 1 else "")
+    opened = [seek.game for seek in bot.seeks if seek.open]
+    if opened:
+        yield f"takes any match of {', '.join(opened)}"
+    for seek in bot.seeks:
+        if not seek.open:
+            against = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
+            yield f"seeks {seek.game} ({seek.preset or OWN}), {'rated' if seek.rated else 'unrated'}{against}"
+
+
+class PresetAbout(Struct, frozen=True, kw_only=True):
+    """A config on which matches are rated, by name."""
+
+    preset: str
+    seats: int
+    config: dict[str, Any]
+    """The keys that differ from the defaults."""
+
+
+class GameAbout(Struct, frozen=True, kw_only=True):
+    """A game that the arena plays."""
+
+    game: str
+    rules: str
+    how_to_move: str
+    presets: list[PresetAbout]
+
+
+class GamesAnswer(Answer, frozen=True, kw_only=True):
+    """What can be played."""
+
+    games: list[GameAbout]
+
+    def words(self) -> str:
+        return "\n\n".join("\n".join(_about(game)) for game in self.games)
+
+
+def _about(game: GameAbout) -> Iterator[str]:
+    yield f"{game.game}: {game.rules}"
+    yield f"A move is written like {game.how_to_move}."
+    yield "Presets:"
+    for one in game.presets:
+        yield f"{one.preset}: {one.seats} seats, {progress_report.shown(one.config) if one.config else 'the defaults'}"
+
+
+def games_answer(names: Iterable[str]) -> GamesAnswer:
+    """What is known of these games."""
+    told = []
+    for name in names:
+        kind = game_class(name)
+        presets = [
+            PresetAbout(preset=preset, seats=kind({"preset": preset}).seats, config=dict(config))
+            for preset, config in kind.presets.items()
+        ]
+        told.append(GameAbout(game=name, rules=RULES[name], how_to_move=kind.move_syntax, presets=presets))
+    return GamesAnswer(games=told)

@@ -1,0 +1,97 @@
+"""What the arena's page tells of finished matches, by its JSON API (docs/api.md), and where that page is."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+
+from bots.client.connecting import is_loopback
+from protocol.display import printable, shown
+from protocol.errors import Fault, UsageFault
+
+ANSWER_WITHIN = 40.0
+"""Seconds; a client of the Model Context Protocol waits sixty."""
+FIND_WITHIN = 5.0
+LARGEST_ANSWER = 64 * 1024 * 1024
+"""Bytes; the longest match with its states is less."""
+_LINK = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
+
+
+class NoPage(Fault):
+    """The page does not answer, or not with what was asked."""
+
+
+def check_page(url: str) -> str:
+    """The address of a page without a slash at its end. Raises `UsageFault`."""
+    try:
+        parts = urlsplit(url)
+        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        sound = False
+    if not sound:
+        raise UsageFault(f"the page's address is {shown(url, 80)}: write it like http://127.0.0.1:8080")
+    return url.rstrip("/")
+
+
+class Page:
+    """The page of the arena at `arena`, a WebSocket URL; where it is, the arena itself says if nobody else does.
+
+    Its methods block.
+    """
+
+    def __init__(self, arena: str, page: str | None = None) -> None:
+        self._arena = arena
+        self._page = page
+
+    def ask(self, *path: str, **query: Any) -> Any:
+        """What the API answers at a path, decoded. Raises `NoPage`, in the page's words where it has some."""
+        if self._page is None:
+            self._page = self._find()
+        given = {key: value for key, value in query.items() if value is not None}
+        where = "/".join(quote(part, safe="") for part in path)
+        url = f"{self._page}/api/v1/{where}{'?' if given else ''}{urlencode(given)}"
+        status, body, _ = _get(url, ANSWER_WITHIN)
+        try:
+            answer = msgspec.json.decode(body)
+        except (msgspec.DecodeError, UnicodeError) as exc:
+            raise NoPage(f"{url} is no page of an arena: it answers HTTP {status} without JSON") from exc
+        if status != 200:
+            error = answer.get("error", {}) if isinstance(answer, dict) else {}
+            raise NoPage(printable(str(error.get("message", f"the page answers HTTP {status}"))))
+        return answer
+
+    def _find(self) -> str:
+        """The arena says where its page is to whoever asks it in HTTP; one on another host has to be given."""
+        asked = re.sub("^ws", "http", self._arena)
+        _, _, headers = _get(asked, FIND_WITHIN)
+        found = _LINK.search(headers.get("Link", ""))
+        if found is None or urlsplit(found[1]).hostname != urlsplit(self._arena).hostname:
+            raise NoPage(
+                f"the arena at {self._arena} names no page: start with --page and the address that browsers open"
+            )
+        return found[1].rstrip("/")
+
+
+def _get(url: str, seconds: float) -> tuple[int, bytes, Mapping[str, str]]:
+    """Status, body and headers, whatever the status. Raises `NoPage`."""
+    request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - http or https
+    proxies = urllib.request.ProxyHandler({} if is_loopback(url) else None)
+    try:
+        with urllib.request.build_opener(proxies).open(request, timeout=seconds) as answer:
+            return answer.status, answer.read(LARGEST_ANSWER), dict(answer.headers)
+    except urllib.error.HTTPError as answer:
+        with answer:
+            return answer.code, answer.read(LARGEST_ANSWER), dict(answer.headers)
+    except (OSError, http.client.HTTPException, ValueError) as exc:
+        reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
+        why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason
+        raise NoPage(
+            f"no page answers at {url.split('/api/')[0]}: {why or type(exc).__name__}; --page says where it is"
+        ) from exc

@@ -1,0 +1,227 @@
+"""Finished matches in the words of tools: which there were, how one went, what its moves gave away, who leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from bots.agents.answers import OWN, Answer
+from bots.agents.page import NoPage, Page
+from bots.client import turn_text
+from protocol import games
+from protocol.display import printable, rating
+from protocol.errors import Fault
+from protocol.messages import Event, Player
+
+MOST_PLIES = 100
+"""Plies in an answer; `from_ply` reads on."""
+MOST_GRADED = 20
+
+
+class FoundMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A finished match. `ranks` are those of `bots`: 1 is best."""
+
+    match: str
+    game: str
+    pool: str | None = None
+    bots: list[str]
+    ranks: list[int]
+    reason: str
+    plies: int
+    finished: str
+
+
+class Found(Answer, frozen=True, kw_only=True):
+    """Finished matches, the newest first."""
+
+    matches: list[FoundMatch]
+
+    def words(self) -> str:
+        return (
+            "\n".join(
+                f"{one.match}: {one.pool or f'{one.game} ({OWN})'}, "
+                + ", ".join(f"{bot} {rank}." for bot, rank in zip(one.bots, one.ranks, strict=True))
+                + f" ({one.reason}), {one.plies} plies, {one.finished}"
+                for one in self.matches
+            )
+            or "no finished match is like that"
+        )
+
+
+class ReplayPly(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What happened at a ply: `move` with what the dice made of it, and what the bot said of it."""
+
+    ply: int
+    happened: str
+    value: float | None = None
+    note: str = ""
+
+
+class Replay(Answer, frozen=True, kw_only=True):
+    """A finished match, or a part of it; notes are what the players wrote, no more."""
+
+    match: str
+    game: str
+    pool: str | None = None
+    bots: list[str]
+    ranks: list[int]
+    reason: str
+    plies: list[ReplayPly]
+    board: str = ""
+    next_ply: int | None = None
+
+    def words(self) -> str:
+        seats = ", ".join(
+            f"seat {i} {bot} came {rank}." for i, (bot, rank) in enumerate(zip(self.bots, self.ranks, strict=True))
+        )
+        lines = [f"{self.match}: {self.pool or f'{self.game} ({OWN})'}, {seats} ({self.reason})"]
+        for one in self.plies:
+            said = [f"value {one.value:g}"] if one.value is not None else []
+            said += [f'note "{one.note}"'] if one.note else []
+            lines.append(f"{one.ply}. {one.happened}" + (f" ({', '.join(said)})" if said else ""))
+        lines.append(self.board)
+        if self.next_ply is not None:
+            lines.append(f"it goes on: read_replay with from_ply {self.next_ply}")
+        return "\n".join(filter(None, lines))
+
+
+class GradedMove(Struct, frozen=True, kw_only=True):
+    """A move that gave something away: of two results, 1 and −1, so much in expectation."""
+
+    ply: int
+    bot: str
+    move: str
+    best: str
+    gave_away: float
+
+
+class SeatGrade(Struct, frozen=True, kw_only=True):
+    """What a bot's moves gave away on average."""
+
+    bot: str
+    moves: int
+    mean: float
+
+
+class GradesAnswer(Answer, frozen=True, kw_only=True):
+    """What the moves of a match gave away, measured by exact play: the worst first."""
+
+    match: str
+    seats: list[SeatGrade]
+    worst: list[GradedMove]
+
+    def words(self) -> str:
+        lines = [f"{one.bot}: {one.moves} moves gave away {one.mean:.3f} on average" for one in self.seats]
+        lines += [
+            f"{one.ply}. {one.bot}: {one.move} gave away {one.gave_away:.3f}; best was {one.best}" for one in self.worst
+        ]
+        return "\n".join(lines) + ("" if self.worst else "\nno move gave anything away")
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """A bot on a leaderboard; `rating` with three standard deviations, as pages show it."""
+
+    rank: int
+    bot: str
+    rating: str
+    played: int
+
+
+class Leaders(Answer, frozen=True, kw_only=True):
+    """The first of a leaderboard."""
+
+    pool: str
+    bots: list[Standing]
+
+    def words(self) -> str:
+        rows = [f"{one.rank}. {one.bot}: {one.rating} after {one.played}" for one in self.bots]
+        return "\n".join([f"{self.pool}:", *(rows or ["nobody has played it yet"])])
+
+
+def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
+    """Those that meet all that is said."""
+    rows = page.ask("matches", limit=limit, **wanted)["rows"]
+    return Found(
+        matches=[
+            FoundMatch(
+                match=row["match"],
+                game=row["game"],
+                pool=row["pool"],
+                bots=[seat["bot"] for seat in row["seats"]],
+                ranks=[seat["rank"] for seat in row["seats"]],
+                reason=row["reason"],
+                plies=row["plies"],
+                finished=row["finished"],
+            )
+            for row in rows
+        ]
+    )
+
+
+def read_replay(page: Page, match: str, from_ply: int) -> Replay:
+    """A finished match from a ply on. Raises `NoPage`."""
+    told = page.ask("matches", match)
+    header, footer = told["header"], told["footer"]
+    try:
+        rules = games.rules_of(header["game"], header["config"])
+    except Fault as exc:
+        raise NoPage(f"{match} can't be read here: {exc}") from exc
+    players = [Player(bot=seat["bot"]) for seat in header["seats"]]
+    lines = [line for line in told["plies"] if line["event"]["ply"] >= from_ply]
+    shown, left = lines[:MOST_PLIES], lines[MOST_PLIES:]
+    state = shown[-1].get("state") if shown else told["start"]
+    return Replay(
+        match=match,
+        game=header["game"],
+        pool=header.get("pool"),
+        bots=[player.bot for player in players],
+        ranks=footer["ranks"],
+        reason=footer["reason"],
+        plies=[_ply(line, rules, players) for line in shown],
+        board=rules.described(rules.decode_state(state)) if state else "",
+        next_ply=left[0]["event"]["ply"] if left else None,
+    )
+
+
+def _ply(line: dict[str, Any], rules: Any, players: list[Player]) -> ReplayPly:
+    event, info = Event(**line["event"]), line.get("info") or {}
+    return ReplayPly(
+        ply=event.ply,
+        happened="; ".join(turn_text.happened(rules, players, None, [event])),
+        value=info.get("value"),
+        note=printable(info.get("note") or ""),
+    )
+
+
+def read_grades(page: Page, match: str) -> GradesAnswer:
+    """What moves gave away. Raises `NoPage`, also where the game is not solved."""
+    told = page.ask("matches", match, "grades")
+    worst = sorted((move for move in told["moves"] if move["gave_away"] > 0), key=lambda move: -move["gave_away"])
+    return GradesAnswer(
+        match=match,
+        seats=[SeatGrade(bot=seat["bot"], moves=seat["moves"], mean=seat["mean"]) for seat in told["seats"]],
+        worst=[
+            GradedMove(
+                ply=move["ply"],
+                bot=move["bot"],
+                move=move["notation"],
+                best=move["best_notation"],
+                gave_away=move["gave_away"],
+            )
+            for move in worst[:MOST_GRADED]
+        ],
+    )
+
+
+def leaderboard(page: Page, game: str, preset: str, limit: int) -> Leaders:
+    """Who leads at a preset of a game. Raises `BotFault` where there is none."""
+    games.load(game, {"preset": preset})
+    told = page.ask("leaderboard", game, preset, limit=limit)
+    return Leaders(
+        pool=told["pool"],
+        bots=[
+            Standing(rank=row["rank"], bot=row["bot"], rating=rating(row["mu"], row["sigma"]), played=row["played"])
+            for row in told["rows"]
+        ],
+    )

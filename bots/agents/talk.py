@@ -1,0 +1,268 @@
+"""What an agent says to the arena, without sockets or clocks: messages and its decisions in, effects out.
+
+It plays one match at a time, whose seat is that of any bot; its moves come from outside, whenever they come.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from bots.client import progress_report
+from bots.client.bot import Bot, Choice, Turn
+from bots.client.protocol import HOPELESS, Effect, Say, Seat, Stop, Talk
+from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, read_choice
+from protocol import games, messages
+from protocol.errors import Fault
+from protocol.games.base import Game
+from protocol.messages import FromServer
+
+CLIENT = "bot-arena/mcp"
+"""How it is listed."""
+
+
+class Agent(Bot):
+    """Whose seat it is; nobody asks it, as tools do the choosing."""
+
+    def choose(self, turn: Turn) -> NoReturn:
+        raise AssertionError("an agent's moves come from outside")
+
+
+@dataclass
+class AgentMatch:
+    """The match that is played, or the last one that was."""
+
+    start: messages.Start
+    seat: Seat
+    rules: Game[Any, Any]
+    turn: messages.Turn | None = None
+    """The latest that was told, whoever is to move."""
+    heard: float = 0.0
+    """When it was."""
+    asked: Choose | None = None
+    """What has to be answered, if anything."""
+    rejected: messages.Rejected | None = None
+    """Why the last answer was not accepted."""
+    end: messages.End | None = None
+    missed: bool = False
+    """Whether it ended unheard, while the connection was down."""
+    news: list[messages.Event] = field(default_factory=list)
+    """What happened that nobody has looked at."""
+    shown: Any = None
+    """The position that was looked at last."""
+    _known: set[tuple[int, int, str | None]] = field(default_factory=set)
+
+    @property
+    def own(self) -> int:
+        """The seat that is played."""
+        assert self.start.seat is not None
+        return self.start.seat
+
+    @property
+    def over(self) -> bool:
+        return self.end is not None or self.missed
+
+    @property
+    def position(self) -> Any:
+        """The state as it was told last, decoded; None before the first turn, and in a match that was void."""
+        told = self.turn if self.end is None else self.end
+        return self.rules.decode_state(told.state) if told is not None and told.state else None
+
+    def clock_ms(self, now: float) -> list[int]:
+        """What each seat has left now, in milliseconds."""
+        if self.turn is None:
+            return [self.start.clock.bank_ms] * len(self.start.seats)
+        left = list(self.turn.clock)
+        if not self.over:
+            left[self.turn.to_move] = max(0, left[self.turn.to_move] - round((now - self.heard) * 1000))
+        return left
+
+    def hear(self, events: list[messages.Event]) -> None:
+        """Keep what happened, once: after a lost connection some is told again."""
+        for event in events:
+            key = event.ply, event.seat, event.out
+            if key not in self._known:
+                self._known.add(key)
+                self.news.append(event)
+
+
+class AgentTalk(Talk):
+    """What is said under `name`; what came of it is in `seek`, `refused`, `match` and `listing`."""
+
+    def __init__(self, name: str, token: str, url: str, seed: str) -> None:
+        self.connected = False
+        self.games: list[str] = []
+        """Those that the arena plays; none before the first welcome."""
+        self.awaited: set[str] = set()
+        """Matches under way that the welcome named and whose `start` is yet to come."""
+        self.seek: messages.Seek | None = None
+        """The one in force."""
+        self.refused = ""
+        """Why the last seek came to nothing, if it did."""
+        self.match: AgentMatch | None = None
+        self.listing: messages.Listing | None = None
+        """The answer to the last `list`, once it came."""
+        self.notice = ""
+        """The last that the arena said of the match, or of all."""
+        self._bot = Agent(name)
+        self._token = token
+        self._url = url
+        self._seed = seed
+        self._seeks_made = 0
+        self._parting = ""
+
+    @property
+    def playing(self) -> AgentMatch | None:
+        """The match under way."""
+        return self.match if self.match is not None and not self.match.over else None
+
+    def hello(self) -> messages.Hello:
+        self._parting = ""
+        return messages.Hello(bot=self._bot.name, token=self._token, client=CLIENT, follow=True)
+
+    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
+        match message:
+            case messages.Turn():
+                return self._turned(message, now)
+            case messages.Start():
+                return self._started(message)
+            case messages.End():
+                return self._ended(message)
+            case messages.Rejected():
+                return self._rejected(message, now)
+            case messages.Welcome():
+                return self._welcomed(message)
+            case messages.Error():
+                return self._erred(message)
+            case messages.Unseeked():
+                if self.seek is not None and self.seek.id == message.id:
+                    self.seek = None
+            case messages.Listing():
+                self.listing = message
+        return []
+
+    def lost(self, code: int) -> list[Effect]:
+        self.connected = False
+        self.awaited.clear()
+        if self.seek is not None:
+            self.seek, self.refused = None, "the connection to the arena was lost: seek again"
+        why = progress_report.STOPPING.get(code)
+        return [self._trouble(why), Stop(1)] if why else []
+
+    def ended(self, code: int) -> str:
+        return progress_report.ended(self._url, code, self._parting)
+
+    def ask(self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool) -> list[Effect]:
+        """Seek a match."""
+        self._seeks_made += 1
+        self.refused, self.listing = "", None
+        self.seek = messages.Seek(
+            id=f"s{self._seeks_made}", game=game, config=config, rated=rated, opponent=opponent, slow=slow
+        )
+        return [self.seek]
+
+    def withdraw(self) -> list[Effect]:
+        """Take the seek in force back; a match that begins meanwhile has to be played."""
+        return [] if self.seek is None else [messages.Unseek(id=self.seek.id)]
+
+    def inquire(self) -> list[Effect]:
+        """Ask who is here."""
+        self.listing = None
+        return [messages.List()]
+
+    def move(self, move: Choice) -> list[Effect]:
+        """Answer the turn that is open. Raises `NoMove` for what can't be sent."""
+        match = self.playing
+        assert match is not None
+        assert match.asked is not None
+        work = match.asked
+        answer = read_choice(work.turn, move)
+        match.asked = match.rejected = None
+        return self._sendable(match.seat.thought(Thought(work, answer)))
+
+    def resign(self) -> list[Effect]:
+        """Give the match under way up."""
+        match = self.playing
+        return [] if match is None else self._sendable(match.seat.resign())
+
+    def _sendable(self, effects: list[Effect]) -> list[Effect]:
+        """While the connection is down nothing is sent; the seat says it again when it stands."""
+        return [effect for effect in effects if self.connected or isinstance(effect, Say)]
+
+    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
+        self.connected = True
+        self.games = welcome.games
+        self.awaited = set(welcome.resumed)
+        match = self.playing
+        if match is not None and match.start.match not in welcome.resumed:
+            match.missed = True
+        return [self._trouble(f"connected to {self._url}")]
+
+    def _started(self, start: messages.Start) -> list[Effect]:
+        self.awaited.discard(start.match)
+        if self.seek is not None and start.seek == self.seek.id:
+            self.seek = None
+        match = self.playing
+        if match is not None and match.start.match == start.match:
+            return match.seat.resume()
+        if start.seat is None:
+            return []
+        try:
+            rules = games.rules_of(start.game, start.config)
+        except Fault as exc:
+            return [self._trouble(f"{start.match} is resigned: {exc}"), messages.Resign(match=start.match)]
+        self.notice = ""
+        self.match = AgentMatch(start, Seat(self._bot, start, start.seat, rules, self._seed), rules)
+        return self.match.seat.begin()
+
+    def _turned(self, turn: messages.Turn, now: float) -> list[Effect]:
+        match = self._of(turn.match)
+        if match is None:
+            return []
+        match.turn, match.heard = turn, now
+        match.hear(turn.events)
+        return self._asked(match, match.seat.turned(turn, now))
+
+    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
+        match = self._of(rejected.match)
+        if match is None:
+            return []
+        match.rejected = rejected
+        return self._asked(match, match.seat.rejected(rejected, now))
+
+    def _ended(self, end: messages.End) -> list[Effect]:
+        match = self._of(end.match)
+        if match is None:
+            return []
+        match.end, match.asked = end, None
+        match.hear(end.events)
+        line = progress_report.result(match.start, match.own, end)
+        return [Say(line, trouble=True)]
+
+    def _erred(self, error: messages.Error) -> list[Effect]:
+        line = Say(progress_report.error(self._bot.name, error, welcome=self.connected), trouble=True)
+        if error.fatal:
+            self._parting = error.message
+            return [line, Stop(1)] if error.code in HOPELESS else []
+        if self.seek is not None and error.ref == self.seek.id:
+            self.seek, self.refused = None, error.message
+        else:
+            self.notice = error.message
+        return [line]
+
+    def _asked(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
+        """Keep what has to be chosen for whoever chooses; the rest is done at once."""
+        rest: list[Effect] = []
+        for effect in effects:
+            if isinstance(effect, Choose):
+                match.asked = effect
+            elif not isinstance(effect, (Prepare, Conclude)):
+                rest.append(effect)
+        return rest
+
+    def _of(self, match: str) -> AgentMatch | None:
+        return self.playing if self.playing is not None and self.playing.start.match == match else None
+
+    def _trouble(self, text: str) -> Say:
+        """All that it says goes to standard error: standard output is the protocol's."""
+        return Say(f"{self._bot.name}: {text}", trouble=True)

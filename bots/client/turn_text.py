@@ -1,0 +1,54 @@
+"""A turn in words: what happened, moves as people write them, and the move that somebody wrote."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bots.client.bot import Turn
+from protocol.dice import Dice
+from protocol.display import shown
+from protocol.errors import MalformedMove
+from protocol.games.base import Game
+from protocol.messages import CHANCE, Event, Player
+
+
+def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]) -> list[str]:
+    """What others and `seat` itself did, and what came of it, a line each."""
+    lines = []
+    for event in events:
+        who = "you" if event.seat == seat else "chance" if event.seat == CHANCE else players[event.seat].bot
+        if event.out is not None:
+            lines.append(f"{who} left: {event.out}")
+        elif event.move is not None and (event.seat != seat or rules.told(event)):
+            made = rules.told(event)
+            moved = "" if event.seat == CHANCE else notation(rules, event.move)
+            lines.append(f"{who}: {moved}{': ' if moved and made else ''}{made}")
+    return lines
+
+
+def notation(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
+    """A move that travelled, as people write it."""
+    try:
+        return rules.notation(rules.decode_move(move))
+    except MalformedMove:
+        return json.dumps(move)
+
+
+def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
+    """The legal move that `text` means, a notation or JSON. Raises `BotFault`."""
+    words = " ".join(text.split())
+    for legal in turn.legal:
+        if words.casefold() == notation(turn.rules, legal).casefold():
+            return legal
+    move = turn.rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else turn.rules.parse(words)
+    turn.rules.apply(turn.position, move, Dice(b"", turn.ply))  # only for what it refuses, before it costs a strike
+    return turn.rules.encode_move(move)
+
+
+def _read_json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise MalformedMove(f"{shown(text)} is not JSON: {exc}") from exc

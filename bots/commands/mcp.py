@@ -1,0 +1,63 @@
+"""`arena-bot mcp`: a seat for a language model, by a server of the Model Context Protocol."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
+from bots.client.tokens import default_path, token_for
+from protocol.errors import UsageFault, os_errors_as
+
+
+def mcp(
+    url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
+    name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
+    token_file: Annotated[
+        Path | None, typer.Option(help="A file with its token in a line; else [ARENA_TOKEN], a saved or new one.")
+    ] = None,
+    slow: Annotated[bool, typer.Option("--slow", help="Seek the slow clock, in unrated matches.")] = False,
+    page: Annotated[
+        str | None, typer.Option(help="The arena's page, http://host:port; else the arena says where it is.")
+    ] = None,
+) -> None:
+    """Let a language model's client play: tools by the Model Context Protocol, on standard input and output."""
+    settings = settle(Given(url=url, name=name), _of_it(from_environment(os.environ)))
+    if settings.name is None:
+        raise UsageFault("it plays under a name of its own: add --name NAME")
+    check_name(settings.name, "the bot's name")
+    try:
+        from bots.agents.server import serve
+    except ModuleNotFoundError as exc:
+        if (exc.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
+            raise
+        raise UsageFault("the extra mcp is missing: pip install 'bot-arena[mcp]'") from exc
+    from bots.agents.page import Page, check_page
+    from bots.agents.session import Session
+    from bots.agents.tools import Desk
+
+    at = None if page is None else check_page(page)
+    session = Session(settings.name, settings, _token(settings, settings.name, token_file))
+    desk = Desk(settings.name, session, Page(settings.url, at), slow=slow)
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads standard input would hold up anything milder
+    asyncio.run(serve(desk, session))
+
+
+def _of_it(given: Given) -> Given:
+    """What of the environment is for an agent, who seeks by its tools."""
+    return Given(url=given.get("url"), name=given.get("name"), token=given.get("token"))
+
+
+def _token(settings: Settings, name: str, file: Path | None) -> str:
+    """The token in the file, that of the environment, the saved one, or a new one that is then saved."""
+    if file is None:
+        return settings.token or token_for(settings.url, name, default_path())
+    with os_errors_as(UsageFault, f"the token file {file}"):
+        token = file.read_text(errors="replace").strip()
+    check_token(token)
+    return token

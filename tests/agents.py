@@ -1,0 +1,70 @@
+"""A language model's client: the Python SDK's own, which runs `arena-bot mcp` as such clients do."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import TextContent
+
+from processes import REPOSITORY
+from timeouts import WITHIN
+
+
+class Refused(Exception):
+    """A tool answered that it could not; the text says why."""
+
+
+class Model:
+    """What a model does through its client: it calls tools."""
+
+    def __init__(self, client: Client) -> None:
+        self.client = client
+        self.read = ""
+        """The text of the last answer."""
+
+    async def call(self, name: str, /, **arguments: Any) -> dict[str, Any]:
+        """The fields of what a tool answers. Raises `Refused`."""
+        result = await self.client.call_tool(name, arguments, WITHIN)
+        (content,) = result.content
+        assert isinstance(content, TextContent)
+        self.read = content.text
+        if result.is_error:
+            assert result.structured_content is None
+            raise Refused(content.text)
+        fields: dict[str, Any] = result.structured_content
+        return fields
+
+    async def refusal(self, name: str, /, **arguments: Any) -> str:
+        """The line with which a tool refuses."""
+        try:
+            await self.call(name, **arguments)
+        except Refused as refused:
+            return str(refused)
+        raise AssertionError(f"{name} took {arguments}: {self.read}")
+
+    async def play(self, look: dict[str, Any]) -> dict[str, Any]:
+        """Make the first legal move at every turn until the match is over; the last answer."""
+        while look["state"] != "over":
+            if look["state"] == "your_turn":
+                move = look["match"]["legal_moves"][0]
+                look = await self.call("move", move=move, why=f"{move} is the first of the list")
+            else:
+                look = await self.call("look", wait_s=20)
+        return look
+
+
+@asynccontextmanager
+async def model(url: str, folder: Path, *options: str) -> AsyncIterator[Model]:
+    """A client that runs `arena-bot mcp` under the name model; its log is in the folder, where its token is kept."""
+    words = ["-m", "bots", "mcp", "--url", url, "--name", "model", *options]
+    environ = {"XDG_CONFIG_HOME": str(folder)}
+    server = StdioServerParameters(command=sys.executable, args=words, env=environ, cwd=REPOSITORY)
+    with (folder / "model.log").open("w") as log:
+        async with Client(stdio_client(server, log)) as client:
+            yield Model(client)

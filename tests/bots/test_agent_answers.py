@@ -1,0 +1,73 @@
+"""What an agent is told of its match."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bots.agents.answers import Look, match_now
+from bots.agents.talk import AgentMatch, AgentTalk
+from protocol import games, messages
+from protocol.messages import Event
+
+DUEL = games.load("risk-duel", {"preset": "africa"})
+
+
+def turn(owner: list[int], troops: list[int], ply: int, events: list[Event]) -> messages.Turn:
+    position = DUEL.decode_state({"owner": owner, "troops": troops, "to_move": 0, "ply": ply})
+    legal, _ = DUEL.legal_moves_for_turn(position)
+    state = DUEL.encode_state(position)
+    given: dict[str, Any] = {"state": state, "events": events, "legal": legal, "clock": [60000, 60000]}
+    return messages.Turn(match="m-1", ply=ply, to_move=0, digest="0" * 64, **given)
+
+
+def duel(first: messages.Turn) -> tuple[AgentTalk, AgentMatch]:
+    """A duel whose first turn was told."""
+    start = messages.Start(
+        match="m-1",
+        game="risk-duel",
+        preset="africa",
+        config=DUEL.config,
+        seat=0,
+        seats=[messages.Player(bot="mine"), messages.Player(bot="bob")],
+        clock=messages.Clock(bank_ms=60000, increment_ms=500),
+        commitment="0" * 64,
+        rated=False,
+    )
+    talk = AgentTalk("mine", "t" * 16, "ws://arena", "seed")
+    talk.receive(start, 0)
+    talk.receive(first, 0)
+    assert talk.match is not None
+    return talk, talk.match
+
+
+def test_after_a_move_a_large_board_is_told_by_what_changed() -> None:
+    talk, match = duel(turn([0, 0, 1, 1, 1, 1], [3] * 6, 6, []))
+    assert match_now(match, 0, whole=True).board.splitlines()[:2] == [
+        "A is seat 0, B 1",
+        "0 North Africa: A 3; borders Egypt, East Africa, Congo",
+    ]
+    own = Event(ply=6, seat=0, move={"do": "attack", "from": 0, "to": 3}, dice=[[5], [2]], result={"taken": True})
+    theirs = Event(ply=7, seat=1, move={"do": "reinforce", "at": 2})
+    talk.receive(turn([0, 0, 1, 0, 1, 1], [3, 3, 5, 1, 3, 3], 8, [own, theirs]), 0)
+    now = match_now(match, 0, whole=False)
+    assert now.board == "2 (East Africa): B 5; 3 (Congo): A 1\nA 3 territories with 7, B 3 with 11"
+    assert now.happened == ["you: North Africa > Congo: 5-2 taken", "bob: reinforce East Africa"]
+
+
+def test_where_much_has_changed_the_whole_board_is_told_in_words() -> None:
+    talk, match = duel(turn([0, 0, 1, 1, 1, 1], [3] * 6, 6, []))
+    match_now(match, 0, whole=True)
+    talk.receive(turn([1, 1, 0, 0, 0, 0], [4] * 6, 8, []), 0)
+    assert "\n3 Congo: A 4; borders " in match_now(match, 0, whole=False).board
+
+
+def test_the_words_have_all_that_one_has_to_know() -> None:
+    _, match = duel(turn([0, 0, 1, 1, 1, 1], [3, 3, 9, 9, 9, 9], 6, []))
+    words = Look(state="your_turn", next="move", match=match_now(match, 0, whole=True)).words().splitlines()
+    assert words[0] == "m-1: risk-duel (africa), unrated; you are seat 0, bob is seat 1"
+    assert words[-4:] == [
+        "clocks: mine 60 s, bob 60 s; each move adds 0.5 s",
+        "legal moves: reinforce North Africa; reinforce Egypt",
+        "moves are written like b2 > a2 to attack, invade c1, reinforce a2",
+        "move",
+    ]

@@ -1,0 +1,79 @@
+"""How an agent finds the arena's page, and what it makes of answers that are none."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any
+
+import pytest
+
+from bots.agents.page import NoPage, Page, check_page
+from protocol.errors import UsageFault
+
+Answer = tuple[int, dict[str, str], bytes]
+
+
+@pytest.fixture
+def answering() -> Iterator[Callable[[Callable[[str, str], Answer]], str]]:
+    """Start a server on this machine that answers host and path like this; its `host:port`."""
+    servers: list[HTTPServer] = []
+
+    def start(answer: Callable[[str, str], Answer]) -> str:
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                status, headers, body = answer(self.headers["Host"], self.path)
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        servers.append(server)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        return f"127.0.0.1:{server.server_port}"
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def test_the_arena_says_where_its_page_is(answering: Any) -> None:
+    def arena_and_page(host: str, path: str) -> Answer:
+        if path == "/":
+            return 426, {"Link": f'<http://{host}/>; rel="alternate"'}, b"this is an arena"
+        return 200, {}, b'"' + path.encode() + b'"'
+
+    page = Page(f"ws://{answering(arena_and_page)}")
+    assert page.ask("matches", "../m", limit=3, bot=None) == "/api/v1/matches/..%2Fm?limit=3"
+
+
+def test_a_page_on_another_host_is_not_gone_to_because_an_arena_names_it(answering: Any) -> None:
+    arena = answering(lambda host, path: (426, {"Link": '<http://169.254.169.254/>; rel="alternate"'}, b""))
+    with pytest.raises(NoPage, match=r"names no page: start with --page"):
+        Page(f"ws://{arena}").ask("matches")
+
+
+def test_what_is_no_page_of_an_arena_is_told_in_one_line(answering: Any) -> None:
+    other = f"http://{answering(lambda host, path: (200, {}, b'<html>'))}"
+    with pytest.raises(NoPage, match=r"/api/v1/matches is no page of an arena: it answers HTTP 200 without JSON$"):
+        Page("ws://127.0.0.1:1", other).ask("matches")
+
+
+def test_what_the_page_says_of_an_error_is_told_in_its_words(answering: Any) -> None:
+    body = b'{"error": {"message": "no match \\u001b[2J here"}}'
+    page = f"http://{answering(lambda host, path: (404, {}, body))}"
+    with pytest.raises(NoPage, match=r"^no match \\x1b\[2J here$"):
+        Page("ws://127.0.0.1:1", page).ask("matches")
+
+
+def test_a_page_is_given_as_a_browser_has_it() -> None:
+    assert check_page("https://arena.example/") == "https://arena.example"
+    for wrong in ("file:///etc/passwd", "arena.example", "ws://arena.example", "http://", "http://[", "http://a:99999"):
+        with pytest.raises(UsageFault, match=r"write it like http://127\.0\.0\.1:8080$"):
+            check_page(wrong)

@@ -1,0 +1,107 @@
+"""docs/agents.md: its tools are those there are, its turn is what a model sees, its configuration starts a server."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+from bots.agents.answers import Look, match_now
+from bots.agents.page import Page
+from bots.agents.server import build, schema
+from bots.agents.session import Session
+from bots.agents.talk import AgentTalk
+from bots.agents.tools import Desk
+from bots.client.settings import Settings
+from commands import REPOSITORY
+from protocol import games, messages
+
+TEXT = (REPOSITORY / "docs" / "agents.md").read_text()
+
+
+def desk() -> Desk:
+    settings = Settings()
+    return Desk("model", Session("model", settings, "t" * 16), Page(settings.url))
+
+
+def table() -> str:
+    """A row for each tool."""
+    rows = []
+    for tool in desk().tools.values():
+        about = schema(tool.takes)
+        takes = [name if name in about.get("required", ()) else f"{name}?" for name in about["properties"]]
+        rows.append(f"| `{tool.name}` | {', '.join(f'`{name}`' for name in takes)} | {tool.about} |\n")
+    return "".join(rows)
+
+
+def first_turn() -> str:
+    """What a model reads that begins a duel."""
+    rules = games.load("risk-duel")
+    position = rules.decode_state({"owner": [-1] * 4, "troops": [0] * 4, "to_move": 0, "ply": 0})
+    start = messages.Start(
+        match="261125-180511-50fcf08c",
+        game="risk-duel",
+        preset="south-america",
+        config=rules.config,
+        seat=0,
+        seats=[messages.Player(bot="model"), messages.Player(bot="random")],
+        clock=messages.Clock(bank_ms=60000, increment_ms=500),
+        commitment="0" * 64,
+        rated=True,
+    )
+    turn = messages.Turn(
+        match=start.match,
+        ply=0,
+        to_move=0,
+        state=rules.encode_state(position),
+        events=[],
+        clock=[60000, 60000],
+        legal=rules.legal_moves_for_turn(position)[0],
+        digest="0" * 64,
+    )
+    talk = AgentTalk("model", "t" * 16, "ws://arena", "seed")
+    talk.receive(start, 0)
+    talk.receive(turn, 0)
+    assert talk.match is not None
+    told = "it is your turn, 60 s left: move"
+    return Look(state="your_turn", next=told, match=match_now(talk.match, 0, whole=True)).words()
+
+
+def test_the_table_has_every_tool_as_it_is() -> None:
+    assert table() in TEXT
+
+
+def test_the_turn_is_what_a_model_sees() -> None:
+    assert f"```text\n{first_turn()}\n```" in TEXT
+
+
+def test_the_longest_wait_is_the_one_that_is_said() -> None:
+    (longest,) = set(re.findall(r"up to (\d+) seconds", TEXT))
+    waits = [schema(tool.takes)["properties"].get("wait_s") for tool in desk().tools.values()]
+    assert {wait["maximum"] for wait in waits if wait} == {int(longest)}
+
+
+async def test_the_configuration_starts_a_server_that_lists_the_tools(tmp_path: Path) -> None:
+    (config,) = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
+    given: dict[str, Any] = json.loads(config)["mcpServers"]["bot-arena"]
+    command = str(REPOSITORY / ".venv" / "bin" / Path(given["command"]).name)
+    server = StdioServerParameters(command=command, args=given["args"], env={"XDG_CONFIG_HOME": str(tmp_path)})
+    async with Client(server) as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(desk().tools)
+
+
+async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -> None:
+    async with Client(build(desk())) as client:
+        assert "list_games has the rules" in (client.instructions or "")
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            assert all("description" in one for one in described(tool.input_schema)), tool.name
+            assert tool.output_schema is not None
+
+
+def described(found: dict[str, Any]) -> list[dict[str, Any]]:
+    """What is said of each argument, where it may be absent of what it is then."""
+    return [one.get("anyOf", [one])[0] for one in found["properties"].values()]
