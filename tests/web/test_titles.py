@@ -6,12 +6,13 @@ import json
 import os
 import shutil
 import subprocess
+from typing import Any
 
 import pytest
 
 from arena.web.bundle import data_url
 from arena.web.site import STATIC
-from arena.web.titles import game_title, pool_title, preset_title
+from arena.web.titles import game_title, match_title, pool_title, preset_title
 from protocol.games import NAMES, game_class
 from timeouts import WITHIN
 
@@ -64,3 +65,15 @@ def test_scripts_say_the_same_titles() -> None:
         [game_title(game), preset_title(game, preset), pool_title(f"{game}/{preset}"), pool_title(game)]
         for game, preset in asked
     ]
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "title"),
+    [
+        ("risk-duel", {"preset": "europe"}, "Risk: the duel, Europe"),
+        ("nim", {"heaps": [9, 9]}, "Nim"),
+        ("nim", {"heaps": "of another version"}, "Nim"),
+    ],
+)
+def test_a_match_has_the_title_of_its_preset_or_of_its_game(game: str, config: dict[str, Any], title: str) -> None:
+    assert match_title(game, config) == title
