@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,3 +13,15 @@ def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
     base = environ.get("XDG_CACHE_HOME", "")
     home = environ.get("HOME") or os.path.expanduser("~")
     return (Path(base) if os.path.isabs(base) else Path(home, ".cache")) / "bot-arena"
+
+
+def make_room(folder: Path, pattern: str, most_bytes: int) -> None:
+    """Remove files of a folder, those first that were not touched for the longest, until the rest fits."""
+    with contextlib.suppress(OSError):
+        files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob(pattern))
+        there = sum(size for _, size, _ in files)
+        for _, size, path in files:
+            if there <= most_bytes:
+                break
+            path.unlink(missing_ok=True)
+            there -= size

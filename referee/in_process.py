@@ -55,5 +55,9 @@ class Appraiser(Protocol):
     told: str
     """By what it estimates, in words: `uct, 1,000 simulations a move`."""
 
+    @classmethod
+    def knows(cls, game: str) -> bool:
+        """Whether it estimates moves of the game of this name."""
+
     def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
         """The estimate of a legal move in a state, at that ply."""

@@ -131,6 +131,11 @@ def grade(
     )
 
 
+def can_estimate(game: str) -> bool:
+    """Whether anybody estimates moves of the game of this name."""
+    return any(offer.load().knows(game) for offer in entry_points(group=APPRAISERS))
+
+
 def noise_threshold(moves: Iterable[Graded]) -> float | None:
     """What a loss has to be above to be told from chance, with 95 % confidence; None where nothing was compared."""
     errors = [move.error for move in moves if move.error]

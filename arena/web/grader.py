@@ -1,4 +1,5 @@
-"""The process that grades a match whose map may have to be solved first: `python -m arena.web.grader NAME`.
+"""The process that grades a match whose map may have to be solved first, or whose moves are estimated:
+`python -m arena.web.grader NAME WANTED`, the latter as JSON.
 
 On standard input comes the record; on standard output goes a `Graded` or, of a match that cannot be, a `Refused`.
 """
@@ -23,6 +24,13 @@ FOLDER = "page"
 MOST_BYTES = 512 * 1024 * 1024
 
 
+class Wanted(msgspec.Struct, frozen=True):
+    """Which moves are graded: those of one seat or of all; where the game is not solved, by so many simulations."""
+
+    seat: int | None = None
+    sims: int | None = None
+
+
 class Graded(msgspec.Struct, frozen=True, tag=True):
     """The grades."""
 
@@ -43,7 +51,9 @@ def main() -> None:
     keep_new_tables_in(cache_folder() / FOLDER, MOST_BYTES)
     said: Graded | Refused
     try:
-        said = Graded(grade(record_reader.read(sys.stdin.buffer.read(), sys.argv[1])))
+        wanted = msgspec.json.decode(sys.argv[2], type=Wanted)
+        record = record_reader.read(sys.stdin.buffer.read(), sys.argv[1])
+        said = Graded(grade(record, sims=wanted.sims, seat=wanted.seat, with_luck=wanted.sims is None))
     except Fault as fault:
         said = Refused(str(fault), isinstance(fault, BadRecord))
     sys.stdout.buffer.write(msgspec.json.encode(said))

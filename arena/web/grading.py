@@ -1,26 +1,52 @@
-"""Grades of matches on maps that may have to be solved first: by a process of its own, one at a time, for a while."""
+"""Grades of matches, kept for whoever asks again. On maps that may have to be solved first, and where they are
+estimated, they are made by a process of its own, one at a time, for a while.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any
 
 import msgspec
 from starlette.requests import ClientDisconnect
 
-from arena.replay.grading import Grades
-from arena.web.grader import Graded, Refused
+from arena.replay.grading import Grades, can_estimate, grade
+from arena.web.grader import FOLDER, Graded, Refused, Wanted
+from arena.web.kept_grades import KeptGrades
 from arena.web.turns import Turns
-from protocol.errors import ArenaFault, BadRecord, UsageFault
+from machine.cache import cache_folder
+from machine.exact.graders import has_judge
+from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
+from protocol.games import load
+from referee import record_reader
 
 TIMEOUT = 20.0
 """Seconds that grading one match may take; those of a preset take a moment."""
+ESTIMATE_TIMEOUT = 50.0
+"""The same where moves are estimated: less than the time after which a request is cut off."""
 LOOK_AGAIN = 0.25
 """Seconds between two looks whether somebody still waits."""
 MOST_PER_ADDRESS, MOST = 40, 256
+MOST_BYTES = 64 * 1024 * 1024
+"""Of grades that are kept."""
 _decode = msgspec.json.Decoder(Graded | Refused).decode
+
+
+EXACT, ESTIMATED, UNGRADED = "exact", "estimated", ""
+"""How moves can be graded."""
+
+
+def how_graded(game: str, config: Mapping[str, Any]) -> str:
+    """How the moves of a match under a config can be graded. Nothing is solved to know it."""
+    try:
+        if has_judge(load(game, config)):
+            return EXACT
+    except Fault:  # a game or a config of another version
+        return UNGRADED
+    return ESTIMATED if can_estimate(game) else UNGRADED
 
 
 class Grading:
@@ -28,28 +54,47 @@ class Grading:
 
     def __init__(self) -> None:
         self._turns = Turns(1, MOST_PER_ADDRESS, MOST)
+        self._kept = KeptGrades(cache_folder() / FOLDER, MOST_BYTES)
 
-    async def grades(self, address: str, record: bytes, name: str, gone: Callable[[], Awaitable[bool]]) -> Grades:
-        """The grades of a match. Raises what is wrong as `grade` does, `ArenaFault` where it took too long, and
-        `ClientDisconnect` where its visitor is `gone`: then the process is killed.
+    async def grades(
+        self, address: str, record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]]
+    ) -> Grades:
+        """The grades of a match, by the process. Raises what is wrong as `grade` does, `ArenaFault` where it took too
+        long, and `ClientDisconnect` where its visitor is `gone`: then the process is killed.
         """
+        kept = await asyncio.to_thread(self._kept.read, record, wanted)
+        if kept is not None:
+            return kept
         await self._turns.enter(address, gone)
         try:
-            said = await _asked(record, name, gone)
+            said = await _asked(record, name, wanted, gone)
         finally:
             self._turns.leave()
         if isinstance(said, Refused):
             raise (BadRecord if said.damaged else UsageFault)(said.why)
+        await asyncio.to_thread(self._kept.write, record, wanted, said.grades)
         return said.grades
 
+    def grades_here(self, record: bytes, name: str, seat: int | None = None) -> Grades:
+        """The grades of a match, or of a seat's moves, that need no solving, made by this thread. Raises as `grade`."""
+        wanted = Wanted(seat=seat)
+        found = self._kept.read(record, wanted)
+        if found is None:
+            found = grade(record_reader.read(record, name), seat=seat)
+            self._kept.write(record, wanted, found)
+        return found
 
-async def _asked(record: bytes, name: str, gone: Callable[[], Awaitable[bool]]) -> Graded | Refused:
+
+async def _asked(record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Graded | Refused:
     pipe = asyncio.subprocess.PIPE
-    command = (sys.executable, "-m", "arena.web.grader", name)
+    command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(wanted).decode())
+    timeout, what = (TIMEOUT, "map of {} takes more than {:g} s to solve")
+    if wanted.sims is not None:
+        timeout, what = ESTIMATE_TIMEOUT, "moves of {} take more than {:g} s to estimate"
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     answer = asyncio.create_task(process.communicate(record))
     try:
-        async with asyncio.timeout(TIMEOUT):
+        async with asyncio.timeout(timeout):
             while not (await asyncio.wait({answer}, timeout=LOOK_AGAIN))[0]:
                 if await gone():
                     raise ClientDisconnect
@@ -57,8 +102,7 @@ async def _asked(record: bytes, name: str, gone: Callable[[], Awaitable[bool]]) 
         return said
     except TimeoutError:
         raise ArenaFault(
-            f"the map of {name} takes more than {TIMEOUT:g} s to solve: `arena replay grade` grades its record, "
-            "which is here to be saved"
+            f"the {what.format(name, timeout)}: `arena replay grade` grades its record, which is here to be saved"
         ) from None
     except msgspec.DecodeError as exc:
         raise ArenaFault(f"the grading of {name} came to no end") from exc

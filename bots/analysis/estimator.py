@@ -29,7 +29,7 @@ class UctAppraiser(Appraiser):
     """
 
     def __init__(self, game: Game[Any, Any], sims: int, seed: str) -> None:
-        if game.name not in WITH_UCT:
+        if not self.knows(game.name):
             raise NoEstimate(f"{game.name} is not solved, and has no estimates: {', '.join(WITH_UCT)} have")
         if not LEAST <= sims <= MOST:
             raise UsageFault(f"--sims is {sims}: it is {LEAST} to {MOST}")
@@ -39,6 +39,11 @@ class UctAppraiser(Appraiser):
         self._seed = seed
         self._search = uct_for(game)
         self._search.warm_up()
+
+    @classmethod
+    def knows(cls, game: str) -> bool:
+        """Whether the game has such a search."""
+        return game in WITH_UCT
 
     def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
         """The estimate of a legal move in a state, at that ply."""

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from machine.atomic_write import in_place_of
-from machine.cache import cache_folder
+from machine.cache import cache_folder, make_room
 from machine.exact.duel_file import MappedValues, place_of
 from machine.exact.duel_shape import Shape, check_compiled, is_solvable, large_shape_of, shape_of
 from machine.exact.graders import Judge, Verdict
@@ -175,14 +175,7 @@ class BoundedFolder:
     def write(self, key: str, values: Any, sweeps: int) -> None:
         """As `write_values`; the oldest make room."""
         write_values(self._folder / f"duel-{key}", key, values, sweeps)
-        with contextlib.suppress(OSError):
-            files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in self._folder.glob("duel-*"))
-            there = sum(size for _, size, _ in files)
-            for _, size, path in files:
-                if there <= self._most_bytes:
-                    break
-                path.unlink(missing_ok=True)
-                there -= size
+        make_room(self._folder, "duel-*", self._most_bytes)
 
 
 _bounded: BoundedFolder | None = None

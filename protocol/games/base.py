@@ -38,6 +38,8 @@ class Game(ABC, Generic[S, M]):
     """The configs on which matches are rated."""
     preset_titles: ClassVar[Mapping[str, str]]
     """What people call the presets, as said after the game's title: `Nim, classic`."""
+    tutorial: ClassVar[Mapping[str, Any] | None] = None
+    """The config on which a tutorial teaches the game; None where there is no tutorial."""
     draw_probability: ClassVar[float]
     """How often equal players draw; fixed for the game's rating pools."""
 

@@ -171,7 +171,7 @@ async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table)
     await expect(table.said).to_have_text('{"do":"reinforce","at":0}')
     await show([0, 1, 0, 1], [3, 5, 3, 3])
     await table.press("Brazil is yours")
-    await table.press("Argentina is bob's")
+    await table.press("Argentina is bob's (seat 1) with 3, attack · 42 %")
     await expect(table.said).to_have_text('{"do":"attack","from":2,"to":3}')
 
 
@@ -201,11 +201,45 @@ async def test_in_the_campaign_a_person_places_attacks_and_ends_the_turn(table: 
     await table.press("Venezuela is yours")
     await table.press("Peru is bob's")
     await table.page.get_by_role("spinbutton").fill("2")
-    await table.press("Attack")
+    await table.press("Attack Peru · 75 %")
     await expect(table.said).to_have_text('{"do":"attack","from":0,"to":1,"units":2}')
     await show(phase="attack", units=0, attacks_left=3)
     await table.press("End the turn")
     await expect(table.said).to_have_text('{"do":"end"}')
+
+
+async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(table: Table) -> None:
+    duel = load("risk-duel")
+    await table.set("risk-duel")
+    state = {"owner": [0, 1, 0, 1], "troops": [3, 5, 5, 3], "to_move": 0, "ply": 8}
+    legal, _ = duel.legal_moves_for_turn(duel.decode_state(state))
+    await table.show(state, legal=legal, seat=0)
+    attacks = table.page.get_by_role("button", name="Attack ", exact=False).filter(has_text="Attack")
+    await expect(attacks).to_have_count(0)
+    await table.press("Brazil is yours")
+    await expect(attacks).to_have_text(["Attack Peru · 42 %, or lose 5", "Attack Argentina · 42 %, or lose 3"])
+    await attacks.last.click()
+    await expect(table.said).to_have_text('{"do":"attack","from":2,"to":3}')
+
+
+async def test_the_chance_of_an_attack_follows_the_units_that_are_sent(table: Table) -> None:
+    campaign = load("risk-campaign", {"map": "south-america"})
+    await table.set("risk-campaign", {"map": "south-america"})
+    state = {"owner": [0, 1, 0, 1], "troops": [1, 3, 9, 30], "round": 1, "out": [], "to_move": 0, "ply": 3}
+    state |= {"phase": "attack", "units": 0, "attacks_left": 3}
+    legal, options = campaign.legal_moves_for_turn(campaign.decode_state(state))
+    await table.show(state, legal=legal, options=options, seat=0)
+    await table.press("Brazil is yours")
+    await expect(table.page.get_by_role("button", name="Attack Argentina · under 1 %")).to_be_visible()
+    await table.page.get_by_role("button", name="Attack Peru · 95 %").press("Enter")
+    strike = table.page.locator("button:focus")
+    await expect(strike).to_have_text("Attack Peru · 95 %")
+    for units, label in (("3", "Attack Peru · 47 %"), ("1", "Attack Peru · 3 %"), ("9", "Attack")):
+        await table.page.get_by_role("spinbutton").fill(units)
+        await expect(table.page.get_by_role("button", name=label, exact=True)).to_be_visible()
+    await table.page.get_by_role("spinbutton").fill("8")
+    await table.press("Attack Peru · 95 %")
+    await expect(table.said).to_have_text('{"do":"attack","from":2,"to":1,"units":8}')
 
 
 @pytest.mark.parametrize(
@@ -290,7 +324,7 @@ async def test_after_an_attack_the_keyboard_is_where_it_was(table: Table) -> Non
     state |= {"round": 1, "out": [], "to_move": 0, "ply": 3}
     legal, options = game.legal_moves_for_turn(game.decode_state(state))
     await table.show(state, legal=legal, options=options, seat=0)
-    for name in ("Peru is yours", "Brazil is bob's", "Attack"):
+    for name in ("Peru is yours", "Brazil is bob's", "Attack Brazil"):
         await table.page.get_by_role("button", name=name).press("Enter")
     await expect(table.said).to_contain_text('"to":2')
     after = state | {"owner": [1, 0, 0, 1], "troops": [1, 1, 3, 1], "attacks_left": 2, "ply": 4}

@@ -23,9 +23,9 @@ from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import record_of
 from arena.store.store import Reader, Store
 from arena.store.tournaments import tournaments_page
-from arena.web.api import operations
 from arena.web.api.operation import PREFIX, Operation
 from arena.web.api.operations import OPERATIONS, MatchesQuery
+from arena.web.grading import Grading
 from arena.web.site import Site
 from commands import call
 from library import Library, fill
@@ -253,13 +253,13 @@ def test_what_takes_long_is_done_for_nobody_who_has_gone(
     graded: list[str] = []
     begun, go_on = threading.Event(), threading.Event()
 
-    def grade(body: bytes, name: str) -> Grades:
+    def grade(_: Grading, body: bytes, name: str, seat: None) -> Grades:
         graded.append(name)
         begun.set()
         assert go_on.wait(WITHIN)
         return Grades(match=name, game="nim", moves=[], seats=[])
 
-    monkeypatch.setattr(operations, "_graded", grade)
+    monkeypatch.setattr(Grading, "grades_here", grade)
     address = f"{PREFIX}/matches/{names['match']}/grades"
     with ThreadPoolExecutor() as pool:
         first = pool.submit(api.get, address)

@@ -11,11 +11,13 @@ import numpy
 import pytest
 from starlette.requests import ClientDisconnect
 
-from arena.replay.grading import Grades
+from arena.replay.grading import Grades, grade
 from arena.store.result_queries import record_of
 from arena.web import grading
-from arena.web.grader import FOLDER
-from arena.web.grading import Grading
+from arena.web.api import operations
+from arena.web.grader import FOLDER, Wanted
+from arena.web.grading import Grading, how_graded
+from arena.web.kept_grades import KeptGrades
 from exact_boards import PAIR, board
 from library import ANN, BOB, Library
 from machine.cache import cache_folder
@@ -26,6 +28,8 @@ from machine.exact.duel_shape import shape_of
 from machine.exact.graders import keep_new_tables_in, may_need_solving
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
+from referee.record import Record
+from timeouts import WITHIN
 from web_client import Visitor
 
 OWN = {"map": board(PAIR).wire, "max_troops": 3}
@@ -101,7 +105,92 @@ def test_grades_that_take_too_long_are_refused_and_the_file_goes_without_them(
 async def test_what_nobody_can_grade_is_told_as_without_that_process(visitor: Visitor) -> None:
     match = Library(visitor.store).play("tictactoe", [ANN, BOB])
     with pytest.raises(UsageFault, match="tictactoe is not solved"):
-        await Grading().grades("a", data_of(visitor, match), match, stays)
+        await Grading().grades("a", data_of(visitor, match), match, Wanted(), stays)
+
+
+def test_grades_are_kept_for_who_asks_again_and_made_anew_where_what_is_kept_is_damaged(
+    visitor: Visitor, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    match = Library(visitor.store).play("nim", [ANN, BOB])
+    address = f"/api/v1/matches/{match}/grades"
+    first = visitor.get(address)
+    (kept,) = cache.rglob("grades-*")
+    made = []
+
+    def making(record: Record, seat: None) -> Grades:
+        made.append(record)
+        return grade(record)
+
+    monkeypatch.setattr(grading, "grade", making)
+    assert visitor.get(address).body == first.body
+    assert made == []
+    kept.write_bytes(kept.read_bytes()[:-9])
+    assert visitor.get(address).body == first.body
+    assert len(made) == 1
+
+
+@solving
+async def test_the_grades_of_a_map_that_was_solved_are_there_at_once_the_next_time(
+    visitor: Visitor, cache: Path, started: list[asyncio.subprocess.Process]
+) -> None:
+    match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
+    record = data_of(visitor, match)
+    KeptGrades(cache / FOLDER, 1_000_000).write(
+        record, Wanted(), Grades(match=match, game="risk-duel", moves=[], seats=[])
+    )
+    assert (await Grading().grades("a", record, match, Wanted(), stays)).match == match
+    assert started == []
+
+
+def test_of_the_grades_that_are_kept_those_asked_for_last_stay(tmp_path: Path) -> None:
+    grades = Grades(match="x" * 1000, game="nim", moves=[], seats=[])
+    kept = KeptGrades(tmp_path, 2500)
+    for record in (b"a", b"b"):
+        kept.write(record, Wanted(), grades)
+    assert kept.read(b"a", Wanted()) == grades
+    kept.write(b"c", Wanted(), grades)
+    assert [kept.read(record, Wanted()) is not None for record in (b"a", b"b", b"c")] == [True, False, True]
+
+
+def test_the_moves_of_a_seat_are_estimated_where_the_game_is_not_solved_and_kept(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ARENA_PLAIN", "1")
+    monkeypatch.setattr(operations, "SIMULATIONS", 80)
+    monkeypatch.setattr(grading, "ESTIMATE_TIMEOUT", WITHIN)
+    config = {"map": "south-america", "max_rounds": 2}
+    match = Library(visitor.store).play("risk-campaign", [ANN, BOB], config, rated=False)
+    address = f"/api/v1/matches/{match}/grades"
+    assert visitor.get(address).status == 400
+    first = visitor.get(f"{address}?estimated=true&seat=1")
+    told = msgspec.json.decode(first.body, type=Grades)
+    assert told.estimate == "uct, 80 simulations a move"
+    assert {move.seat for move in told.moves} == {1}
+    monkeypatch.setattr(grading, "_asked", None)
+    assert visitor.get(f"{address}?estimated=true&seat=1").body == first.body
+    assert "its seats are 0 to 1" in visitor.get(f"{address}?estimated=true&seat=2").text
+
+
+def test_of_a_solved_game_the_moves_of_a_seat_are_graded_exactly(visitor: Visitor) -> None:
+    match = Library(visitor.store).play("nim", [ANN, BOB])
+    told = msgspec.json.decode(visitor.get(f"/api/v1/matches/{match}/grades?estimated=true&seat=0").body, type=Grades)
+    assert told.estimate is None
+    assert {move.seat for move in told.moves} == {0}
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "how"),
+    [
+        ("nim", {}, "exact"),
+        ("risk-duel", {}, "exact"),
+        ("risk-duel", {"preset": "asia"}, "estimated"),
+        ("risk-campaign", {}, "estimated"),
+        ("tictactoe", {}, ""),
+        ("nim", {"heaps": [-1]}, ""),
+    ],
+)
+def test_how_a_match_can_be_graded_is_known_without_grading_it(game: str, config: dict[str, object], how: str) -> None:
+    assert how_graded(game, config) == how
 
 
 @pytest.fixture
@@ -125,10 +214,10 @@ async def test_the_process_is_killed_when_nobody_waits_for_it_or_it_takes_too_lo
         return bool(started)
 
     with pytest.raises(ClientDisconnect):
-        await Grading().grades("a", b"", "x", goes)
+        await Grading().grades("a", b"", "x", Wanted(), goes)
     monkeypatch.setattr(grading, "TIMEOUT", 0.05)
     with pytest.raises(ArenaFault, match=r"takes more than 0\.05 s"):
-        await Grading().grades("a", b"", "x", stays)
+        await Grading().grades("a", b"", "x", Wanted(), stays)
     assert [await process.wait() for process in started] == [-signal.SIGKILL] * 2
 
 

@@ -29,7 +29,7 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
     assert told.status == 200
     for said in ("perfect won after 3 plies: ann resigned", "Nim, classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
         assert said in told.text
-    assert 'data-stored data-bots="[&#34;perfect&#34;, &#34;ann&#34;]" data-graded' in told.text
+    assert 'data-stored data-bots="[&#34;perfect&#34;, &#34;ann&#34;]" data-graded="exact"' in told.text
 
 
 def test_a_match_that_was_annulled_is_marked_on_its_page_among_others_and_in_the_api(visitor: Visitor) -> None:
@@ -52,11 +52,16 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
             assert urljoin(address, imported) in asked_for, address
 
 
-@pytest.mark.parametrize("game", ["tictactoe", "risk-campaign"])
-def test_grades_are_not_asked_for_where_nobody_can_give_them(visitor: Visitor, game: str) -> None:
-    config = {"max_rounds": 1} if game == "risk-campaign" else None
+@pytest.mark.parametrize(
+    ("game", "config", "said"),
+    [("tictactoe", None, ""), ("risk-campaign", {"max_rounds": 1}, ' data-graded="estimated"')],
+)
+def test_grades_are_asked_for_as_somebody_can_give_them(
+    visitor: Visitor, game: str, config: dict[str, int] | None, said: str
+) -> None:
     match = Library(visitor.store).play(game, [PERFECT._replace(bot=ANN.bot), ANN], config)
-    assert "data-graded" not in visitor.get(f"/matches/{match}").text
+    page = visitor.get(f"/matches/{match}").text
+    assert re.findall(' data-graded="[a-z]*"', page) == ([said] if said else [])
 
 
 @pytest.mark.parametrize("name", ["nothing", "No-Match", "a" * 41])

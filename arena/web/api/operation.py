@@ -18,6 +18,7 @@ from starlette.routing import Route
 from arena.replay.grading import Grades
 from arena.web.answers import Long, Pieces, in_turn, visitor_of
 from arena.web.errors import Wrong
+from arena.web.grader import Wanted
 from arena.web.rendering import respond_with_etag, site_of
 from arena.web.site import Site
 from protocol.display import among, shown
@@ -84,7 +85,7 @@ class Operation:
     JSON, or with a `File` of the type `media`; one that is `Annotated[InPieces, …]` answers with the pieces of such.
     `example` is an address under `PREFIX`, by default `path` as it is. What is `slow` may take seconds; it is done one
     request after the other, beside all else, for who still waits. `solving` tells the record of a match whose grades it
-    needs, where that may take a table that nobody has made.
+    needs, where that may take a table that nobody has made, or simulations, and which grades.
     """
 
     def __init__(
@@ -95,7 +96,7 @@ class Operation:
         example: str = "",
         media: str = JSON,
         slow: bool = False,
-        solving: Callable[[Any], bytes | None] | None = None,
+        solving: Callable[[Any], tuple[bytes, Wanted] | None] | None = None,
     ) -> None:
         types = get_type_hints(do, include_extras=True)
         self.path = path
@@ -134,11 +135,11 @@ class Operation:
         asked = ApiRequest(site, request.path_params, read_query(self.query, request))
         grades: Grades | UnsetType | None = UNSET
         try:
-            record = await site.serving.quick.take(address, partial(self._solving, asked), request.is_disconnected)
-            if record is not None:
+            needed = await site.serving.quick.take(address, partial(self._solving, asked), request.is_disconnected)
+            if needed is not None:
                 name = request.path_params["match"]
                 try:
-                    grades = await site.grading.grades(address, record, name, request.is_disconnected)
+                    grades = await site.grading.grades(address, needed[0], name, needed[1], request.is_disconnected)
                 except Fault:
                     if self._slow:
                         raise

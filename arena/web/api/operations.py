@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
 import msgspec
@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct
 from starlette.routing import Route
 
 from arena.ratings import rating_system
-from arena.replay.grading import Grades, grade
+from arena.replay.grading import Grades
 from arena.replay.match_document import Document, Refereed, document_in_pieces
 from arena.store.leaderboards import (
     SORTS,
@@ -41,6 +41,8 @@ from arena.web import lookups
 from arena.web.answers import Pieces, slices
 from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, InPieces, Operation, Query, encode_response
 from arena.web.errors import NotFound, Wrong
+from arena.web.grader import Wanted
+from arena.web.grading import EXACT, how_graded
 from arena.web.offline import grades_of, offline_page_in_pieces
 from machine.exact.graders import may_need_solving
 from protocol import VERSION
@@ -50,6 +52,8 @@ from protocol.games import NAMES, game_class, load
 from referee import record_reader
 from referee.result import Result
 
+SIMULATIONS = 1000
+"""Of a move that is estimated."""
 T = TypeVar("T")
 R = TypeVar("R")
 Pool = Annotated[
@@ -116,6 +120,13 @@ class MatchesQuery(Paged, frozen=True, kw_only=True):
     tournament: Annotated[str, Meta(description="its id")] | None = None
     since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
     until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None
+
+
+class GradesQuery(Query, frozen=True, kw_only=True):
+    """Which moves are graded, and how."""
+
+    seat: Annotated[int, Meta(ge=0, le=63, description="only the moves of this seat")] | None = None
+    estimated: Annotated[bool, Meta(description="estimate them by simulations where the game is not solved")] = False
 
 
 class Rows(Struct, Generic[T], frozen=True, kw_only=True):
@@ -283,6 +294,11 @@ def matches(asked: ApiRequest[MatchesQuery]) -> Page[Result]:
 
 def result(asked: ApiRequest[Query]) -> Result:
     """How a match ended: its row among the matches."""
+    return _result(asked)
+
+
+def _result(asked: ApiRequest[Any]) -> Result:
+    """A match's result. Raises `NotFound`."""
     found = asked.site.reader.read(result_of, asked.path["match"])
     if found is None:
         raise _no_match(asked.path["match"])
@@ -293,7 +309,7 @@ def _no_match(name: str) -> NotFound:
     return NotFound(f"there is no match {shown(name)}: none under way is told here, only finished ones")
 
 
-def _record(asked: ApiRequest[Query]) -> bytes:
+def _record(asked: ApiRequest[Any]) -> bytes:
     """A match's record, gzipped. Raises `NotFound`."""
     body = asked.site.reader.read(record_of, asked.path["match"])
     if body is None:
@@ -313,23 +329,30 @@ def match(asked: ApiRequest[Query]) -> Annotated[InPieces, Document]:
     return InPieces(pieces(), stored.match, data, of=stored.annulled or "")
 
 
-def grades(asked: ApiRequest[Query]) -> Grades:
+def grades(asked: ApiRequest[GradesQuery]) -> Grades:
     """What each move gave away where the game is solved, and its dice gave, as `arena replay grade --json` has it."""
     given = asked.grades
-    return given if isinstance(given, Grades) else _graded(_record(asked), asked.path["match"])
+    if isinstance(given, Grades):
+        return given
+    return asked.site.grading.grades_here(_record(asked), asked.path["match"], asked.query.seat)
 
 
-@lru_cache(maxsize=64)
-def _graded(body: bytes, name: str) -> Grades:
-    return grade(record_reader.read(body, name))
+def to_grade(asked: ApiRequest[GradesQuery]) -> tuple[bytes, Wanted] | None:
+    """The record of the match, and what of it, where grading it may take a table that nobody has made, or simulations.
+    Raises `UsageFault` for a seat that it does not have.
+    """
+    stored, seat = _result(asked), asked.query.seat
+    if seat is not None and seat >= len(stored.seats):
+        raise UsageFault(f"there is no seat {seat} in {stored.match}: its seats are 0 to {len(stored.seats) - 1}")
+    if asked.query.estimated and how_graded(stored.game, stored.config) != EXACT:
+        return _record(asked), Wanted(seat=seat, sims=SIMULATIONS)
+    return (_record(asked), Wanted(seat=seat)) if may_need_solving(stored.game, stored.config) else None
 
 
-def to_solve(asked: ApiRequest[Query]) -> bytes | None:
-    """The record of the match, where grading it may take a table that nobody has made."""
+def to_solve(asked: ApiRequest[Query]) -> tuple[bytes, Wanted] | None:
+    """The record of the match, where grading all of it may take a table that nobody has made."""
     stored = result(asked)
-    if not may_need_solving(stored.game, stored.config):
-        return None
-    return _record(asked)
+    return (_record(asked), Wanted()) if may_need_solving(stored.game, stored.config) else None
 
 
 def packed(asked: ApiRequest[Query]) -> Annotated[InPieces, File]:
@@ -380,7 +403,7 @@ OPERATIONS = (
     Operation("/matches", matches, example="/matches?bot={bot}&limit=3"),
     Operation("/matches/{match}", match),
     Operation("/matches/{match}/result", result),
-    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, solving=to_solve),
+    Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, solving=to_grade),
     Operation("/matches/{match}/record.jsonl.gz", packed, media="application/gzip"),
     Operation("/matches/{match}/record.jsonl", unpacked, media="application/jsonl"),
     Operation("/matches/{match}/match.html", whole, media="text/html", solving=to_solve),

@@ -76,7 +76,11 @@ class Library:
         """The part of the README that lists what to read for what, as HTML."""
         _, _, text = self.path("README").read_text(encoding="utf-8").partition("\n## Documents\n")
         part, _, _ = text.partition("\n## ")
-        return render(part, lambda address: self._resolved(address, ".")).html
+        return self.rendered(part, ".")
+
+    def rendered(self, text: str, folder: str) -> str:
+        """A part of a document of a folder as HTML."""
+        return render(text, lambda address: self._resolved(address, folder)).html
 
     def _title(self, name: str) -> str:
         """That of a document, in its first line; empty for a file."""

@@ -10,6 +10,7 @@ from arena.web.pages.api import api
 from arena.web.pages.bots import bot
 from arena.web.pages.docs import docs, document
 from arena.web.pages.download import download, file
+from arena.web.pages.help import rules, tutorial
 from arena.web.pages.home import home
 from arena.web.pages.leaderboard import leaderboard
 from arena.web.pages.matches import match, matches
@@ -35,5 +36,7 @@ ROUTES = [
     Route("/docs/", lambda _: RedirectResponse("/docs")),
     Route("/docs/{name:path}", in_turn(document)),
     Route("/play", in_turn(play)),
+    Route("/play/tutorial/{game}", in_turn(tutorial)),
+    Route("/rules/{game}", in_turn(rules)),
     Route("/api", in_turn(api)),
 ]

@@ -20,16 +20,15 @@ from arena.store.store import Reader
 from arena.web.answers import Long, Pieces
 from arena.web.errors import NotFound
 from arena.web.formatting import OUTCOME_WORDS, WORDS, reason_words, result_sentence
+from arena.web.grading import UNGRADED, how_graded
 from arena.web.lookups import pools, unknown_bot_message, unknown_pool_message, unknown_tournament_message
 from arena.web.rendering import page, render_page, site_of
 from arena.web.titles import game_title, match_title, pool_title
-from machine.exact.graders import has_judge
 from protocol.display import among
-from protocol.errors import BadRecord, Fault, UsageFault
-from protocol.games import NAMES, load
+from protocol.errors import BadRecord, UsageFault
+from protocol.games import NAMES
 from protocol.names import MATCH_PATTERN
 from referee import record_reader
-from referee.record import Record
 from referee.result import Result
 
 ROWS = 50
@@ -158,15 +157,8 @@ def _stored(request: Request, result: Result, data: bytes | None, damage: str | 
         config=msgspec.json.format(msgspec.json.encode(result.config)).decode(),
         record=record,
         damage=damage,
-        graded=record is not None and _is_graded(record),
+        graded=UNGRADED if record is None else how_graded(result.game, result.config),
     )
-
-
-def _is_graded(record: Record) -> bool:
-    try:
-        return has_judge(load(record.header.game, record.header.config))
-    except Fault:  # a game or a config of another version
-        return False
 
 
 def _record(reader: Reader, name: str) -> tuple[bytes | None, str | None]:

@@ -14,6 +14,7 @@ from starlette.responses import Response
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import is_known_bot, latest_incidents
 from arena.store.result_queries import LOST
+from arena.web.grading import how_graded
 from arena.web.pages.download import pip_command
 from arena.web.rendering import render_page, site_of
 from arena.web.site import address
@@ -28,12 +29,13 @@ EXAMPLE = "mine"
 
 
 class PresetOffered(Struct, frozen=True, kw_only=True):
-    """A preset: its config as it differs from the defaults, and how many may sit at its table."""
+    """A preset: its config as it differs from the defaults, how many may sit at its table, how moves are graded."""
 
     preset: str
     config: dict[str, Any]
     seats: list[int]
     usual: int
+    graded: str
 
 
 class GameOffered(Struct, frozen=True, kw_only=True):
@@ -87,7 +89,13 @@ def _preset(game: str, name: str) -> PresetOffered:
     seats = [made.seats]
     if "players" in made.config:
         seats = list(takewhile(lambda number: _has_table(game, name, number), count(2)))
-    return PresetOffered(preset=name, config=dict(game_class(game).presets[name]), seats=seats, usual=made.seats)
+    return PresetOffered(
+        preset=name,
+        config=dict(game_class(game).presets[name]),
+        seats=seats,
+        usual=made.seats,
+        graded=how_graded(game, made.config),
+    )
 
 
 def _has_table(game: str, name: str, seats: int) -> bool:

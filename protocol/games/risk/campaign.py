@@ -65,6 +65,7 @@ class Campaign(Game[Position, Move]):
         "world-3": "World, three players",
         "paper": "Grid, without dice",
     }
+    tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america", "draft": "classic", "initial_units": 2}
     draw_probability = 0.05
     move_syntax = moves.WRITTEN
 

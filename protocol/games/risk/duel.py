@@ -73,6 +73,7 @@ class Duel(Game[Position, Action]):
         "europe": "Europe",
         "asia": "Asia",
     }
+    tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america"}
     draw_probability = 0.05
     move_syntax = "b2 > a2 to attack, invade c1, reinforce a2"
 

@@ -13,11 +13,11 @@ export class CampaignBoard extends RiskBoard {
     this.undo = button("Undo", () => this.#undone());
     this.each = el("select", {}, ...["1", "5", "all"].map((many) => el("option", { value: many }, many)));
     this.units = el("input", { type: "number", min: 1, inputmode: "numeric", oninput: () => this.draw() });
-    this.strike = button("Attack", () => this.#attack());
+    this.strike = button("", () => this.#attack());
     this.end = button("End the turn", () => this.choose({ do: "end" }));
     this.drafting = el("div", { class: "choosing" }, el("label", {}, "units a press ", this.each), this.undo, this.place);
     this.force = el("label", {}, "with ", this.units, " units");
-    this.attacking = el("div", { class: "choosing" }, this.force, this.strike, this.end);
+    this.attacking = el("div", { class: "choosing" }, this.force, this.strike, this.attacks, this.end);
     this.controls.append(this.hint, this.drafting, this.attacking);
   }
 
@@ -36,7 +36,9 @@ export class CampaignBoard extends RiskBoard {
     put(this.place, "disabled", this.#left > 0);
     put(this.force, "hidden", this.target === null);
     put(this.strike, "hidden", this.target === null);
-    if (this.target !== null) say(this.strike, this.attackLabel({ from: this.source, to: this.target, units: Number(this.units.value) }));
+    say(this.strike, this.#strikeLabel());
+    put(this.attacks, "hidden", this.target !== null);
+    this.listAttacks(({ to }) => this.#aim(to));
     say(this.hint, drafts ? this.#draftHint() : this.#attackHint());
   }
 
@@ -64,6 +66,12 @@ export class CampaignBoard extends RiskBoard {
 
   describe(state) {
     return `${super.describe(state)} Round ${Math.min(state.round, this.config.max_rounds)}.`;
+  }
+
+  attackOn(at) {
+    if (!this.playable || this.source === null) return undefined;
+    const attack = this.#attacks().find(({ from, to }) => from === this.source && to === at);
+    return attack && { do: "attack", from: attack.from, to: attack.to, units: attack.max_units };
   }
 
   press(at, event) {
@@ -105,21 +113,34 @@ export class CampaignBoard extends RiskBoard {
   }
 
   #aim(at) {
-    const attack = this.#attacks().find(({ from, to }) => from === this.source && to === at);
+    const attack = this.attackOn(at);
     if (!attack) this.onRefuse(`${this.name(this.source)} has no border with ${this.name(at)}.`);
     else {
+      const listed = this.attacks.contains(document.activeElement);
       this.target = at;
-      put(this.units, "max", attack.max_units);
-      this.units.value = String(attack.max_units);
+      put(this.units, "max", attack.units);
+      this.units.value = String(attack.units);
       this.draw();
+      if (listed) this.strike.focus(); // the list is hidden now
     }
   }
 
   #attack() {
-    const most = Number(this.units.max);
+    const attack = this.#aimed();
+    if (attack) this.choose(attack);
+    else this.onRefuse(`${this.name(this.source)} can attack with 1 to ${this.units.max} units.`);
+  }
+
+  /** The attack that was aimed, with the units in the field; null where they are not as many as can go. */
+  #aimed() {
     const units = Number(this.units.value);
-    if (Number.isInteger(units) && units >= 1 && units <= most) this.choose({ do: "attack", from: this.source, to: this.target, units });
-    else this.onRefuse(`${this.name(this.source)} can attack with 1 to ${most} units.`);
+    const fits = Number.isInteger(units) && units >= 1 && units <= Number(this.units.max);
+    return this.target !== null && fits ? { do: "attack", from: this.source, to: this.target, units } : null;
+  }
+
+  #strikeLabel() {
+    const attack = this.#aimed();
+    return attack ? this.attackLabel(attack) : "Attack";
   }
 
   #attacks() {

@@ -10,7 +10,7 @@ export class DuelBoard extends RiskBoard {
     super("risk-duel", match);
     this.hint = el("p", { class: "hint" });
     this.reinforce = el("button", { type: "button", onclick: () => this.#place() });
-    this.controls.append(this.hint, this.reinforce);
+    this.controls.append(this.hint, this.attacks, this.reinforce);
   }
 
   draw() {
@@ -19,6 +19,7 @@ export class DuelBoard extends RiskBoard {
     const at = this.source;
     put(this.reinforce, "hidden", at === null || !this.#legal("reinforce", { at }));
     if (at !== null) say(this.reinforce, `Reinforce ${this.name(at)}`);
+    this.listAttacks((attack) => this.choose(attack));
     say(this.hint, this.#hint());
   }
 
@@ -28,6 +29,14 @@ export class DuelBoard extends RiskBoard {
     if (legal[0].do === "invade") return legal.map(({ to }) => to);
     if (this.source !== null) return legal.filter((move) => move.do === "attack" && move.from === this.source).map(({ to }) => to);
     return legal.map((move) => move.from ?? move.at);
+  }
+
+  attackOn(at) {
+    return this.playable && this.source !== null ? this.#legal("attack", { from: this.source, to: at }) : undefined;
+  }
+
+  attackLabel(attack) {
+    return `${super.attackLabel(attack)}, or lose ${this.state.troops[attack.to]}`;
   }
 
   saying() {
@@ -40,7 +49,7 @@ export class DuelBoard extends RiskBoard {
     if (!this.playable) return;
     const { owner } = this.state;
     const invasion = this.#legal("invade", { to: at });
-    const attack = this.source !== null && this.#legal("attack", { from: this.source, to: at });
+    const attack = this.attackOn(at);
     if (invasion || attack) this.choose(invasion || attack);
     else if (this.view.legal[0].do === "invade") this.onRefuse(`${this.held(at)}: while a territory is free, a free one is invaded.`);
     else if (owner[at] === this.mover) this.#pick(at);
@@ -71,7 +80,7 @@ export class DuelBoard extends RiskBoard {
   #hint() {
     if (this.view.legal[0].do === "invade") return "Choose a free territory to invade.";
     if (this.source === null) return "Choose a territory of yours, to reinforce or to attack from.";
-    const attacks = this.offered().map((to) => this.attackLabel({ from: this.source, to }));
-    return attacks.length ? `From ${this.name(this.source)}: ${either(attacks)}.` : `From ${this.name(this.source)} nothing can be attacked.`;
+    const targets = this.offered().map((to) => this.name(to));
+    return targets.length ? `From ${this.name(this.source)}: attack ${either(targets)}.` : `From ${this.name(this.source)} nothing can be attacked.`;
   }
 }

@@ -7,12 +7,14 @@ import { pieceSign } from "./army-symbols.js";
 import { diceRow } from "./battle.js";
 import { Board } from "./board.js";
 import { RiskMap } from "./map.js";
+import { chanceOf, withChance } from "./odds.js";
 
 export class RiskBoard extends Board {
   constructor(game, match) {
     super(game, match);
     this.element.classList.add("board-risk");
     this.map = new RiskMap(match.config.map, (territory, event) => this.press(territory, event));
+    this.attacks = el("div", { class: "choosing" });
     const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
     this.face.append(this.map.element, el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces));
     this.forget();
@@ -95,17 +97,39 @@ export class RiskBoard extends Board {
     return seat === this.view.seat ? "yours" : `${this.seats[seat].bot}'s (seat ${seat})`;
   }
 
+  /** The accessible name of a territory. */
+  named(at) {
+    const attack = this.attackOn(at);
+    const said = at === this.source ? ", chosen" : attack ? withChance(", attack", this.chance(attack)) : "";
+    return `${this.held(at)}${said}`;
+  }
+
+  /** The attack on a territory that can be chosen now. */
+  attackOn() {
+    return undefined;
+  }
+
+  /** How likely an attack takes its territory. */
+  chance(attack) {
+    return chanceOf(this.game, this.config, this.state, attack);
+  }
+
   /**
    * What an attack is called where it is offered.
    * @param {{from: number, to: number, units?: number}} attack
    */
-  attackLabel({ to }) {
-    return `Attack ${this.name(to)}`;
+  attackLabel(attack) {
+    return withChance(`Attack ${this.name(attack.to)}`, this.chance(attack));
   }
 
-  /** The accessible name of a territory. */
-  named(at) {
-    return `${this.held(at)}${at === this.source ? ", chosen" : ""}`;
+  /** Offer the attacks from the chosen territory as buttons, each with its chance. */
+  listAttacks(press) {
+    const attacks = this.state.owner.map((_, at) => this.attackOn(at)).filter(Boolean);
+    const labels = attacks.map((attack) => this.attackLabel(attack));
+    const key = JSON.stringify([attacks, labels]);
+    if (this.attacks.dataset.key === key) return;
+    this.attacks.dataset.key = key;
+    this.attacks.replaceChildren(...attacks.map((attack, at) => el("button", { type: "button", onclick: () => press(attack) }, labels[at])));
   }
 
   describe(state) {

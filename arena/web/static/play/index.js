@@ -40,6 +40,10 @@ function play(socket) {
   const ways = {
     send: (message) => socket.send(message),
     entitle: (title) => (document.title = `${title} · Bot Arena`),
+    graded: ({ game, preset }) => {
+      const presets = games.find((one) => one.game === game)?.presets ?? [];
+      return presets.find((known) => known.preset === preset)?.graded ?? "";
+    },
     leave: () => {
       table.close();
       table = null;

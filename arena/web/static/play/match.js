@@ -3,12 +3,14 @@
 import { ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
 import { inWords, notation } from "../board/move-text.js";
+import { chanceOf, withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
 import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
 import { makeEnding, result, tellCalls } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
+import { lookBack } from "./look-back.js";
 import { clockInWords } from "./match-text.js";
 
 const MOST_LISTED = 60; // legal moves as buttons
@@ -20,6 +22,7 @@ const MOST_LOGGED = 300;
  * @property {() => void} rematch
  * @property {() => void} leave
  * @property {(title: string) => void} entitle
+ * @property {(start: object) => string} graded how the moves of such a match are: "exact", "estimated" or ""
  */
 
 export class Table {
@@ -155,6 +158,7 @@ export class Table {
     });
     this.ending = el("div", { class: "ending", hidden: true });
     this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "For others to watch");
+    this.past = el("div", { class: "tabbed" }, this.moves, this.log);
     const prompt = el(
       "section",
       { class: "prompt", "aria-label": "your move" },
@@ -172,7 +176,7 @@ export class Table {
       this.clocks.element,
       el("div", { class: "stage" }, this.board.element),
       prompt,
-      el("div", { class: "tabbed" }, this.moves, this.log),
+      this.past,
       this.asking,
     );
   }
@@ -237,19 +241,20 @@ export class Table {
   /** Ask the person for a move. */
   #offer(turn, view = { seat: this.start.seat }, told = "") {
     this.#draw(turn.state, { ...view, legal: turn.legal, options: turn.options });
-    this.#list(turn.legal);
+    this.#list(turn.legal, turn.state);
     this.#say("Your move.", told);
     this.#ways.entitle(`● Your turn – ${this.#matchTitle}`);
   }
 
   /** The legal moves as buttons, for whom the board is not the best way. */
-  #list(legal) {
+  #list(legal, state) {
     const listed = legal.length > MOST_LISTED ? [] : legal;
     put(this.moves, "hidden", listed.length === 0);
     const { game, config } = this.start;
-    const buttons = listed.map((move) =>
-      el("button", { type: "button", onclick: () => this.board.choose(move) }, notation(game, config, move)),
-    );
+    const buttons = listed.map((move) => {
+      const words = withChance(notation(game, config, move), chanceOf(game, config, state, move));
+      return el("button", { type: "button", onclick: () => this.board.choose(move) }, words);
+    });
     this.moves.lastElementChild.replaceChildren(...buttons);
   }
 
@@ -274,6 +279,8 @@ export class Table {
     this.resign.hidden = true;
     this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
+    const graded = this.#ways.graded(this.start);
+    if (end?.seed !== undefined && graded !== "") this.past.prepend(lookBack(this.start, this.board, graded));
     this.ending.hidden = false;
     this.ending.querySelector("h2").focus();
     this.#ended = `${result.headline}: ${this.#matchTitle}`;

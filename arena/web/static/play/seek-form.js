@@ -9,7 +9,7 @@ import { configInWords } from "./match-text.js";
 /**
  * @typedef {object} GameOffered
  * @property {string} game
- * @property {{preset: string, config: object, seats: number[], usual: number}[]} presets
+ * @property {{preset: string, config: object, seats: number[], usual: number, graded: string}[]} presets
  *
  * @typedef {object} Wanted
  * @property {string} bot  the person's name

@@ -1,10 +1,9 @@
-/** What the moves of a match gave away, by its bots and the worst of them, and what the dice gave. */
+/** What the moves of a match gave away, by its bots and the worst of each, and what the dice gave. */
 
 import { seatSign } from "../board/army-symbols.js";
-import { el } from "../dom.js";
-import { counted, signed } from "../format.js";
-
-const WORST = 5; // moves that are shown
+import { el, put, say } from "../dom.js";
+import { counted, sentence, signed } from "../format.js";
+import { worstMoves } from "./worst-moves.js";
 
 /**
  * The report as the API gives it, to read.
@@ -12,30 +11,40 @@ const WORST = 5; // moves that are shown
  * @param {{moves: {ply: number, seat: number, gave_away: number, notation?: string, best_notation: string}[],
  *   luck?: {total: number[], value: string, events: object[]}}} report
  * @param {(at: number) => void} go to a position
+ * @param {number | null} mine seat of the person who looks on
  * @returns {HTMLElement[]}
  */
-export function gradesOf(match, { moves, luck }, go) {
-  const byBot = match.header.seats.map(({ bot }, seat) => {
+export function gradesOf(match, report, go, mine) {
+  const { moves, luck } = report;
+  const byBot = match.header.seats.flatMap(({ bot }, seat) => {
     const own = moves.filter((move) => move.seat === seat);
+    if (!own.length) return [];
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
     const dice = luck?.events.length ? `; the dice gave it ${signed(luck.total[seat], 2)}` : "";
     return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${given.toFixed(3)} points given away by ${worse} of ${counted(own.length, "move")}${dice}`));
   });
-  const worst = moves.filter((move) => move.gave_away > 0).sort((one, other) => other.gave_away - one.gave_away).slice(0, WORST);
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
-  const rows = worst.map((move) => worstMove(match, move, go)).filter(Boolean);
-  const list = rows.length ? [el("h3", {}, "The moves that gave most away"), el("ol", { class: "worst" }, ...rows)] : [el("p", {}, "No move gave anything away.")];
-  return [el("ul", { class: "by-bot" }, ...byBot), ...by, ...list];
+  return [worstMoves(match, report, go, mine), el("ul", { class: "by-bot" }, ...byBot), ...by];
 }
 
-function worstMove(match, { ply, seat, gave_away: given, best_notation: best }, go) {
-  const at = match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined) + 1;
-  if (!at) return null;
-  const press = (event) => {
+/**
+ * A form by which one has the moves of a seat estimated.
+ * @param {import("./document.js").MatchDocument} match
+ * @param {(seat: number) => Promise<void>} grade
+ * @returns {HTMLElement}
+ */
+export function offerOf({ header }, grade) {
+  const choice = el("select", {}, ...header.seats.map(({ bot }, seat) => el("option", { value: seat }, bot)));
+  const button = el("button", {}, "Estimate");
+  const told = el("p", { class: "small faint", role: "status" });
+  const asked = async (event) => {
     event.preventDefault();
-    go(at);
+    put(button, "disabled", true);
+    say(told, "Simulating: that may take a minute …");
+    await grade(Number(choice.value)).catch((error) => say(told, sentence(error.message)));
+    put(button, "disabled", false);
   };
-  const link = el("a", { href: `#ply=${match.named(at)}`, onclick: press }, `ply ${ply}`);
-  return el("li", {}, link, ` ${match.header.seats[seat].bot} gave away ${given.toFixed(3)}; better: ${best}`);
+  const form = el("form", { class: "row", onsubmit: asked }, el("label", {}, "What the moves gave away of ", choice), button);
+  return el("div", {}, form, told);
 }

@@ -1,13 +1,15 @@
 /** The page of a match: from the store, or over the wire while it is played. */
 
+import { ask, gradesAddress, matchAddress } from "../api.js";
 import { el } from "../dom.js";
+import { identity } from "../identity.js";
 import { MatchDocument } from "./document.js";
 import { follow } from "./follow-match.js";
 import { Viewer } from "./viewer.js";
 
 const root = document.getElementById("viewer");
 const id = root.dataset.match;
-const api = `/api/v1/matches/${encodeURIComponent(id)}`;
+const api = matchAddress(id);
 const rulesOf = ({ game }) => `/rules/${encodeURIComponent(game)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
@@ -18,22 +20,28 @@ function addressesNow(record) {
   return (bot) => botAddress(named.get(bot) ?? bot);
 }
 
-/** JSON from the API. Throws what the API says is wrong. */
-async function asked(address) {
-  const answer = await fetch(address, { headers: { accept: "application/json" } }).catch(() => null);
-  const body = await answer?.json().catch(() => null); // something between us and the API may answer in its own words
-  if (!body || !answer.ok) throw new Error(body?.error?.message ?? `the page got no answer from ${address}`);
-  return body;
+/** The seat of the person who looks on, by the names that bots have now; null if none is theirs. */
+function ownSeat() {
+  const me = identity()?.bot.toLowerCase();
+  const seat = JSON.parse(root.dataset.bots).findIndex((bot) => bot.toLowerCase() === me);
+  return seat < 0 ? null : seat;
 }
 
 async function show() {
-  const found = await asked(api);
+  const found = await ask(api);
   const details = document.getElementById("details");
-  const viewer = new Viewer(root, new MatchDocument(found), { botAddress: addressesNow(found), rules: rulesOf(found.header), details });
+  const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: ownSeat() };
+  const viewer = new Viewer(root, new MatchDocument(found), options);
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
-  if (!("graded" in root.dataset) || found.fault) return;
+  const { graded } = root.dataset;
+  if (graded === undefined || found.fault) return;
+  const grade = async (seat) => viewer.grade(await ask(gradesAddress(id, graded, seat)));
+  if (graded === "estimated" && options.mine === null) {
+    viewer.offerGrades(grade);
+    return;
+  }
   try {
-    viewer.grade(await asked(`${api}/grades`));
+    await grade(options.mine);
   } catch (error) {
     root.append(el("p", { class: "banner warn", role: "status" }, `The grades of the moves did not come: ${error.message}`));
   }
@@ -44,4 +52,4 @@ function say(error) {
 }
 
 if ("stored" in root.dataset) show().catch(say);
-else follow(root, id, { botAddress, rulesOf, stored: () => asked(api).catch(() => null) });
+else follow(root, id, { botAddress, rulesOf, stored: () => ask(api).catch(() => null) });

@@ -43,7 +43,8 @@ export function travelling({ game, config }, state) {
 }
 
 /** Dice that fall as an event tells. */
-class ToldDice {
+export class ToldDice {
+  /** @param {{dice?: number[][], move?: {heaps?: number[]}}} event */
   constructor({ dice = [], move }) {
     this.faces = dice.flat();
     this.dealt = [...(move?.heaps ?? [])];

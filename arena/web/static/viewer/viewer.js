@@ -5,7 +5,7 @@ import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { gameTitle } from "../titles.js";
 import { Clocks } from "./clocks.js";
-import { gradesOf } from "./grades.js";
+import { gradesOf, offerOf } from "./grades.js";
 import { Moves } from "./moves.js";
 import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
@@ -21,11 +21,13 @@ export class Viewer {
   /**
    * @param {HTMLElement} root what it fills
    * @param {import("./document.js").MatchDocument} match
-   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null}} [options]
-   *   `rules`: where the rules of the game are to be read; `details`: what else the page says of the match, for a tab
+   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null, mine?: number | null}} [options]
+   *   `rules`: where the rules of the game are to be read; `details`: what else the page says of the match, for a tab;
+   *   `mine`: the seat of the person who looks on
    */
-  constructor(root, match, { botAddress, rules, details = null } = {}) {
+  constructor(root, match, { botAddress, rules, details = null, mine = null } = {}) {
     this.root = root;
+    this.mine = mine;
     this.match = match;
     this.steps = new Map();
     this.go = (at) => this.timeline.go(at);
@@ -70,11 +72,19 @@ export class Viewer {
     this.#offerVerification();
   }
 
+  /**
+   * Offer to have the moves of a seat graded, where that takes a while.
+   * @param {(seat: number) => Promise<void>} grade
+   */
+  offerGrades(grade) {
+    this.tabs.fill("Grades", offerOf(this.match, grade));
+  }
+
   /** Tell the grades of the moves, and their luck, as the API gives them. */
   grade(report) {
     this.moves.grade(report);
     this.now.show(this.timeline.at);
-    this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go));
+    this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine));
   }
 
   #show(at) {

@@ -1,0 +1,51 @@
+"""Grades of matches on disk, for whoever asks again."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+from pathlib import Path
+
+import msgspec
+
+from arena.replay.grading import Grades
+from arena.web.grader import Wanted
+from machine.atomic_write import in_place_of
+from machine.cache import make_room
+from protocol import VERSION
+
+_decode = msgspec.json.Decoder(Grades).decode
+
+
+class KeptGrades:
+    """The grades of records, as many as `most_bytes` hold: those that nobody asked for the longest go.
+
+    What cannot be read is not there, and where the folder cannot be written nothing is kept.
+    """
+
+    def __init__(self, folder: Path, most_bytes: int) -> None:
+        self._folder, self._most_bytes = folder, most_bytes
+
+    def read(self, record: bytes, wanted: Wanted) -> Grades | None:
+        """The grades of the match of a record, as this version has made them."""
+        path = self._path(record, wanted)
+        try:
+            found = _decode(path.read_bytes())
+            os.utime(path)
+        except (OSError, msgspec.DecodeError):
+            return None
+        return found
+
+    def write(self, record: bytes, wanted: Wanted, grades: Grades) -> None:
+        """Keep the grades of the match of a record."""
+        path = self._path(record, wanted)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with in_place_of(path) as there:
+                there.write_bytes(msgspec.json.encode(grades))
+        make_room(self._folder, "grades-*", self._most_bytes)
+
+    def _path(self, record: bytes, wanted: Wanted) -> Path:
+        named = hashlib.sha256(VERSION.encode() + msgspec.json.encode(wanted) + record)
+        return self._folder / f"grades-{named.hexdigest()[:32]}"

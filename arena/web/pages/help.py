@@ -1,0 +1,62 @@
+"""How games are played: their rules, as docs/rules.md has them, and tutorials."""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import NamedTuple
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from arena.web.docs.library import library
+from arena.web.errors import NotFound
+from arena.web.rendering import render_page
+from protocol.display import among
+from protocol.games import NAMES, game_class, load
+
+
+class Rules(NamedTuple):
+    """The rules of a game as HTML: in thirty seconds, and in full."""
+
+    brief: str
+    full: str
+
+
+def rules(request: Request) -> Response:
+    """The rules of a game; its examples are drawn by the browser."""
+    game = request.path_params["game"]
+    if game not in NAMES:
+        raise NotFound(f"there is no game {game}: {among(NAMES)}")
+    tutorial = game_class(game).tutorial
+    return render_page(
+        request,
+        "rules.html",
+        game=game,
+        rules=rules_of(game),
+        config=load(game, tutorial or {}).config,
+        has_tutorial=tutorial is not None,
+    )
+
+
+@functools.cache
+def rules_of(game: str) -> Rules:
+    """The section of docs/rules.md about a game: the one whose heading ends with its title."""
+    shelf = library()
+    sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    title = game_class(game).title
+    for section in sections:
+        heading, _, text = section.partition("\n")
+        if heading.replace("'", "’").endswith(title):
+            brief, _, full = text.strip().partition("\n\n")
+            return Rules(shelf.rendered(brief, "docs"), shelf.rendered(full, "docs"))
+    raise LookupError(f"docs/rules.md has no section {title}")
+
+
+def tutorial(request: Request) -> Response:
+    """The first moves of a game on a real board, with what to do and why; all of it happens in the browser."""
+    game = request.path_params["game"]
+    taught = [name for name in NAMES if game_class(name).tutorial is not None]
+    if game not in taught:
+        raise NotFound(f"there is no tutorial of {game}: {among(taught)}")
+    return render_page(request, "tutorial.html", game=game, config=load(game, game_class(game).tutorial).config)

@@ -1,0 +1,87 @@
+/** The chance of an attack, by the rules of its game. Pure. */
+
+const SIDES = 6;
+const [ATTACKING, DEFENDING] = [3, 2];
+
+/**
+ * How likely a battle to the end takes a territory.
+ * @param {number} attackers units that are sent
+ * @param {number} defenders
+ * @returns {number} 0 to 1
+ */
+export function battleChance(attackers, defenders) {
+  let [before, last, row] = [0, 1, 2].map(() => new Float64Array(defenders + 1)); // by defenders; of two attackers less, of one
+  for (let units = 1; units <= attackers; units++) {
+    const dice = Math.min(units, ATTACKING);
+    const ends = [1, 2].map((defence) => roundChances(dice, defence).map(([chance, lost, killed]) => ({ chance, killed, left: [row, last, before][lost] })));
+    row[0] = 1;
+    for (let against = 1; against <= defenders; against++) {
+      row[against] = 0;
+      for (const { chance, killed, left } of ends[Math.min(against, DEFENDING) - 1]) row[against] += chance * left[against - killed];
+    }
+    [before, last, row] = [last, row, before];
+  }
+  return last[defenders];
+}
+
+const rounds = new Map();
+
+/**
+ * What one round can take of both sides: highest against highest, the defender wins ties.
+ * @param {number} attack dice
+ * @param {number} defence dice
+ * @returns {[chance: number, lost: number, killed: number][]} attackers lost, defenders killed
+ */
+function roundChances(attack, defence) {
+  const key = `${attack} ${defence}`;
+  if (!rounds.has(key)) {
+    const most = Math.min(attack, defence);
+    const ways = new Array(most + 1).fill(0);
+    const throws = SIDES ** (attack + defence);
+    for (let thrown = 0; thrown < throws; thrown++) {
+      const faces = Array.from({ length: attack + defence }, (_, die) => Math.floor(thrown / SIDES ** die) % SIDES);
+      const [highest, against] = [faces.slice(0, attack), faces.slice(attack)].map((side) => side.sort((a, b) => b - a));
+      ways[against.slice(0, most).filter((face, at) => highest[at] > face).length] += 1;
+    }
+    rounds.set(key, ways.map((count, killed) => [count / throws, most - killed, killed]));
+  }
+  return rounds.get(key);
+}
+
+const CHANCES = {
+  "risk-duel": () => battleChance(1, 1), // one throw, whatever the troops
+  "risk-campaign": ({ battle }, { troops }, { to, units }) =>
+    battle === "deterministic" ? Number(units > troops[to]) : battleChance(units, troops[to]),
+};
+
+/**
+ * How likely a move takes a territory; null for a move that is no attack.
+ * @param {string} game
+ * @param {object} config
+ * @param {object} state
+ * @param {object} move
+ * @returns {number | null} 0 to 1
+ */
+export function chanceOf(game, config, state, move) {
+  return move.do === "attack" && Object.hasOwn(CHANCES, game) ? CHANCES[game](config, state, move) : null;
+}
+
+/**
+ * A chance as people say it: "42 %". What is not certain is not said to be.
+ * @param {number} chance 0 to 1
+ */
+export function chanceText(chance) {
+  const percent = Math.round(100 * chance);
+  if (percent === 0 && chance > 0) return "under 1 %";
+  if (percent === 100 && chance < 1) return "over 99 %";
+  return `${percent} %`;
+}
+
+/**
+ * An option's words with its chance, if it has one: "Attack Brazil · 42 %".
+ * @param {string} words
+ * @param {number | null} chance
+ */
+export function withChance(words, chance) {
+  return chance === null ? words : `${words} · ${chanceText(chance)}`;
+}

@@ -1,0 +1,50 @@
+/** The page of a game's rules: the position of the text, and what its example moves make of it, drawn as boards. */
+
+import { makeBoard } from "../board/index.js";
+import { inWords } from "../board/move-text.js";
+import { Illegal, RULES } from "../check/rules/index.js";
+import { el } from "../dom.js";
+import { ToldDice } from "../viewer/states.js";
+
+const NAMES = ["Ada", "Bob", "Cleo", "Dan", "Eve", "Finn"];
+const WON = [[6], [1]]; // the dice of an example
+
+const article = document.getElementById("rules");
+const { game } = article.dataset;
+const config = JSON.parse(document.getElementById("config").textContent);
+const rules = RULES[game](config);
+
+/** The examples of the text: JSON behind a word in bold, with the paragraph that it stands in. */
+function examples() {
+  const found = [];
+  for (const paragraph of article.querySelectorAll("p")) {
+    const [label, code] = paragraph.children;
+    const isExample = label?.tagName === "STRONG" && label === paragraph.firstChild && code?.textContent.startsWith("{");
+    if (isExample) found.push({ value: JSON.parse(code.textContent), paragraph });
+  }
+  return found;
+}
+
+function picture(state, view, caption) {
+  const board = makeBoard(game, { config, seats: NAMES.slice(0, rules.seats).map((bot) => ({ bot })) });
+  board.show(state, view);
+  return el("figure", { class: "example" }, board.element, el("figcaption", {}, caption));
+}
+
+async function draw() {
+  const [first, ...moves] = examples();
+  let state = { ...first.value, seat: first.value.to_move };
+  document.getElementById("picture").replaceChildren(picture(first.value, {}, "A position, which the rules below take as their example."));
+  for (const { value: move, paragraph } of moves) {
+    try {
+      const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WON }));
+      if (move.do === "end") continue; // nothing to be seen
+      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state }, `After it: ${inWords(game, config, event)}.`));
+      if (move.do === "draft") state = after;
+    } catch (error) {
+      if (!(error instanceof Illegal)) throw error; // an example of another position
+    }
+  }
+}
+
+draw();

@@ -1,0 +1,133 @@
+/** A lesson: positions of a game by its rules, with dice that are fixed, and what is to be moved in each. No page here. */
+
+import { canonical } from "../check/canonical.js";
+import { Illegal, RULES } from "../check/rules/index.js";
+import { ToldDice } from "../viewer/states.js";
+
+/**
+ * @typedef {object} Step
+ * @property {string} say what to do, and why
+ * @property {string} hint what to press
+ * @property {object} move the one that is wanted
+ * @property {number[][]} [dice] that it throws
+ * @property {string} came what came of it
+ * @property {{moves: object[], dice?: number[][], came: string}} [answer] what the other seat does then
+ *
+ * @typedef {object} Script
+ * @property {{owner?: number[]}} opening who begins where, if that is dealt
+ * @property {Step[]} steps
+ *
+ * @typedef {object} Shown a position with how a board shows it
+ * @property {object} state
+ * @property {import("../board/board.js").View} view
+ */
+
+export const LEARNER = 0;
+
+export class Lesson {
+  #rules;
+  #steps;
+  #state;
+
+  /**
+   * @param {string} game
+   * @param {object} config
+   * @param {Script} script
+   */
+  constructor(game, config, script) {
+    this.#rules = RULES[game](config);
+    this.#steps = script.steps;
+    this.opening = script.opening;
+  }
+
+  /** How many moves it has. */
+  get length() {
+    return this.#steps.length;
+  }
+
+  /** The step that is to be done; undefined when all are. */
+  get step() {
+    return this.#steps[this.done];
+  }
+
+  /** @returns {Promise<Shown>} the first position */
+  async begin() {
+    this.done = 0;
+    const { owner } = this.opening;
+    this.#state = owner ? this.#rules.begun(owner, 1) : (await this.#rules.start(new ToldDice({}))).state;
+    return this.asked();
+  }
+
+  /** @returns {Promise<Shown>} the position of now, with the legal moves; `view` has more to be seen of it */
+  async asked(view = {}) {
+    return { state: this.#wire(), view: { ...view, seat: LEARNER, legal: await this.#legal() } };
+  }
+
+  /**
+   * Make a move, if it is the one that is wanted.
+   * @param {object} move a legal one
+   * @returns {Promise<Shown | null>} the position after it; null if another one is wanted
+   */
+  async move(move) {
+    const { step } = this;
+    if (canonical(move) !== canonical(step.move)) return null;
+    const view = await this.#play([move], step.dice);
+    this.done += 1;
+    return { state: this.#wire(), view: { ...view, seat: LEARNER } };
+  }
+
+  /**
+   * Have the other seat answer.
+   * @param {{moves: object[], dice?: number[][]}} answer
+   * @returns {Promise<Shown>} the position after it, with the legal moves
+   */
+  async answer({ moves, dice }) {
+    return this.asked(await this.#play(moves, dice));
+  }
+
+  /** Play moves; what is to be seen is the one that threw dice, or the last. */
+  async #play(moves, dice) {
+    const told = new ToldDice({ dice });
+    let seen = null;
+    for (const move of moves) {
+      const before = this.#wire();
+      const { state, event } = await this.#rules.play(this.#state, move, told);
+      if (!seen?.event.dice) seen = { before, event };
+      this.#state = state;
+    }
+    return seen;
+  }
+
+  /** All moves that the rules don't refuse; of the campaign each attack with the most units, of its drafts those on one territory. */
+  async #legal() {
+    if (this.#state.to_move !== LEARNER) return [];
+    const { troops, units } = this.#state;
+    const places = troops.map((_, at) => at);
+    const all = places.flatMap((at) => [
+      { do: "invade", to: at },
+      { do: "reinforce", at },
+      { do: "draft", units: [[at, units]] },
+      ...places.flatMap((to) => [{ do: "attack", from: at, to }, { do: "attack", from: at, to, units: troops[at] - 1 }]),
+    ]);
+    const legal = [];
+    for (const move of [...all, { do: "end" }]) if (await this.#allows(move)) legal.push(move);
+    return legal;
+  }
+
+  async #allows(move) {
+    try {
+      await this.#rules.play(this.#state, move, ONES);
+      return true;
+    } catch (error) {
+      if (error instanceof Illegal) return false;
+      throw error;
+    }
+  }
+
+  #wire() {
+    return this.#rules.wire?.(this.#state) ?? this.#state;
+  }
+}
+
+/** Dice that always fall the same, for moves that are only tried. */
+const ONES = { throw: async (_, count) => new Array(count).fill(1) };

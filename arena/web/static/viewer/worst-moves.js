@@ -1,0 +1,68 @@
+/** The moves of a seat that gave most away, each with what would have been better; pressed, it is shown on the board. */
+
+import { seatSign } from "../board/army-symbols.js";
+import { inWords } from "../board/move-text.js";
+import { el, put } from "../dom.js";
+
+const MOST = 5;
+const LEAST = 0.0005; // what is less, is none; of estimates what is below their noise
+
+/**
+ * @typedef {object} Grade of a move, as the API gives it
+ * @property {number} ply
+ * @property {number} seat
+ * @property {number} gave_away
+ * @property {string} best_notation
+ */
+
+/**
+ * The list of a seat's worst moves; of whose seat it is, one chooses where nobody looks back at a match of their own.
+ * @param {import("./document.js").MatchDocument} match
+ * @param {{moves: Grade[], estimate?: string, noise?: number}} report
+ * @param {(at: number) => void} go called with the position after a move
+ * @param {number | null} mine seat of the person who looks on
+ * @returns {HTMLElement}
+ */
+export function worstMoves(match, report, go, mine) {
+  const list = el("ol", { class: "worst-list" });
+  const show = (seat) => list.replaceChildren(...items(match, report, go, seat, seat === mine));
+  const of = mine === null ? chooser(match, report, show) : null;
+  show(mine ?? Number(of.querySelector("select").value));
+  const title = el("h2", {}, mine === null ? "The moves that gave most away" : "Your moves that gave most away");
+  list.addEventListener("click", ({ target }) => {
+    const pressed = target.closest("button");
+    if (pressed) for (const button of list.querySelectorAll("button")) put(button, "aria-pressed", String(button === pressed));
+  });
+  const { estimate, noise } = report;
+  const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${noise.toFixed(3)} can't be told from chance` : ""}.` : "";
+  const scale = el("p", { class: "small faint" }, `In points of the expected result: a win is 1, a draw 0, a loss −1.${by}`);
+  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, scale);
+}
+
+/** The moves of a seat that gave something away, the worst first, at most five. */
+function worstOf({ moves, noise = 0 }, seat) {
+  const lost = moves.filter((move) => move.seat === seat && move.gave_away >= Math.max(LEAST, noise));
+  return lost.sort((one, other) => other.gave_away - one.gave_away || one.ply - other.ply).slice(0, MOST);
+}
+
+function items(match, report, go, seat, isMine) {
+  const worst = worstOf(report, seat);
+  if (!worst.length) return [el("li", {}, `${isMine ? "You" : match.header.seats[seat].bot} gave nothing away${report.estimate ? " that can be told from chance." : ": every move was the best there was."}`)];
+  return worst.map((grade) => item(match, grade, go));
+}
+
+function item(match, { ply, seat, gave_away: lost, best_notation: best }, go) {
+  const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
+  const { game, config } = match.header;
+  const words = [el("b", {}, inWords(game, config, match.line(at).event)), el("span", { class: "bad" }, `gave away ${lost.toFixed(3)}`), el("span", {}, `better: ${best}`)];
+  return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
+}
+
+/** Whose moves are listed: at first those of the seat that gave most away. */
+function chooser({ header }, report, show) {
+  const total = header.seats.map((_, seat) => report.moves.reduce((sum, move) => sum + (move.seat === seat ? move.gave_away : 0), 0));
+  const first = total.indexOf(Math.max(...total));
+  const graded = new Set(report.moves.map(({ seat }) => seat));
+  const options = header.seats.flatMap(({ bot }, seat) => (graded.has(seat) ? [el("option", { value: seat, selected: seat === first }, bot)] : []));
+  return el("label", {}, "of ", el("select", { onchange: ({ target }) => show(Number(target.value)) }, ...options));
+}

@@ -1,0 +1,33 @@
+"""The pages of rules in a browser: their examples are drawn as boards."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import expect
+
+from chromium import PHONE, Visits
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+
+@pytest.mark.parametrize(
+    ("game", "after"),
+    [
+        ("nim", ["4 from heap 1"]),
+        ("grundy", ["3 off heap 0"]),
+        ("tictactoe", ["cell 4"]),
+        ("risk-duel", ["reinforce Venezuela", "Peru > Argentina: 6-1 taken"]),
+        ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru > Venezuela 1: 6-1 taken, 1 left"]),
+    ],
+)
+async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_drawn(
+    visiting: Visits, library: str, game: str, after: list[str]
+) -> None:
+    async with visiting(library, PHONE) as visit:
+        page = await visit.open(f"/rules/{game}")
+        captions = page.locator("#rules figcaption")
+        await expect(captions).to_have_text([f"After it: {words}." for words in after])
+        await expect(page.get_by_role("group", name="board")).to_have_count(1 + len(after))
+        for board in await page.get_by_role("group", name="board").all():
+            await board.scroll_into_view_if_needed()
+            await expect(board.locator(".board-face")).to_be_in_viewport()

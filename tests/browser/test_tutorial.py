@@ -1,0 +1,107 @@
+"""The tutorials: five moves of each game of Risk on a real board, with a hint for what is pressed amiss."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.async_api import Page, expect
+
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from protocol.games import NAMES, game_class
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+TUTORIALS = [name for name in NAMES if game_class(name).tutorial is not None]
+AROUND = ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp")
+FOCUSED = """(() => {
+  const at = document.activeElement;
+  return at.getAttribute("aria-label") ?? (at.matches("button, a, input") ? at.textContent : "");
+})()"""
+PRESSED = {
+    "risk-duel": [
+        ("Brazil is", "Go on"),
+        ("Venezuela is", "Go on"),
+        ("Brazil is", "Reinforce Brazil", "Go on"),
+        ("Brazil is", "Attack Peru · 42 %, or lose 3", "Go on"),
+        ("Brazil is", "Attack Argentina · 42 %, or lose 4"),
+    ],
+    "risk-campaign": [
+        ("Brazil is", "Brazil is", "Brazil is", "Place them"),
+        ("Brazil is", "Attack Peru · 79 %", "Attack Peru · 79 %"),
+        ("End the turn", "Go on"),
+        ("Peru is", "Peru is", "Peru is", "Place them"),
+        ("Peru is", "Attack Argentina · 97 %", "Attack Argentina · 97 %"),
+    ],
+}
+"""What is pressed for each move."""
+
+
+async def reach(page: Page, name: str) -> None:
+    """Bring the focus by keys alone to what begins with this name; to a territory along the map, by its arrow keys."""
+    said = str(await page.evaluate(FOCUSED))
+    for step in range(120):
+        if said.startswith(name):
+            return
+        on_map = await page.evaluate("document.activeElement.matches('[data-territory]')")
+        await page.keyboard.press(AROUND[step % 4] if on_map and name.endswith(" is") else "Tab")
+        said = str(await page.evaluate(FOCUSED))
+    raise AssertionError(f"{name} was not reached: {said}")
+
+
+@pytest.mark.parametrize("game", TUTORIALS)
+async def test_the_tutorial_is_done_by_keyboard_alone(visiting: Visits, library: str, game: str) -> None:
+    async with visiting(library, DESKTOP) as visit:
+        page = await visit.open(f"/play/tutorial/{game}")
+        for number, names in enumerate(PRESSED[game], 1):
+            await expect(page.get_by_text(f"Move {number} of 5")).to_be_visible()
+            for name in names:
+                await reach(page, name)
+                await page.keyboard.press("Enter")
+        await expect(page.get_by_text("You have won.")).to_be_visible()
+        await expect(page.get_by_role("link", name="Play it for real")).to_be_focused()
+        assert await barriers(page) == ""
+        await page.keyboard.press("Enter")
+        await page.wait_for_url(f"**/play?game={game}*")
+
+
+@pytest.mark.parametrize("game", TUTORIALS)
+async def test_on_a_phone_a_tap_or_the_button_show_me_does_each_move(visiting: Visits, library: str, game: str) -> None:
+    async with visiting(library, PHONE, "dark", has_touch=True) as visit:
+        page = await visit.open(f"/play/tutorial/{game}")
+        await expect(page.get_by_text("Move 1 of 5")).to_be_visible()
+        assert await barriers(page) == ""
+        for number in range(1, 6):
+            await expect(page.get_by_text(f"Move {number} of 5")).to_be_visible()
+            assert await sideways(page) == 0
+            await page.get_by_role("button", name="Show me").tap()
+            onward = page.get_by_role("button", name="Go on")
+            if number < 5 and await onward.is_visible():
+                await onward.tap()
+        await expect(page.get_by_text("You have won.")).to_be_visible()
+        await page.get_by_role("button", name="Start again").tap()
+        await expect(page.get_by_text("Move 1 of 5")).to_be_visible()
+        await expect(page.get_by_text("You have won.")).to_be_hidden()
+
+
+async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(visiting: Visits, library: str) -> None:
+    async with visiting(library, DESKTOP) as visit:
+        page = await visit.open("/play/tutorial/risk-duel")
+        hint = page.get_by_role("alert")
+        await page.get_by_role("button", name="Peru is nobody's").click()
+        await expect(hint).to_have_text(
+            "The rules allow that, but this lesson has something else in mind. Press Brazil, on the right of the map."
+        )
+        await expect(page.get_by_text("Move 1 of 5")).to_be_visible()
+        await page.get_by_role("button", name="Brazil is nobody's").click()
+        await expect(hint).to_have_text("")
+        await page.get_by_role("button", name="Go on").click()
+        await page.get_by_role("button", name="Peru is Ada's").click()
+        await expect(hint).to_contain_text("a free one is invaded. Press Venezuela, at the top of the map.")
+        await page.get_by_role("button", name="Venezuela is nobody's").click()
+        await expect(page.get_by_text("Venezuela is yours, too.")).to_be_visible()
+
+
+async def test_a_game_without_a_tutorial_is_said_to_have_none(visiting: Visits, library: str) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open("/play/tutorial/nim")
+        await expect(page.get_by_text("no tutorial of nim")).to_be_visible()
+        visit.expects("status of 404")
