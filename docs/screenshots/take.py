@@ -165,7 +165,7 @@ async def main() -> None:
             found = fill(store)
         async with (
             running() as browser,
-            open_house(Path(folder), "--clock", "600+5") as house,
+            open_house(Path(folder), "--clock", "600+5", "--keep-unrated-records", "0") as house,
             AsyncExitStack() as stack,
         ):
             await pictures(browser, house, found, *await hold(house, stack))

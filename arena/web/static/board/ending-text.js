@@ -8,7 +8,7 @@ const LEFT = {
   disconnected: ["was disconnected and did not return in time", "were disconnected and did not return in time"],
   illegal: ["made a third illegal move", "made a third illegal move"],
   no_show: ["never came", "were not ready in time"],
-  failed: ["stopped, as its program failed", "stopped, as your program failed"],
+  failed: ["stopped: its program failed", "stopped: your program failed"],
 };
 const TOGETHER = {
   ply_limit: "the match was as long as a match may be",
