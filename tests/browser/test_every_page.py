@@ -49,7 +49,7 @@ ADDRESSES = (
     "/docs/ladder",
 )
 """`{nim}` stands for the id that the library has under that name."""
-NO_PAGES = ["/download/{file}", "/docs/"]
+NO_PAGES = ["/download/{file}", "/docs/", "/rules"]
 """Answered by where the page is, and by a file."""
 MISSING = ("/nowhere", "/leaderboard/chess", "/matches/nothing", "/bots/nobody", "/tournaments/none", "/docs/none")
 

@@ -37,6 +37,7 @@ ROUTES = [
     Route("/docs/{name:path}", in_turn(document)),
     Route("/play", in_turn(play)),
     Route("/play/tutorial/{game}", in_turn(tutorial)),
+    Route("/rules", lambda _: RedirectResponse("/docs/rules")),
     Route("/rules/{game}", in_turn(rules)),
     Route("/api", in_turn(api)),
 ]

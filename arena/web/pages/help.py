@@ -36,6 +36,7 @@ def rules(request: Request) -> Response:
         rules=rules_of(game),
         config=load(game, tutorial or {}).config,
         has_tutorial=tutorial is not None,
+        others=[other for other in NAMES if other != game],
     )
 
 
