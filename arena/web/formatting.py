@@ -148,7 +148,7 @@ def result_sentence(reason: str, plies: int, seats: Sequence[SeatResult]) -> str
     ended = f"{' and '.join(first)} {'won' if len(first) == 1 else 'tied'}" if reason != reasons.DRAW else "a draw"
     left = ", ".join(f"{seat.bot} {_LEFT[seat.reason]}" for seat in seats if seat.reason in _LEFT)
     limit = f" by the {WORDS[reason]}" if reason in (reasons.PLY_LIMIT, reasons.ROUND_LIMIT) else ""
-    return f"{ended} after {plural(plies, 'ply', 'plies')}{limit}" + (f": {left}" if left else "")
+    return f"{ended} after {plural(plies, 'move', 'moves')}{limit}" + (f": {left}" if left else "")
 
 
 def story(result: Result) -> str:

@@ -86,9 +86,9 @@ async def test_pressing_a_counter_of_nim_takes_it_and_those_above(table: Table) 
     await table.set("nim", {"preset": "min-nim"})
     state = {"heaps": [10, 0, 7], "to_move": 0, "ply": 3}
     await table.show(state, legal=[{"heap": 0, "take": 1}], seat=0)
-    await table.press("take 4 from heap 2")
+    await table.press("take 4 from heap 3")
     await expect(table.said).to_have_text("That would take 4: a move takes 1, 2 or 3.")
-    await table.press("take 3 from heap 2")
+    await table.press("take 3 from heap 3")
     await expect(table.said).to_have_text('{"heap":2,"take":3}')
     await expect(table.page.get_by_role("button", name="take")).to_have_count(0)
 
@@ -103,7 +103,7 @@ async def test_nim_is_played_by_keyboard_alone(table: Table) -> None:
     name = await table.page.evaluate("document.activeElement.getAttribute('aria-label')")
     await table.page.keyboard.press("Enter")
     _, take, _, _, heap, *_ = name.replace(",", "").split()
-    assert heap == "1"
+    assert heap == "2"
     await expect(table.said).to_have_text(f'{{"heap":1,"take":{take}}}')
 
 
@@ -111,9 +111,9 @@ async def test_grundy_splits_a_heap_after_the_counter_that_is_pressed(table: Tab
     await table.set("grundy")
     await table.show({"heaps": [1, 6], "to_move": 0, "ply": 1}, legal=[{"heap": 1, "split": 1}], seat=0)
     await expect(table.page.locator(".counter")).to_have_count(7)
-    await table.press("split heap 1 into 3 and 3")
+    await table.press("split heap 2 into 3 and 3")
     await expect(table.said).to_have_text("That would make two heaps of 3: they have to differ.")
-    await table.press("split heap 1 into 4 and 2")
+    await table.press("split heap 2 into 4 and 2")
     await expect(table.said).to_have_text('{"heap":1,"split":2}')
 
 
@@ -122,8 +122,8 @@ async def test_tictactoe_draws_both_marks_and_three_in_a_row(table: Table) -> No
     await table.show({"cells": [1, 2, 0, 0, 1, 2, 0, 0, 0], "to_move": 0, "ply": 4}, legal=[{"cell": 8}], seat=0)
     await expect(table.page.locator(".mark:not([d=''])")).to_have_count(4)
     await expect(table.page.locator(".three")).to_have_attribute("d", "")
-    await table.press("top, bob (seat 1)")
-    await expect(table.said).to_have_text("That cell is taken by bob (seat 1): choose a free one.")
+    await table.press("top, bob (seat 2)")
+    await expect(table.said).to_have_text("That cell is taken by bob (seat 2): choose a free one.")
     await table.press("bottom right, free")
     await expect(table.said).to_have_text('{"cell":8}')
     await table.show({"cells": [1, 2, 0, 0, 1, 2, 0, 0, 1], "to_move": None, "ply": 5})
@@ -141,8 +141,8 @@ async def test_the_duel_shows_who_owns_what_and_the_attack(table: Table) -> None
     assert await table.page.locator(".army .count").all_text_contents() == ["5", "1", "12", ""]
     await expect(table.page.locator(".arrow.seat-0.taken")).to_have_count(1)
     await expect(table.page.locator(".board-told")).to_contain_text("ann: Venezuela > Peru: 6-3 taken")
-    await expect(table.page.get_by_role("img", name="seat 0 threw 6")).to_be_visible()
-    await expect(table.page.get_by_role("img", name="seat 1 threw 3")).to_be_visible()
+    await expect(table.page.get_by_role("img", name="seat 1 threw 6")).to_be_visible()
+    await expect(table.page.get_by_role("img", name="seat 2 threw 3")).to_be_visible()
 
 
 async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table) -> None:
@@ -155,7 +155,7 @@ async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table)
         await table.show(state, legal=legal, seat=0)
 
     await show([0, 1, -1, 1], [3, 3, 0, 3])
-    await table.press("Peru is bob's (seat 1)")
+    await table.press("Peru is bob's (seat 2)")
     await expect(table.said).to_contain_text("while a territory is free")
     await table.press("Brazil is nobody's")
     await expect(table.said).to_have_text('{"do":"invade","to":2}')
@@ -171,7 +171,7 @@ async def test_in_the_duel_a_person_invades_reinforces_and_attacks(table: Table)
     await expect(table.said).to_have_text('{"do":"reinforce","at":0}')
     await show([0, 1, 0, 1], [3, 5, 3, 3])
     await table.press("Brazil is yours")
-    await table.press("Argentina is bob's (seat 1) with 3, attack · 42 %")
+    await table.press("Argentina is bob's (seat 2) with 3, attack · 42 %")
     await expect(table.said).to_have_text('{"do":"attack","from":2,"to":3}')
 
 

@@ -75,7 +75,7 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
         await play(2)
         async with visiting(house.page) as visit:
             page = await visit.open(f"/matches/{start['match']}")
-            await expect(page.locator(".timeline-place")).to_contain_text("ply 2")
+            await expect(page.locator(".timeline-place")).to_contain_text("move 3 of")
             await play(99)
             await page.get_by_role("tab", name="Verify").click()
             await page.get_by_role("button", name="Verify in this browser").click()

@@ -67,6 +67,6 @@ async def test_a_forged_die_turns_its_ply_red_and_no_other(visiting: Visits, tmp
         )
         await page.get_by_role("tab", name="Verify").click()
         await page.get_by_role("button", name="Verify in this browser").click()
-        verdict = page.get_by_text("✗ Wrong at ply 6: The dice are [[6],[3]], the record says [[5],[3]]")
+        verdict = page.get_by_text("✗ Wrong at move 7: The dice are [[6],[3]], the record says [[5],[3]]")
         await expect(verdict).to_be_visible()
         assert await barriers(page) == ""

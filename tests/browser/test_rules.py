@@ -13,9 +13,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 @pytest.mark.parametrize(
     ("game", "after"),
     [
-        ("nim", ["4 from heap 1"]),
-        ("grundy", ["3 off heap 0"]),
-        ("tictactoe", ["cell 4"]),
+        ("nim", ["4 from heap 2"]),
+        ("grundy", ["3 off heap 1"]),
+        ("tictactoe", ["middle"]),
         ("risk-duel", ["reinforce Venezuela", "Peru > Argentina: 6-1 taken"]),
         ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru > Venezuela 1: 6-1 taken, 1 left"]),
     ],

@@ -1,4 +1,4 @@
-"""The viewer of a match in a browser: every ply there and back, keys, addresses, plots, the check of the dice."""
+"""The viewer of a match in a browser: every move there and back, keys, addresses, plots, the check of the dice."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ GRADED_LATE = """async (id) => {
   const viewer = new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
   await new Promise(requestAnimationFrame);
   const { ply, seat } = found.plies.at(-1).event;
-  viewer.grade({ moves: [{ ply, seat, gave_away: 0.5, value: 0, best_notation: "", best_value: 0.5 }] });
+  viewer.grade({ moves: [{ ply, seat, gave_away: 0.5, value: 0, best: {}, best_value: 0.5 }] });
   await new Promise(requestAnimationFrame);
 }"""
 
@@ -135,10 +135,10 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
         end = await page.locator(".timeline-place").inner_text()
         assert page.url.endswith(kept["nim"])
         for key, place in (
-            ("Home", r"start · 0"),
-            ("ArrowRight", r"ply 0 · 1"),
-            ("ArrowRight", "ply 1 · 2"),
-            ("ArrowLeft", "ply 0 · 1"),
+            ("Home", "start of"),
+            ("ArrowRight", r"move 1 of"),
+            ("ArrowRight", "move 2 of"),
+            ("ArrowLeft", "move 1 of"),
         ):
             await page.keyboard.press(key)
             await expect(page.locator(".timeline-place")).to_have_text(re.compile(place))
@@ -147,7 +147,7 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
         await page.keyboard.press("End")
         await expect(page.locator(".timeline-place")).to_have_text(end)
         await page.evaluate("location.hash = '#ply=1'")
-        await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 1 "))
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile("move 2 of"))
 
 
 @pytest.mark.parametrize(
@@ -178,9 +178,9 @@ async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=start"))
         end = await page.get_by_role("slider", name="position in the match").get_attribute("max")
-        await page.get_by_role("combobox", name=re.compile("plies")).select_option("16")
+        await page.get_by_role("combobox", name=re.compile("moves")).select_option("16")
         await page.keyboard.press("Space")
-        await expect(page.locator(".timeline-place")).to_have_text(re.compile(rf"· {end} of {end}$"))
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile(rf"move {end} of {end}$"))
         await expect(page.get_by_role("button", name="play (Space)")).to_be_visible()
 
 
@@ -193,7 +193,7 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
         await expect(page.locator(".now")).to_contain_text("any stick will do")
         await expect(page.locator(".now")).to_contain_text(re.compile("the best there was|gave away"))
         await tab(page, "Plots")
-        await expect(page.get_by_role("img", name="thinking time by ply").locator(".bars.seat-0")).to_have_attribute(
+        await expect(page.get_by_role("img", name="thinking time by move").locator(".bars.seat-0")).to_have_attribute(
             "d", re.compile("M")
         )
         await tab(page, "Moves")
@@ -288,9 +288,9 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
         await page.evaluate(FORGED, [kept["nim"], {2: change}])
         await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
-        await expect(page.locator(".verdict.bad")).to_contain_text("✗ Wrong at ply 2")
+        await expect(page.locator(".verdict.bad")).to_contain_text("✗ Wrong at move 3")
         await expect(page.locator(".wrong-ply")).to_have_count(1)
-        await expect(page.locator(".timeline-place")).to_have_text(re.compile("ply 2 "))
+        await expect(page.locator(".timeline-place")).to_have_text(re.compile("move 3 of"))
         await expect(page.locator(".now-steps li.bad")).to_have_count(1)
 
 
@@ -317,5 +317,5 @@ async def test_who_looks_at_a_ply_that_an_arena_lost_is_led_to_the_last_it_has(
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await page.evaluate(CUT, kept["duel"])
-        await expect(page.locator(".timeline-place")).to_have_text(re.compile("· 2 of 2$"))
+        await expect(page.locator(".timeline-place")).to_have_text("move 2 of 2")
         await expect(page.locator(".board")).to_be_visible()

@@ -94,7 +94,10 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         button = section.get_by_role("button").first
         await expect(button).to_contain_text(f"gave away {worst[0]['gave_away']:.3f}")
         await button.click()
-        await expect(page.locator(".board-told")).to_contain_text(worst[0]["notation"])
+        taken = worst[0]["move"]
+        await expect(page.locator(".board-told")).to_contain_text(f"{taken['take']} from heap {taken['heap'] + 1}")
+        better = worst[0]["best"]
+        await expect(button).to_contain_text(f"better: {better['take']} from heap {better['heap'] + 1}")
         assert await barriers(page) == ""
         assert await sideways(page) == 0
         await page.goto(f"{house.page}/matches/{start['match']}")
@@ -103,22 +106,22 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
 
 
 def estimated(document: dict[str, Any], seat: int) -> tuple[dict[str, Any], list[int]]:
-    """Estimates of a seat's moves that give away more and more, the first but noise; the plies of the others."""
-    moves = [line["event"] for line in document["plies"] if line["event"]["seat"] == seat][:4]
+    """Estimates of a seat's moves that give away more and more, the first but noise; which moves the others are."""
+    made = [(at, line["event"]) for at, line in enumerate(document["plies"], 1) if line["event"]["seat"] == seat][:4]
     graded = [
         {
             "ply": move["ply"],
             "seat": seat,
             "gave_away": 0.01 + 0.1 * at,
             "value": -0.1 * at,
-            "best_notation": "end",
+            "best": {"do": "end"},
             "best_value": 0.01,
         }
-        for at, move in enumerate(moves)
+        for at, (_, move) in enumerate(made)
     ]
     report = {"match": document["header"]["match"], "game": "risk-campaign", "moves": graded, "seats": []}
-    plies = [move["ply"] for move in moves[:0:-1]]
-    return report | {"estimate": "uct, 1,000 simulations a move", "noise": 0.05}, plies
+    numbers = [number for number, _ in made[:0:-1]]
+    return report | {"estimate": "uct, 1,000 simulations a move", "noise": 0.05}, numbers
 
 
 @pytest.mark.parametrize("played", [False, True], ids=["asked for", "own"])
@@ -129,7 +132,7 @@ async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it
         page = await visit.open("/play")
         document = await page.evaluate(f"fetch('/api/v1/matches/{kept['campaign']}').then((answer) => answer.json())")
         bot = document["header"]["seats"][2]["bot"]
-        report, plies = estimated(document, 2)
+        report, numbers = estimated(document, 2)
         asked = []
 
         async def answer(route: Route) -> None:
@@ -147,9 +150,9 @@ async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it
             await page.get_by_label("What the moves gave away of").select_option(bot)
             await page.get_by_role("button", name="Estimate").click()
         section = page.get_by_role("region", name="worst moves")
-        await expect(section.get_by_role("button")).to_have_count(len(plies))
+        await expect(section.get_by_role("button")).to_have_count(len(numbers))
         await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; what is below 0.050")
         assert asked == ["estimated=true&seat=2"]
         await section.get_by_role("button").first.click()
-        await expect(page.locator(".timeline-place")).to_contain_text(f"ply {plies[0]} ")
+        await expect(page.locator(".timeline-place")).to_contain_text(f"move {numbers[0]} of")
         assert await barriers(page) == ""

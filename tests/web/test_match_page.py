@@ -27,7 +27,7 @@ def test_a_page_says_without_scripts_who_played_and_how_it_ended(visitor: Visito
     match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
     told = visitor.get(f"/matches/{match}")
     assert told.status == 200
-    for said in ("perfect won after 3 plies: ann resigned", "Nim, classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
+    for said in ("perfect won after 3 moves: ann resigned", "Nim, classic", "25.0 ± 25.0", "60 s + 0.5 s", match):
         assert said in told.text
     assert 'data-stored data-bots="[&#34;perfect&#34;, &#34;ann&#34;]" data-graded="exact"' in told.text
 
@@ -128,7 +128,7 @@ def test_every_end_has_its_words(visitor: Visitor, tmp_path: Path) -> None:
             assert found is not None
             said[ends] = result_sentence(found.reason, found.plies, found.seats)
     assert said == {
-        "sleep": "perfect won after 3 plies: ann ran out of time",
-        "leave": "perfect won after 3 plies: ann lost its connection",
-        "cheat": "perfect won after 3 plies: ann made three illegal moves",
+        "sleep": "perfect won after 3 moves: ann ran out of time",
+        "leave": "perfect won after 3 moves: ann lost its connection",
+        "cheat": "perfect won after 3 moves: ann made three illegal moves",
     }

@@ -53,7 +53,7 @@ def test_it_says_how_the_match_ended_as_its_page_does(visitor: Visitor) -> None:
     match = Library(visitor.store).play("nim", [PERFECT, ANN._replace(ends="resign", at=2)])
     for address in (f"/matches/{match}", f"/api/v1/matches/{match}/match.html"):
         (told,) = re.findall('<p class="told">(.*)</p>', visitor.get(address).text)
-        assert told == "perfect won after 3 plies: ann resigned.", address
+        assert told == "perfect won after 3 moves: ann resigned.", address
 
 
 def test_it_says_when_the_match_ended_as_pages_write_a_time(page: str) -> None:

@@ -38,7 +38,7 @@ export function shapeOf(seat) {
  */
 export function seatSign(seat) {
   const sign = svg("svg", { class: `seat-sign seat-${seat}`, viewBox: "-17 -17 34 34", "aria-hidden": "true" });
-  sign.append(svg("path", { d: shapeOf(seat) }), svg("text", { y: 6 }, seat));
+  sign.append(svg("path", { d: shapeOf(seat) }), svg("text", { y: 6 }, seat + 1));
   return sign;
 }
 

@@ -123,7 +123,7 @@ export class Board {
    * @param {number} seat
    */
   player(seat) {
-    return `${this.seats[seat]?.bot ?? "nobody"} (seat ${seat})`;
+    return `${this.seats[seat]?.bot ?? "nobody"} (seat ${seat + 1})`;
   }
 
   /**

@@ -42,7 +42,7 @@ export class DuelBoard extends RiskBoard {
   saying() {
     const { ply, to_move: mover } = this.state;
     if (mover === null) return "";
-    return [`Ply ${ply} of ${this.config.max_plies}`, super.saying()].filter(Boolean).join(": ");
+    return [`Move ${ply + 1} of ${this.config.max_plies}`, super.saying()].filter(Boolean).join(": ");
   }
 
   press(at) {

@@ -92,7 +92,7 @@ function played(ended, winners) {
   }
   if (game === "grundy" && event?.move) return `${does(ended, event.seat, "made the last split", "made the last split")}: no heap can be split any more`;
   if (!config.map) return undefined;
-  if (reason === "ply_limit") return "the last ply was played, and nobody holds it all";
+  if (reason === "ply_limit") return "the last move was played, and nobody holds it all";
   const most = does(ended, winner, "holds the most territories", "hold the most territories");
   if (reason === "round_limit") return isDrawn ? "the last round was played" : `the last round was played: ${most}`;
   return isDrawn ? undefined : does(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);

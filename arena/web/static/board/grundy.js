@@ -69,7 +69,7 @@ function makeHeap(heap) {
   const row = el("div", { class: "counters" });
   const size = el("b");
   const told = el("span", { class: "heap-told" });
-  const element = el("div", { class: "heap" }, el("p", { class: "heap-label" }, `heap ${heap}: `, size), row, told);
+  const element = el("div", { class: "heap" }, el("p", { class: "heap-label" }, `heap ${heap + 1}: `, size), row, told);
   return { heap, element, row, size, told, counters: [] };
 }
 
@@ -84,5 +84,5 @@ function drawHeap(heap, size, kind) {
 }
 
 function offer(heap, size, first) {
-  return `split heap ${heap} into ${first} and ${size - first}${2 * first === size ? ": not allowed, they are equal" : ""}`;
+  return `split heap ${heap + 1} into ${first} and ${size - first}${2 * first === size ? ": not allowed, they are equal" : ""}`;
 }

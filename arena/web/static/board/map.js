@@ -151,7 +151,7 @@ function drawTerritory(territory, owner, troops, mark, added) {
   put(territory.shape, "d", owner < 0 ? "M0-5a5 5 0 1 1-.1 0z" : shapeOf(owner));
   say(territory.count, owner < 0 ? "" : troops);
   say(territory.plus, added ? `+${added}` : "");
-  say(territory.title, `${territory.name} (${territory.at}): ${owner < 0 ? "nobody's" : `seat ${owner}, ${troops}`}`);
+  say(territory.title, `${territory.name}: ${owner < 0 ? "nobody's" : `seat ${owner + 1}, ${troops}`}`);
   if (isNew) move(territory.army.firstChild, [{ scale: 1.5 }, { scale: 1 }]);
   territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRows(troops) : []));
 }

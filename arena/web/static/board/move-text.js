@@ -1,8 +1,11 @@
-/** Moves and what came of them in words, as `arena replay show` tells them. */
+/** Moves and what came of them in words, for people: as `arena replay show` tells them, but heaps are counted from 1. */
 
 import { MOST_ROUNDS } from "../check/rules/battle.js";
 
 const WRITTEN = 4; // territories of a draft that are named
+
+/** The cells of tic-tac-toe, row by row. */
+export const CELLS = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];
 
 /**
  * A move in a few words.
@@ -12,10 +15,10 @@ const WRITTEN = 4; // territories of a draft that are named
  * @returns {string}
  */
 export function notation(game, config, move) {
-  const name = (at) => config.map?.territories[at]?.name ?? `territory ${at}`;
-  if (game === "nim") return `${move.take} from heap ${move.heap}`;
-  if (game === "grundy") return `${move.split} off heap ${move.heap}`;
-  if (game === "tictactoe") return `cell ${move.cell}`;
+  const name = (at) => config.map?.territories[at]?.name ?? `territory ${at + 1}`;
+  if (game === "nim") return `${move.take} from heap ${move.heap + 1}`;
+  if (game === "grundy") return `${move.split} off heap ${move.heap + 1}`;
+  if (game === "tictactoe") return CELLS[move.cell] ?? JSON.stringify(move);
   if (move.do === "invade") return `invade ${name(move.to)}`;
   if (move.do === "reinforce") return `reinforce ${name(move.at)}`;
   if (move.do === "attack") return `${name(move.from)} > ${name(move.to)}${move.units === undefined ? "" : ` ${move.units}`}`;

@@ -38,12 +38,12 @@ export class NimBoard extends Board {
   }
 
   describe(state) {
-    const heaps = state.heaps.map((size, heap) => `heap ${heap} holds ${size}`).join(", ");
+    const heaps = state.heaps.map((size, heap) => `heap ${heap + 1} holds ${size}`).join(", ");
     return `${sentence(heaps)} ${super.describe(state)}`;
   }
 
   #offer(heap, size, take) {
-    return `take ${take} from heap ${heap}, leaving ${size - take}${this.#may(take) ? "" : ": not allowed"}`;
+    return `take ${take} from heap ${heap + 1}, leaving ${size - take}${this.#may(take) ? "" : ": not allowed"}`;
   }
 
   #may(take) {
@@ -79,7 +79,7 @@ function makeHeap(heap) {
   const stack = el("div", { class: "counters" });
   const size = el("b");
   const told = el("span", { class: "heap-told" });
-  const element = el("div", { class: "heap" }, stack, el("p", { class: "heap-label" }, `heap ${heap}: `, size), told);
+  const element = el("div", { class: "heap" }, stack, el("p", { class: "heap-label" }, `heap ${heap + 1}: `, size), told);
   return { heap, element, stack, size, told, counters: [], shown: "" };
 }
 

@@ -87,14 +87,14 @@ export class RiskBoard extends Board {
     return this.config.map.territories[at].name;
   }
 
-  /** Who holds a territory, as "Peru is bob's (seat 1) with 3". */
+  /** Who holds a territory, as "Peru is bob's (seat 2) with 3". */
   held(at) {
     const owner = this.state.owner[at];
     return owner < 0 ? `${this.name(at)} is nobody's` : `${this.name(at)} is ${this.whose(owner)} with ${this.state.troops[at]}`;
   }
 
   whose(seat) {
-    return seat === this.view.seat ? "yours" : `${this.seats[seat].bot}'s (seat ${seat})`;
+    return seat === this.view.seat ? "yours" : `${this.seats[seat].bot}'s (seat ${seat + 1})`;
   }
 
   /** The accessible name of a territory. */

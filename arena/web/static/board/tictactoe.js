@@ -1,18 +1,18 @@
-/** Tic-tac-toe: three by three cells, a cross for seat 0 and a ring for seat 1. */
+/** Tic-tac-toe: three by three cells, a cross for the first seat and a ring for the second. */
 
 import { threeIn } from "../check/rules/tictactoe.js";
 import { put, svg } from "../dom.js";
 import { Board } from "./board.js";
+import { CELLS } from "./move-text.js";
 import { Roving } from "./roving-tabindex.js";
 
 const MARKS = ["M26 26 74 74M74 26 26 74", "M50 22a28 28 0 1 1-.1 0z"];
-const PLACES = ["top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom", "bottom right"];
 
 export class TicTacToeBoard extends Board {
   constructor(match) {
     super("tictactoe", match);
-    this.marks = PLACES.map(() => svg("path", { class: "mark" }));
-    this.cells = PLACES.map((_, cell) => makeCell(cell, this.marks[cell]));
+    this.marks = CELLS.map(() => svg("path", { class: "mark" }));
+    this.cells = CELLS.map((_, cell) => makeCell(cell, this.marks[cell]));
     this.row = svg("path", { class: "three" });
     const rules = svg("path", { class: "rules", d: "M100 6V294M200 6V294M6 100H294M6 200H294" });
     this.face.append(svg("svg", { viewBox: "0 0 300 300", role: "group", "aria-label": "three by three cells" }, ...this.cells, rules, this.row));
@@ -36,12 +36,12 @@ export class TicTacToeBoard extends Board {
   }
 
   describe(state) {
-    const held = (mark) => PLACES.filter((_, cell) => state.cells[cell] === mark).join(", ") || "nothing";
+    const held = (mark) => CELLS.filter((_, cell) => state.cells[cell] === mark).join(", ") || "nothing";
     return `${this.player(0)} holds ${held(1)}; ${this.player(1)} holds ${held(2)}. ${super.describe(state)}`;
   }
 
   #named(cells, cell) {
-    return `${PLACES[cell]}, ${cells[cell] ? this.player(cells[cell] - 1) : "free"}`;
+    return `${CELLS[cell]}, ${cells[cell] ? this.player(cells[cell] - 1) : "free"}`;
   }
 
   #press(cell) {

@@ -84,7 +84,7 @@ export class Course {
     yield* this.#late();
     const isVoid = footer.reason === "void";
     if (this.rules !== undefined && this.isOver === isVoid) {
-      const goesOn = isVoid ? "The match was over, yet it is said to be void." : `Seat ${this.toMove} is to move.`;
+      const goesOn = isVoid ? "The match was over, yet it is said to be void." : `Seat ${this.toMove + 1} is to move.`;
       yield step("end", false, `The last event is not the end that the footer tells of. ${goesOn}`);
       return;
     }
@@ -97,7 +97,7 @@ export class Course {
     const is = Object.fromEntries(Object.keys(should).map((name) => [name, footer[name]]));
     const right = same(should, is);
     const { reason, ranks, plies } = should;
-    const told = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} plies: that follows by the rules.`;
+    const told = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} moves: that follows by the rules.`;
     yield step("end", right, right ? told : `The result is wrong: ${difference(should, is)}.`, { should, is });
   }
 
@@ -110,7 +110,7 @@ export class Course {
     this.given[seat] += given;
     const most = Math.floor(this.header.clock.bank_ms * GIVEN_AT_MOST);
     if (this.given[seat] > most) {
-      const text = `Seat ${seat} was given back ${this.given[seat]} ms so far: at most ${most} may be.`;
+      const text = `Seat ${seat + 1} was given back ${this.given[seat]} ms so far: at most ${most} may be.`;
       yield step("given", false, text);
     }
   }
@@ -152,14 +152,14 @@ export class Course {
     for (const { seat, message } of due) {
       this.struck[seat] += 1;
       const ok = this.struck[seat] <= MAX_STRIKES;
-      yield step("strikes", ok, `Strike ${this.struck[seat]} of ${MAX_STRIKES} for seat ${seat}: ${message}`);
+      yield step("strikes", ok, `Strike ${this.struck[seat]} of ${MAX_STRIKES} for seat ${seat + 1}: ${message}`);
     }
   }
 
   /** Strikes at plies and of seats that had no turn. */
   *#late() {
     for (const { ply, seat } of this.awaited) {
-      const text = `Ply ${ply} has a strike of seat ${seat}, which was not to move.`;
+      const text = `Move ${ply + 1} has a strike of seat ${seat + 1}, which was not to move.`;
       yield { ...step("strikes", false, text), ply };
     }
   }
@@ -174,7 +174,7 @@ export class Course {
     const ok = may && known && earned;
     const strikes = `it has ${this.struck[seat]} strikes of ${MAX_STRIKES}`;
     const wrong = may && known ? strikes : "it cannot leave now, or not so";
-    yield step("out", ok, ok ? `Seat ${seat} leaves: ${out}.` : `Seat ${seat} leaves by ${shown(out)}: ${wrong}.`);
+    yield step("out", ok, ok ? `Seat ${seat + 1} leaves: ${out}.` : `Seat ${seat + 1} leaves by ${shown(out)}: ${wrong}.`);
     if (!ok) return;
     if (seats > 2 && this.toMove !== null) this.state = this.rules.drop(this.state, seat);
     this.out.set(seat, out);
@@ -183,12 +183,12 @@ export class Course {
   async *#moved(event) {
     const seat = this.toMove;
     if (event.seat !== seat || event.ply !== this.ply) {
-      const turn = `seat ${seat} is to move, at ply ${this.ply}`;
-      yield step("move", false, `Seat ${event.seat} moves at ply ${event.ply}, but ${turn}.`);
+      const turn = `seat ${seat + 1} is to make move ${this.ply + 1}`;
+      yield step("move", false, `Seat ${event.seat + 1} makes move ${event.ply + 1}, but ${turn}.`);
       return;
     }
     if (this.struck[seat] >= MAX_STRIKES) {
-      yield step("move", false, `Seat ${seat} moves after its strike number ${MAX_STRIKES}.`);
+      yield step("move", false, `Seat ${seat + 1} moves after its strike number ${MAX_STRIKES}.`);
       return;
     }
     const dice = new Dice(this.mac, this.ply);
@@ -207,7 +207,7 @@ export class Course {
 
   *#compared(should, event, dice) {
     const isMove = same(should.move, event.move);
-    const may = `Seat ${event.seat} may play ${shown(event.move)}.`;
+    const may = `Seat ${event.seat + 1} may play ${shown(event.move)}.`;
     yield step("move", isMove, isMove ? may : `The move is wrong: ${difference(should, event)}.`);
     if (should.dice !== undefined || event.dice !== undefined) {
       const ok = same(should.dice, event.dice);

@@ -8,7 +8,7 @@ import { worstMoves } from "./worst-moves.js";
 /**
  * The report as the API gives it, to read.
  * @param {import("./document.js").MatchDocument} match
- * @param {{moves: {ply: number, seat: number, gave_away: number, notation?: string, best_notation: string}[],
+ * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
  *   luck?: {total: number[], value: string, events: object[]}}} report
  * @param {(at: number) => void} go to a position
  * @param {number | null} mine seat of the person who looks on

@@ -1,4 +1,4 @@
-/** The list of what happened, ply by ply. Only the rows in sight are there, so that thousands stay smooth. */
+/** The list of what happened, move by move. Only the rows in sight are there, so that thousands stay smooth. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { inWords } from "../board/move-text.js";
@@ -7,7 +7,7 @@ import { durationText, shortValue, signed } from "../format.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
-const COLUMNS = ["ply", "bot", "move", "gave away", "luck", "thought", "value", "note"];
+const COLUMNS = ["no.", "bot", "move", "gave away", "luck", "thought", "value", "note"];
 const NUMBERS = new Set(["luck", "thought", "value", "gave away"]);
 
 export class Moves {
@@ -31,7 +31,7 @@ export class Moves {
     this.head = el("tr", {}, ...COLUMNS.map((name) => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : null, "data-column": name }, name)));
     [this.above, this.below] = [spacer(), spacer()];
     this.body = el("tbody", {}, this.above, this.below);
-    this.table = el("table", {}, el("caption", { class: "quiet" }, "every ply of the match"), el("thead", {}, this.head), this.body);
+    this.table = el("table", {}, el("caption", { class: "quiet" }, "every move of the match"), el("thead", {}, this.head), this.body);
     this.element = el("div", { class: "moves", tabindex: 0, role: "region", "aria-label": "moves", onscroll: () => this.#draw() }, this.table);
     this.body.addEventListener("click", (event) => this.#pressed(event));
     new ResizeObserver(() => this.#resized()).observe(this.element);
@@ -56,7 +56,7 @@ export class Moves {
 
   /**
    * Tell what each move gave away, and what its dice gave.
-   * @param {{moves: {ply: number, seat: number, gave_away: number, best_notation: string}[],
+   * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
    *   luck?: {events: {ply: number, seat: number, luck: number[]}[]}}} report
    */
   grade({ moves, luck }) {
@@ -177,7 +177,7 @@ export class Moves {
     return el(
       "tr",
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
-      el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, event.ply)),
+      el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, at)),
       el("td", { title: header.seats[event.seat]?.bot }, ...bot),
       words,
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),

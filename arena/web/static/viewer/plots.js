@@ -1,4 +1,4 @@
-/** What bots said of their positions and how long they thought, by ply, with a cursor. */
+/** What bots said of their positions and how long they thought, by move, with a cursor. */
 
 import { seatSign } from "../board/army-symbols.js";
 import { el, put, say, svg } from "../dom.js";
@@ -50,9 +50,9 @@ export class Plots {
 function makePlot(name, go) {
   const lines = svg("g");
   const cursor = svg("path", { class: "cursor" });
-  const picture = svg("svg", { class: "plot", preserveAspectRatio: "none", role: "img", "aria-label": `${name} by ply` }, lines, cursor);
+  const picture = svg("svg", { class: "plot", preserveAspectRatio: "none", role: "img", "aria-label": `${name} by move` }, lines, cursor);
   const scale = el("span", { class: "faint" });
-  const element = el("figure", {}, el("figcaption", {}, `${name} by ply, `, scale), picture);
+  const element = el("figure", {}, el("figcaption", {}, `${name} by move, `, scale), picture);
   const plot = { element, picture, lines, cursor, scale, last: 1 };
   picture.addEventListener("click", (event) => {
     const box = picture.getBoundingClientRect();

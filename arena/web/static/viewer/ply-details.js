@@ -1,5 +1,6 @@
-/** All that is known of the ply that is shown: thinking, value, note, refused moves, the grade, what was verified. */
+/** All that is known of the move that is shown: thinking, value, note, refused moves, the grade, what was verified. */
 
+import { notation } from "../board/move-text.js";
 import { el } from "../dom.js";
 import { clockText, durationText, signed, valueText } from "../format.js";
 import { stepItem } from "./verification.js";
@@ -51,12 +52,12 @@ export class Now {
     const luck = this.luckOf(at);
     if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${signed(luck)} of a point`]);
     const grade = this.gradeOf(at);
-    if (grade) facts.push(["grade", gradeText(grade)]);
+    if (grade) facts.push(["grade", gradeText(grade, match.header)]);
     return facts;
   }
 }
 
-function gradeText({ value, gave_away: given, best_notation: best, best_value: bestValue }) {
+function gradeText({ value, gave_away: given, best, best_value: bestValue }, { game, config }) {
   if (!given) return `the best there was, worth ${signed(value)}`;
-  return el("span", { class: "bad" }, `gave away ${given.toFixed(3)}: worth ${signed(value)}; ${best} was worth ${signed(bestValue)}`);
+  return el("span", { class: "bad" }, `gave away ${given.toFixed(3)}: worth ${signed(value)}; ${notation(game, config, best)} was worth ${signed(bestValue)}`);
 }

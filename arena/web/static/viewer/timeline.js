@@ -3,7 +3,7 @@
 import { el, put, say, svg } from "../dom.js";
 
 const SPEEDS = [0.5, 1, 2, 4, 8, 16];
-const USUAL = 1; // plies a second
+const USUAL = 1; // moves a second
 const ICONS = {
   first: "M3 3v10M13 3 5 8l8 5z",
   back: "M11 3 4 8l7 5z",
@@ -34,7 +34,7 @@ export class Timeline {
     this.speed = el("select", { onchange: () => this.#restart() }, ...SPEEDS.map((speed) => el("option", { value: speed }, `${speed} a second`)));
     this.speed.value = String(USUAL);
     this.place = el("output", { class: "timeline-place" });
-    const steps = el("div", { class: "timeline-steps" }, ...Object.values(this.buttons), el("label", {}, el("span", { class: "quiet" }, "plies "), this.speed), this.place);
+    const steps = el("div", { class: "timeline-steps" }, ...Object.values(this.buttons), el("label", {}, el("span", { class: "quiet" }, "moves "), this.speed), this.place);
     this.element = el("div", { class: "timeline", role: "group", "aria-label": "time line" }, this.marks, this.range, steps);
     this.#measure();
   }
@@ -132,9 +132,9 @@ export class Timeline {
   #draw() {
     const { at, match } = this;
     if (Number(this.range.value) !== at) this.range.value = String(at);
-    const ply = at ? `ply ${match.line(at).event.ply}` : "start";
-    put(this.range, "aria-valuetext", `${ply}, position ${at} of ${match.last}`);
-    say(this.place, `${ply} · ${at} of ${match.last}`);
+    const place = `${at ? `move ${at}` : "start"} of ${match.last}`;
+    put(this.range, "aria-valuetext", place);
+    say(this.place, place);
     for (const name of ["first", "back"]) put(this.buttons[name], "disabled", at === 0);
     for (const name of ["on", "last"]) put(this.buttons[name], "disabled", this.isAtEnd);
   }

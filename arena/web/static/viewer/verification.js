@@ -48,7 +48,8 @@ export class Verification {
     put(this.progress, "hidden", true);
     put(this.details, "hidden", null);
     put(this.verdict, "class", wrong ? "verdict bad" : "verdict good");
-    const where = wrong && wrong.ply !== null ? `Wrong at ply ${wrong.ply}` : "Wrong";
+    const number = wrong && (wrong.index ?? wrong.ply);
+    const where = wrong && number !== null ? `Wrong at move ${number + 1}` : "Wrong";
     say(this.verdict, wrong ? `✗ ${where}: ${wrong.text}` : `✓ Verified: the seed, ${counted(this.record.plies.length, "event")} with all dice and digests, the result.`);
     this.general.replaceChildren(...general.map(stepItem));
     this.then.found(steps);

@@ -47,7 +47,7 @@ export class Viewer {
     this.tabs.fill("Plots", this.plots.element);
     if (details) this.tabs.fill("Details", details);
     const stage = el("div", { class: "stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element);
-    const prompt = el("section", { class: "prompt", "aria-label": "the ply that is shown" }, this.ending, el("div", { class: "row apart" }, this.saying, help), ...last);
+    const prompt = el("section", { class: "prompt", "aria-label": "the move that is shown" }, this.ending, el("div", { class: "row apart" }, this.saying, help), ...last);
     root.replaceChildren(el("div", { class: "match viewer" }, this.clocks.element, stage, prompt, this.tabs.element));
     document.addEventListener("keydown", (event) => this.#key(event));
     addEventListener("hashchange", () => this.#follow());
@@ -120,7 +120,7 @@ export class Viewer {
     if (!this.board) return `There is no picture of ${gameTitle(header.game)} here.`;
     if (footer?.reason === "void" && !last) return "The match was called off before its first turn.";
     if (this.match.live && !last) return "The match begins when all are ready.";
-    return fault ?? "The board of this ply is not known.";
+    return fault ?? "The board of this move is not known.";
   }
 
   /** Keep the position in the address, when it has come to rest: browsers count how often an address is changed. */

@@ -1,7 +1,7 @@
 /** The moves of a seat that gave most away, each with what would have been better; pressed, it is shown on the board. */
 
 import { seatSign } from "../board/army-symbols.js";
-import { inWords } from "../board/move-text.js";
+import { inWords, notation } from "../board/move-text.js";
 import { el, put } from "../dom.js";
 
 const MOST = 5;
@@ -12,7 +12,7 @@ const LEAST = 0.0005; // what is less, is none; of estimates what is below their
  * @property {number} ply
  * @property {number} seat
  * @property {number} gave_away
- * @property {string} best_notation
+ * @property {object} best the move that would have been best
  */
 
 /**
@@ -51,10 +51,10 @@ function items(match, report, go, seat, isMine) {
   return worst.map((grade) => item(match, grade, go));
 }
 
-function item(match, { ply, seat, gave_away: lost, best_notation: best }, go) {
+function item(match, { ply, seat, gave_away: lost, best }, go) {
   const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
   const { game, config } = match.header;
-  const words = [el("b", {}, inWords(game, config, match.line(at).event)), el("span", { class: "bad" }, `gave away ${lost.toFixed(3)}`), el("span", {}, `better: ${best}`)];
+  const words = [el("b", {}, inWords(game, config, match.line(at).event)), el("span", { class: "bad" }, `gave away ${lost.toFixed(3)}`), el("span", {}, `better: ${notation(game, config, best)}`)];
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
 }
 
