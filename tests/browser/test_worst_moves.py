@@ -38,12 +38,12 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
         assert len(bots) == 2
         for seat, bot in bots.items():
             await section.get_by_role("combobox").select_option(bot)
-            worst = [move for move in moves if move["seat"] == seat and move["gave_away"] >= 0.0005][:MOST]
+            worst = [move for move in moves if move["seat"] == seat and move["gave_away"] >= 0.001][:MOST]
             assert worst
             buttons = section.get_by_role("button")
             await expect(buttons).to_have_count(len(worst))
             for at, move in enumerate(worst):
-                await expect(buttons.nth(at)).to_contain_text(f"gave away {move['gave_away']:.3f}")
+                await expect(buttons.nth(at)).to_contain_text(f"gave away {50 * move['gave_away']:.1f} %")
             for one, other in pairwise(worst):
                 assert one["gave_away"] >= other["gave_away"]
             await buttons.first.click()
@@ -69,7 +69,7 @@ async def test_who_played_a_match_sees_their_own_worst_moves(
             await expect(section.get_by_role("heading")).to_have_text("Your moves that gave most away")
             await expect(section.get_by_role("combobox")).to_have_count(0)
             worst = next(move for move in await graded(page, kept["duel"]) if move["bot"] == bot)
-            await expect(section.get_by_role("button").first).to_contain_text(f"{worst['gave_away']:.3f}")
+            await expect(section.get_by_role("button").first).to_contain_text(f"{50 * worst['gave_away']:.1f} %")
 
 
 async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: Visits, house: House) -> None:
@@ -92,7 +92,7 @@ async def test_after_a_match_a_person_looks_back_at_their_worst_moves(visiting: 
         worst = [move for move in await graded(page, start["match"]) if move["seat"] == seat and move["gave_away"]]
         assert worst
         button = section.get_by_role("button").first
-        await expect(button).to_contain_text(f"gave away {worst[0]['gave_away']:.3f}")
+        await expect(button).to_contain_text(f"gave away {50 * worst[0]['gave_away']:.1f} %")
         await button.click()
         taken = worst[0]["move"]
         await expect(page.locator(".board-told")).to_contain_text(f"{taken['take']} from heap {taken['heap'] + 1}")
@@ -151,7 +151,7 @@ async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it
             await page.get_by_role("button", name="Estimate").click()
         section = page.get_by_role("region", name="worst moves")
         await expect(section.get_by_role("button")).to_have_count(len(numbers))
-        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; what is below 0.050")
+        await expect(section).to_contain_text("Estimated by uct, 1,000 simulations a move; what is below 2.5 %")
         assert asked == ["estimated=true&seat=2"]
         await section.get_by_role("button").first.click()
         await expect(page.locator(".timeline-place")).to_contain_text(f"move {numbers[0]} of")

@@ -39,13 +39,34 @@ export function sentence(text) {
 }
 
 /**
- * A number with its sign, and nothing less than nothing: "+0.410", "-0.250", "0.000".
- * @param {number} number
- * @param {number} [digits]
+ * What a move was worth, as pages say all values: a share of the point, in which a win is "100.0 %" and a draw "50.0 %".
+ * @param {number} value expected result as the API has it: a win is 1, a draw 0, a loss −1
  */
-export function signed(number, digits = 3) {
-  const text = number.toFixed(digits);
-  return Number(text) > 0 ? `+${text}` : Number(text) ? text : (0).toFixed(digits);
+export function worthText(value) {
+  return share((1 + value) / 2);
+}
+
+/**
+ * What a move gave away on that scale: "12.0 %".
+ * @param {number} lost difference of two expected results as the API has them, 0 to 2
+ */
+export function lossText(lost) {
+  return lost > 0 && lost < 0.001 ? "under 0.1 %" : share(lost / 2);
+}
+
+/**
+ * What dice gave on that scale, with its sign: "+3.4 %", "-1.2 %".
+ * @param {number} points as the API has luck: a win is 1, a loss 0
+ */
+export function luckText(points) {
+  const text = share(points);
+  return parseFloat(text) > 0 ? `+${text}` : text;
+}
+
+/** In percent, and nothing less than nothing. */
+function share(part) {
+  const text = (100 * part).toFixed(1);
+  return `${Number(text) ? text : "0.0"} %`;
 }
 
 /**

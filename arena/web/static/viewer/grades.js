@@ -2,7 +2,7 @@
 
 import { seatSign } from "../board/army-symbols.js";
 import { el, put, say } from "../dom.js";
-import { counted, sentence, signed } from "../format.js";
+import { counted, lossText, luckText, sentence } from "../format.js";
 import { worstMoves } from "./worst-moves.js";
 
 /**
@@ -21,8 +21,8 @@ export function gradesOf(match, report, go, mine) {
     if (!own.length) return [];
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
-    const dice = luck?.events.length ? `; the dice gave it ${signed(luck.total[seat], 2)}` : "";
-    return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${given.toFixed(3)} points given away by ${worse} of ${counted(own.length, "move")}${dice}`));
+    const dice = luck?.events.length ? `; the dice gave it ${luckText(luck.total[seat])}` : "";
+    return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given)} given away by ${worse} of ${counted(own.length, "move")}${dice}`));
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
   return [worstMoves(match, report, go, mine), el("ul", { class: "by-bot" }, ...byBot), ...by];

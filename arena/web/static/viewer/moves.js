@@ -3,7 +3,7 @@
 import { seatSign } from "../board/army-symbols.js";
 import { inWords } from "../board/move-text.js";
 import { el, put } from "../dom.js";
-import { durationText, shortValue, signed } from "../format.js";
+import { durationText, lossText, luckText, shortValue } from "../format.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
@@ -173,7 +173,7 @@ export class Moves {
     const bot = event.seat < 0 ? ["chance"] : [seatSign(event.seat), el("span", { class: "quiet" }, header.seats[event.seat].bot)];
     const words = el("td", { class: event.out === undefined ? "move" : "move bad" }, inWords(header.game, header.config, event));
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
-    const given = grade ? (grade.gave_away ? grade.gave_away.toFixed(3) : "0") : "";
+    const given = grade ? (grade.gave_away ? lossText(grade.gave_away) : "0 %") : "";
     return el(
       "tr",
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
@@ -181,7 +181,7 @@ export class Moves {
       el("td", { title: header.seats[event.seat]?.bot }, ...bot),
       words,
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
-      el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : signed(luck)),
+      el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : luckText(luck)),
       el("td", { class: "number" }, thought === null ? "" : durationText(thought)),
       el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),

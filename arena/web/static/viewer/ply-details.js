@@ -2,7 +2,7 @@
 
 import { notation } from "../board/move-text.js";
 import { el } from "../dom.js";
-import { clockText, durationText, signed, valueText } from "../format.js";
+import { clockText, durationText, lossText, luckText, valueText, worthText } from "../format.js";
 import { stepItem } from "./verification.js";
 
 export class Now {
@@ -50,7 +50,7 @@ export class Now {
     if (searched.length) facts.push(["says", searched.join(", ")]);
     if (info.note) facts.push(["note", el("span", { class: "note" }, info.note)]);
     const luck = this.luckOf(at);
-    if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${signed(luck)} of a point`]);
+    if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${luckText(luck)} of the point`]);
     const grade = this.gradeOf(at);
     if (grade) facts.push(["grade", gradeText(grade, match.header)]);
     return facts;
@@ -58,6 +58,6 @@ export class Now {
 }
 
 function gradeText({ value, gave_away: given, best, best_value: bestValue }, { game, config }) {
-  if (!given) return `the best there was, worth ${signed(value)}`;
-  return el("span", { class: "bad" }, `gave away ${given.toFixed(3)}: worth ${signed(value)}; ${notation(game, config, best)} was worth ${signed(bestValue)}`);
+  if (!given) return `the best there was, worth ${worthText(value)}`;
+  return el("span", { class: "bad" }, `gave away ${lossText(given)}: worth ${worthText(value)}; ${notation(game, config, best)} was worth ${worthText(bestValue)}`);
 }

@@ -3,9 +3,10 @@
 import { seatSign } from "../board/army-symbols.js";
 import { inWords, notation } from "../board/move-text.js";
 import { el, put } from "../dom.js";
+import { lossText } from "../format.js";
 
 const MOST = 5;
-const LEAST = 0.0005; // what is less, is none; of estimates what is below their noise
+const LEAST = 0.001; // what is less, is none; of estimates what is below their noise
 
 /**
  * @typedef {object} Grade of a move, as the API gives it
@@ -34,8 +35,8 @@ export function worstMoves(match, report, go, mine) {
     if (pressed) for (const button of list.querySelectorAll("button")) put(button, "aria-pressed", String(button === pressed));
   });
   const { estimate, noise } = report;
-  const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${noise.toFixed(3)} can't be told from chance` : ""}.` : "";
-  const scale = el("p", { class: "small faint" }, `In points of the expected result: a win is 1, a draw 0, a loss −1.${by}`);
+  const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${lossText(noise)} can't be told from chance` : ""}.` : "";
+  const scale = el("p", { class: "small faint" }, `In percent of the point: a win is 100 %, a draw 50 %.${by}`);
   return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, scale);
 }
 
@@ -54,7 +55,7 @@ function items(match, report, go, seat, isMine) {
 function item(match, { ply, seat, gave_away: lost, best }, go) {
   const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
   const { game, config } = match.header;
-  const words = [el("b", {}, inWords(game, config, match.line(at).event)), el("span", { class: "bad" }, `gave away ${lost.toFixed(3)}`), el("span", {}, `better: ${notation(game, config, best)}`)];
+  const words = [el("b", {}, inWords(game, config, match.line(at).event)), el("span", { class: "bad" }, `gave away ${lossText(lost)}`), el("span", {}, `better: ${notation(game, config, best)}`)];
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
 }
 
