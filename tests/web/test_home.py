@@ -46,6 +46,16 @@ def test_the_first_five_of_every_game_lead_to_the_whole_leaderboard(visitor: Vis
     assert found["/leaderboard/nim/classic"] == ladder[:5]
 
 
+def test_the_leaders_have_the_score_by_which_the_leaderboard_ranks_them(visitor: Visitor) -> None:
+    wins = [result(f"w{n}", ("often", f"loser{n % 3}")) for n in range(9)]
+    finish(visitor.store, *wins, result("once", ("seldom", "often")))
+    scores = re.findall(r'<a href="/bots/([^"]*)".*?</span> <span[^>]*>([^<]*)</span></li>', visitor.get("/").text)
+    rows = visitor.get("/leaderboard/nim/classic").text.split('<tr data-bot="')[1:]
+    ladder = [(row.partition('"')[0], re.findall(r'<td class="number">([^<]*)</td>', row)[1]) for row in rows]
+    assert scores == ladder[:5]
+    assert len(scores) == 5
+
+
 def test_every_game_leads_to_its_rules(visitor: Visitor) -> None:
     season(visitor.store)
     rules = re.findall(r'href="/rules/([^"]*)">Rules<span class="quiet"> of ([^<]*)<', visitor.get("/").text)
