@@ -40,6 +40,27 @@ export function endingInWords(ended) {
 }
 
 /**
+ * Who won, and by what, as the messages of a match tell it: to a person who plays, or to who watches.
+ * @param {object} end  the message
+ * @param {object} start  the message
+ * @returns {{headline: string, why: string}}
+ */
+export function endingOf({ ranks, reason, seats, seed, state, events }, { game, config, seat }) {
+  return endingInWords({
+    game,
+    config,
+    ranks,
+    reason,
+    state,
+    bots: seats.map(({ bot }) => bot),
+    reasons: seats.map((outcome) => outcome.reason),
+    event: events.at(-1),
+    you: seat,
+    goesOn: seat !== undefined && seed === undefined,
+  });
+}
+
+/**
  * 1st, 2nd, 3rd, 4th.
  * @param {number} number
  */

@@ -1,5 +1,6 @@
 /** A button beside all code of a page that copies it. */
 
+import { copied } from "../clipboard.js";
 import { el } from "../dom.js";
 
 const COPIED = 2000; // ms for which a button says so
@@ -15,7 +16,7 @@ function addCopy(code) {
   const button = el("button", { type: "button" }, word, el("span", { class: "quiet" }, ` ${code.dataset.what}`));
   let timer = 0;
   button.addEventListener("click", async () => {
-    word.textContent = (await copy(code)) ? "Copied" : "Press Ctrl-C:";
+    word.textContent = (await copied(code.textContent, () => getSelection().selectAllChildren(code))) ? "Copied" : "Press Ctrl-C:";
     clearTimeout(timer);
     timer = setTimeout(() => (word.textContent = "Copy"), COPIED);
   });
@@ -23,18 +24,4 @@ function addCopy(code) {
   const box = el("div", { class: "code" });
   pre.replaceWith(box);
   box.append(pre, button);
-}
-
-/**
- * Copy the text of an element; where the browser does not let a page do that, select it.
- * @returns {Promise<boolean>} whether it is copied
- */
-async function copy(element) {
-  try {
-    await navigator.clipboard.writeText(element.textContent);
-    return true;
-  } catch {
-    getSelection().selectAllChildren(element); // a page without encryption may not ask for the clipboard
-    return document.execCommand("copy");
-  }
 }

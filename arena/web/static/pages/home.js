@@ -1,9 +1,9 @@
 /** The home page: the live match that most people watch, or the latest one again; and the leaders, kept up to date. */
 
 import { openSocket } from "../arena-socket.js";
+import { endingOf } from "../board/ending-text.js";
 import { knows } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
-import { listed } from "../format.js";
 import { poolTitle } from "../titles.js";
 import { tellAgo } from "./ago.js";
 import { follow, onReturn } from "./online-bots.js";
@@ -50,16 +50,21 @@ function watch(socket, match) {
 /** What is told of the match on the stage. */
 function follows(socket) {
   const ours = (then) => (message) => message.match === live?.match && then(message);
-  socket.on("start", ours((start) => stage.begin(start.game, start)));
+  let begun = null; // the start of the match on the stage
+  socket.on(
+    "start",
+    ours((start) => {
+      begun = start;
+      stage.begin(start.game, start);
+    }),
+  );
   socket.on("turn", ours(({ state, events }) => stage.show(state, events.at(-1))));
   socket.on("gone", ours(() => (live = null)));
   socket.on(
     "end",
-    ours(({ match, state, events, ranks, seats, reason }) => {
-      stage.show(state, events.at(-1));
-      const first = seats.filter((_, seat) => ranks[seat] === 1).map(({ bot }) => bot);
-      const ended = `${listed(first)} ${first.length === 1 ? "won" : "drew"}`;
-      stage.tell("Just over", match, reason === "void" ? "Called off" : ended, `at ${poolTitle(live.game, live.preset)}`);
+    ours((end) => {
+      stage.show(end.state, end.events.at(-1));
+      stage.tell("Just over", end.match, endingOf(end, begun).headline, `at ${poolTitle(live.game, live.preset)}`);
       setTimeout(() => (live = null), REST);
     }),
   );

@@ -1,6 +1,6 @@
 /** A live match on the wall: its title, who plays, the board, what goes on; at its end who won. */
 
-import { endingInWords, ordinal } from "../board/ending-text.js";
+import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
 import { Players } from "../board/players.js";
 import { el, put, say } from "../dom.js";
@@ -50,13 +50,9 @@ export class WallMatch {
     this.over = true;
     clearTimeout(this.#timer);
     put(this.element, "data-over", true);
-    const { game, config, seats } = this.#start;
-    const event = end.events.at(-1);
-    if (Object.keys(end.state).length > 0) this.#show(end.state, event);
-    const { ranks, reason, state } = end;
-    const bots = seats.map(({ bot }) => bot);
-    const reasons = end.seats.map((outcome) => outcome.reason);
-    const { headline, why } = endingInWords({ game, config, ranks, reason, state, bots, reasons, event });
+    const { ranks, reason, state, events } = end;
+    if (Object.keys(state).length > 0) this.#show(state, events.at(-1));
+    const { headline, why } = endingOf(end, this.#start);
     this.#told.replaceChildren(el("b", {}, headline), why === "" ? "" : `: ${why}`);
     for (const [seat, rank] of ranks.entries()) {
       this.#players.clock(seat, "");

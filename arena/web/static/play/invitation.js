@@ -1,5 +1,6 @@
 /** An invitation: a link that seats a friend, as whoever sends it sees it, and what an address invites to. */
 
+import { copied } from "../clipboard.js";
 import { el, say } from "../dom.js";
 import { wrongWith } from "../identity.js";
 import { HERE, HERE_ALONE } from "../own-address.js";
@@ -53,8 +54,7 @@ export function makeLink(invitation) {
   const link = el("input", { id: "link", readonly: true, value: linkOf(invitation), onfocus: () => link.select() });
   const told = el("span", { class: "small", role: "status" });
   const copy = async () => {
-    link.select();
-    say(told, (await copied(link.value)) ? "Copied." : "It is selected: copy it with your keyboard or its menu.");
+    say(told, (await copied(link.value, () => link.select())) ? "Copied." : "It is selected: copy it with your keyboard or its menu.");
   };
   return el(
     "div",
@@ -63,14 +63,4 @@ export function makeLink(invitation) {
     el("div", { class: "row" }, link, el("button", { type: "button", class: "main", onclick: copy }, "Copy the link"), told),
     el("p", { class: "small faint" }, HERE_ALONE),
   );
-}
-
-/** Copy what is selected; whether that worked. Without encryption browsers have only the older way. */
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    return document.execCommand("copy");
-  }
 }

@@ -1,30 +1,8 @@
 /** What a person sees of a match that is over: how it ended, for whom and why, and what may come next. */
 
-import { endingInWords } from "../board/ending-text.js";
 import { el, say } from "../dom.js";
 import { listed } from "../format.js";
 import { asks } from "./opponents.js";
-
-/**
- * How a match ended for a person.
- * @param {object} end  the message
- * @param {object} start  the message
- * @returns {{headline: string, why: string}}
- */
-export function result({ ranks, reason, seats, seed, state, events }, { game, config, seat }) {
-  return endingInWords({
-    game,
-    config,
-    ranks,
-    reason,
-    state,
-    bots: seats.map(({ bot }) => bot),
-    reasons: seats.map((outcome) => outcome.reason),
-    event: events.at(-1),
-    you: seat,
-    goesOn: seed === undefined,
-  });
-}
 
 /**
  * The result, and where to go from here.

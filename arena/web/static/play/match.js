@@ -1,6 +1,6 @@
 /** A match in which a person plays: the board, both clocks, what happened, what may be done. */
 
-import { ordinal } from "../board/ending-text.js";
+import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
 import { inWords, notation } from "../board/move-text.js";
 import { chanceOf, withChance } from "../board/odds.js";
@@ -8,7 +8,7 @@ import { el, put, say } from "../dom.js";
 import { reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
-import { makeEnding, result, tellCalls } from "./match-end.js";
+import { makeEnding, tellCalls } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
 import { lookBack } from "./look-back.js";
 import { clockInWords } from "./match-text.js";
@@ -212,7 +212,7 @@ export class Table {
     const state = (turn ?? end).state;
     if (end !== undefined) {
       if (Object.keys(state).length > 0) this.#draw(state, { event, before: this.#shown ?? undefined });
-      this.#close(result(end, this.start), end);
+      this.#close(endingOf(end, this.start), end);
       return;
     }
     const told = event === undefined || this.#isMine(event) ? "" : `${this.#words(event)}.`;

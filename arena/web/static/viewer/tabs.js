@@ -1,11 +1,11 @@
-/** Tabs: one panel of several in sight; arrow keys go from tab to tab. */
+/** Tabs that are filled by and by: one panel of several in sight. */
 
-import { el, put } from "../dom.js";
-
-const WAYS = { ArrowLeft: -1, ArrowRight: 1 };
+import { el } from "../dom.js";
+import { choose, join, walk } from "../tab-list.js";
 
 export class Tabs {
-  #tabs = new Map(); // name -> {tab, panel}, of those that have something
+  /** @type {Map<string, import("../tab-list.js").Pair>} by name, of those that have something */
+  #pairs = new Map();
 
   /**
    * @param {string} label of the list
@@ -15,8 +15,14 @@ export class Tabs {
   constructor(label, names, shown = () => {}) {
     this.names = names;
     this.shown = shown;
-    this.list = el("div", { class: "tablist", role: "tablist", "aria-label": label, onkeydown: (event) => this.#key(event) });
+    this.list = el("div", { class: "tablist", role: "tablist", "aria-label": label });
     this.element = el("div", { class: "tabbed" }, this.list);
+    walk(this.list, () => [...this.list.children], (at) => this.choose(this.#there[at]));
+  }
+
+  /** The names of the tabs that are there, in order. */
+  get #there() {
+    return this.names.filter((name) => this.#pairs.has(name));
   }
 
   /**
@@ -25,18 +31,17 @@ export class Tabs {
    * @param {...Node} content
    */
   fill(name, ...content) {
-    if (!this.#tabs.has(name)) this.#add(name);
-    this.#tabs.get(name).panel.replaceChildren(...content);
+    if (!this.#pairs.has(name)) this.#add(name);
+    this.#pairs.get(name).panel.replaceChildren(...content);
     this.choose(this.chosen ?? name);
   }
 
   #add(name) {
-    const id = name.toLowerCase();
-    const tab = el("button", { type: "button", role: "tab", id: `tab-${id}`, "aria-controls": `panel-${id}`, onclick: () => this.choose(name) }, name);
-    const panel = el("div", { class: `panel panel-${id}`, role: "tabpanel", tabindex: 0, id: `panel-${id}`, "aria-labelledby": `tab-${id}` });
-    this.#tabs.set(name, { tab, panel });
-    const there = this.names.filter((other) => this.#tabs.has(other)).map((other) => this.#tabs.get(other));
-    this.list.replaceChildren(...there.map((each) => each.tab));
+    const tab = el("button", { type: "button", onclick: () => this.choose(name) }, name);
+    const panel = el("div", { class: `panel panel-${name.toLowerCase()}` });
+    join({ tab, panel }, name.toLowerCase());
+    this.#pairs.set(name, { tab, panel });
+    this.list.replaceChildren(...this.#there.map((other) => this.#pairs.get(other).tab));
     this.element.append(panel);
   }
 
@@ -46,22 +51,7 @@ export class Tabs {
    */
   choose(name) {
     this.chosen = name;
-    for (const [other, { tab, panel }] of this.#tabs) {
-      put(tab, "aria-selected", other === name ? "true" : "false");
-      put(tab, "tabindex", other === name ? 0 : -1);
-      put(panel, "hidden", other !== name);
-    }
+    choose([...this.#pairs.values()], [...this.#pairs.keys()].indexOf(name));
     this.shown();
-  }
-
-  #key(event) {
-    const names = this.names.filter((name) => this.#tabs.has(name));
-    const last = names.length - 1;
-    const way = WAYS[event.key];
-    const next = way ? (names.indexOf(this.chosen) + way + names.length) % names.length : { Home: 0, End: last }[event.key];
-    if (next === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
-    event.preventDefault();
-    this.choose(names[next]);
-    this.#tabs.get(names[next]).tab.focus();
   }
 }
