@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, bindparam, delete, exists, select, text, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, select, text, tuple_, update
 from sqlalchemy.dialects.sqlite import insert
 
 from arena.store.actions import rename_in_actions
 from arena.store.paging import Page, read_page
-from arena.store.schema import bots, incidents, seats
+from arena.store.schema import bots, failures, incidents, seats
 from machine.timestamps import utc
 from protocol.display import shown
 from protocol.errors import UsageFault
@@ -191,6 +191,8 @@ def delete_bot(connection: Connection, name: str) -> str:
     _change(connection, [name], **values, seen=None, renamed=utc())
     rename_in_actions(connection, name, placeholder)
     connection.execute(delete(incidents).where(incidents.c.bot == number))
+    played = select(seats.c.match, seats.c.seat).where(seats.c.bot == number)
+    connection.execute(delete(failures).where(tuple_(failures.c.match, failures.c.seat).in_(played)))
     return placeholder
 
 

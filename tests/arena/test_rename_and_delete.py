@@ -15,7 +15,7 @@ import pytest
 from arena.operations.names import Delete, Deleted, Rename
 from arena.store.finish import finish_matches
 from arena.store.registry import add_bots, delete_bot, registered_bot, rename_bot
-from arena.store.result_queries import iter_results, leaderboard_of
+from arena.store.result_queries import iter_results, leaderboard_of, match_failures
 from arena.store.store import Store
 from arena.store.thinning import count_removed
 from arena.store.tournament_state import finish_tournament, open_tournament
@@ -219,3 +219,12 @@ async def test_a_bot_that_is_deleted_loses_a_match_for_which_others_still_get_re
 def test_deleting_twice_changes_nothing(file: Path) -> None:
     with closing(Store.open(file)) as store:
         assert store.write(delete_bot, "ann") == store.write(delete_bot, "deleted-1") == "deleted-1"
+
+
+def test_what_the_program_of_a_deleted_bot_said_is_forgotten_and_that_of_its_opponent_is_not(file: Path) -> None:
+    failures = {0: "no file /home/ann/plan", 1: "no plan"}
+    with closing(Store.open(file)) as store:
+        match = finished(Table(match="m-2", rated=True).begin().finish_at_random())
+        store.write(finish_matches, [match._replace(failures=failures)])
+        store.write(delete_bot, match.result.seats[0].bot)
+        assert store.read(match_failures, "m-2") == {1: "no plan"}
