@@ -10,7 +10,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 from rich.progress import track
 
-from arena.commands.kept_grades import KeptGrades
+from arena.commands.kept_estimates import KeptEstimates
 from arena.commands.output import columns, counted, print_document, print_line, table
 from arena.commands.replay import load, read, stored_record
 from arena.replay import grading
@@ -66,7 +66,7 @@ def grade(
 
     with _going_on():
         report = grading.grade(
-            record, sims=SIMS if sims is None else sims, with_luck=False, told=told, keeping=KeptGrades
+            record, sims=SIMS if sims is None else sims, with_luck=False, told=told, keeping=KeptEstimates
         )
     report = replace(report, luck=luck)
     if to_json:
@@ -108,7 +108,7 @@ def grade_bot(
         graded: list[Grades] = []
         with _going_on():
             report = position_costs(
-                bot, tracked, SIMS if sims is None else sims, told=graded.append, keeping=KeptGrades
+                bot, tracked, SIMS if sims is None else sims, told=graded.append, keeping=KeptEstimates
             )
     if removed:
         without = counted(len(removed), f"match of {bot} has", f"matches of {bot} have")

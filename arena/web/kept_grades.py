@@ -13,7 +13,7 @@ from arena.replay.grading import Grades
 from arena.web.grader import Wanted
 from machine.atomic_write import in_place_of
 from machine.cache import make_room
-from protocol import VERSION
+from machine.source_digest import digest_of_all
 
 _decode = msgspec.json.Decoder(Grades).decode
 
@@ -28,7 +28,7 @@ class KeptGrades:
         self._folder, self._most_bytes = folder, most_bytes
 
     def read(self, record: bytes, wanted: Wanted) -> Grades | None:
-        """The grades of the match of a record, as this version has made them."""
+        """The grades of the match of a record, as this code has made them."""
         path = self._path(record, wanted)
         try:
             found = _decode(path.read_bytes())
@@ -47,5 +47,5 @@ class KeptGrades:
         make_room(self._folder, "grades-*", self._most_bytes)
 
     def _path(self, record: bytes, wanted: Wanted) -> Path:
-        named = hashlib.sha256(VERSION.encode() + msgspec.json.encode(wanted) + record)
+        named = hashlib.sha256(digest_of_all().encode() + msgspec.json.encode(wanted) + record)
         return self._folder / f"grades-{named.hexdigest()[:32]}"

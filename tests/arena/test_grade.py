@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from arena.commands import kept_grades
+from arena.commands import kept_estimates
 from arena.commands.grade import Rows, grade
 from arena.replay import grading
 from arena.replay.grading import Graded
@@ -36,7 +36,7 @@ DUEL = {"map": "australia", "max_troops": 4, "max_plies": 40}
 @pytest.fixture(autouse=True)
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where estimates are kept, empty at first."""
-    monkeypatch.setattr(kept_grades, "cache_folder", lambda: tmp_path / "cache")
+    monkeypatch.setattr(kept_estimates, "cache_folder", lambda: tmp_path / "cache")
     return tmp_path / "cache" / "grades"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from pathlib import Path
 
@@ -147,6 +148,8 @@ def test_of_the_grades_that_are_kept_those_asked_for_last_stay(tmp_path: Path) -
     kept = KeptGrades(tmp_path, 2500)
     for record in (b"a", b"b"):
         kept.write(record, Wanted(), grades)
+    for file in tmp_path.iterdir():
+        os.utime(file, (0, 0))
     assert kept.read(b"a", Wanted()) == grades
     kept.write(b"c", Wanted(), grades)
     assert [kept.read(record, Wanted()) is not None for record in (b"a", b"b", b"c")] == [True, False, True]

@@ -8,16 +8,16 @@ from contextlib import suppress
 import msgspec
 
 from arena.replay.grading import Graded
-from machine.cache import cache_folder
+from machine.cache import cache_folder, make_room
 from machine.source_digest import digest_of_all
 from protocol.digest import canonical
 from referee.record import Record
 
-MOST_MATCHES = 500
-"""Matches whose estimates are kept: those graded last."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Of estimates that are kept: those of the matches graded last."""
 
 
-class KeptGrades:
+class KeptEstimates:
     """The moves of a match that were estimated so, with this code; where nothing can be kept, none are."""
 
     def __init__(self, record: Record, estimate: str) -> None:
@@ -31,9 +31,7 @@ class KeptGrades:
         with suppress(OSError):
             self._file.parent.mkdir(parents=True, exist_ok=True)
             self._file.touch()
-            by_age = sorted(self._file.parent.glob("*.jsonl"), key=lambda file: file.stat().st_mtime_ns)
-            for file in by_age[:-MOST_MATCHES]:
-                file.unlink()
+            make_room(self._file.parent, "*.jsonl", MOST_BYTES)
             self._file.write_bytes(b"".join(map(_line, self._moves.values())))
 
     def get(self, ply: int) -> Graded | None:
