@@ -87,7 +87,6 @@ Keeping = Callable[[Record, str], Kept]
 
 def grade(
     record: Record,
-    value: str | None = None,
     *,
     sims: int | None = None,
     seat: int | None = None,
@@ -95,12 +94,11 @@ def grade(
     told: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
     keeping: Keeping | None = None,
 ) -> Grades:
-    """The grades of a match, and its luck by the `value` of that name, or the best there is.
+    """The grades of a match, and its luck.
 
     With `sims` they are estimated by so many simulations a move where the game is not solved; with `seat` they are of
     this seat alone. The moves go through `told`, as they are graded; estimates are kept where `keeping` says. Raises
-    `UsageFault` where nobody can grade them or
-    there is no such value, `BadRecord` as `replay` does.
+    `UsageFault` where nobody can grade them, `BadRecord` as `replay` does.
     """
     header = record.header
     lines = replay(record)
@@ -125,7 +123,7 @@ def grade(
         game=header.game,
         moves=found,
         seats=marks,
-        luck=record_luck(record, value) if with_luck else None,
+        luck=record_luck(record) if with_luck else None,
         estimate=estimate,
         noise=noise_threshold(found) if estimate else None,
     )

@@ -32,11 +32,9 @@ LOOK_AGAIN = 0.25
 MOST_PER_ADDRESS, MOST = 40, 256
 MOST_BYTES = 64 * 1024 * 1024
 """Of grades that are kept."""
-_decode = msgspec.json.Decoder(Graded | Refused).decode
-
-
 EXACT, ESTIMATED, UNGRADED = "exact", "estimated", ""
 """How moves can be graded."""
+_decode = msgspec.json.Decoder(Graded | Refused).decode
 
 
 def how_graded(game: str, config: Mapping[str, Any]) -> str:
