@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.protocol import HOPELESS, Effect, Say, Seat, Stop, Talk
+from bots.client.protocol import HOPELESS, Effect, Say, Seat, Stop, Talk, resignation
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, read_choice
 from protocol import games, messages
 from protocol.errors import Fault
@@ -210,7 +210,7 @@ class AgentTalk(Talk):
         try:
             rules = games.rules_of(start.game, start.config)
         except Fault as exc:
-            return [self._trouble(f"{start.match} is resigned: {exc}"), messages.Resign(match=start.match)]
+            return [self._trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
         self.notice = ""
         self.match = AgentMatch(start, Seat(self._bot, start, start.seat, rules, self._seed), rules)
         return self.match.seat.begin()

@@ -223,7 +223,7 @@ class Seat:
 
     def resign(self, failure: str | None = None) -> list[Effect]:
         """Give the match up, whoever is to move, or say how the program failed."""
-        self._resignation = _resignation(self.start.match, failure)
+        self._resignation = resignation(self.start.match, failure)
         self._waiting = None
         return [self._resignation]
 
@@ -268,7 +268,7 @@ class Seat:
         )
 
 
-def _resignation(match: str, failure: str | None) -> messages.Resign:
+def resignation(match: str, failure: str | None) -> messages.Resign:
     """The message that gives a match up, with as much of a failure as it may say."""
     return messages.Resign(match=match, failure=None if failure is None else printable(failure)[: messages.MAX_NOTE])
 
@@ -434,7 +434,7 @@ class Conversation(Talk):
         try:
             rules = self._rules_of(start)
         except Fault as exc:
-            return [self._trouble(f"{start.match} is lost: {exc}"), _resignation(start.match, str(exc))]
+            return [self._trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
         seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
         return seat.begin() + (self._go_on() if self._settings.open else [])
 

@@ -62,6 +62,14 @@ def test_a_match_that_was_given_up_without_a_connection_is_resigned_when_it_is_b
     assert sent(talk.receive(script.start(resumed=True), 110)) == [messages.Resign(match="m-1")]
 
 
+def test_a_match_of_a_game_that_is_not_known_here_is_lost_by_a_failure(script: Any) -> None:
+    talk = AgentTalk("mine", "secret-of-sixteen", "ws://arena", "seed")
+    talk.receive(script.welcome(), 99)
+    (resign,) = sent(talk.receive(script.start(game="go", config={}), 99))
+    assert resign.match == "m-1"
+    assert "'go'" in resign.failure
+
+
 def test_a_match_that_ended_without_a_connection_is_over(talk: AgentTalk, script: Any) -> None:
     talk.lost(1006)
     talk.receive(script.welcome(), 110)
