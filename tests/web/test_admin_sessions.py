@@ -20,6 +20,12 @@ def test_sessions_end_by_themselves_and_are_bounded() -> None:
     assert len({one.id for one in begun} | {one.csrf for one in begun}) == 2 * len(begun)
 
 
+def test_a_session_in_a_log_has_no_secrets() -> None:
+    session = Sessions().begin("the-token", 0.0)
+    shown = repr(session)
+    assert [secret for secret in ("the-token", session.id, session.csrf) if secret in shown] == []
+
+
 def test_the_page_process_is_told_no_secret() -> None:
     settings = ServerSettings(admin=True, admin_host="Arena.lan", socket_url="wss://arena.example.org/socket")
     config = admin_config(settings, "ws://127.0.0.1:9", "the-token")

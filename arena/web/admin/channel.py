@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import TypeVar
 
-from arena.operator.client import TokenRefused, connected
+from arena.operator.client import Operator, TokenRefused, connected
 from arena.operator.requests import Request
 from arena.web.admin.gate import Visit
 
 T = TypeVar("T")
 
 
-async def ask(visit: Visit, request: Request, answer: type[T]) -> T:
-    """What the server answers. Raises as `Operator.ask` and `connected` do. A session ends as its token is refused."""
+@asynccontextmanager
+async def server_of(visit: Visit) -> AsyncIterator[Operator]:
+    """A connection to the server. Raises as `connected` does. A session ends as its token is refused."""
     client = visit.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:
         async with connected(visit.gate.config.url, visit.session.token, by) as operator:
-            return await operator.ask(request, answer)
+            yield operator
     except TokenRefused:
         visit.gate.sessions.end(visit.session)
         raise
+
+
+async def ask(visit: Visit, request: Request, answer: type[T]) -> T:
+    """What the server answers to one request. Raises as `Operator.ask` and `server_of` do."""
+    async with server_of(visit) as operator:
+        return await operator.ask(request, answer)

@@ -12,7 +12,7 @@ from arena.operator.new_bots import REFUSED, NewBots, names_alone
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store.registry import all_bots, roster_page
 from arena.store.tokens import hash_token, new_token
-from arena.web.admin.channel import ask
+from arena.web.admin.channel import ask, server_of
 from arena.web.admin.gate import Visit
 from arena.web.admin_config import PREFIX
 from arena.web.formatting import plural
@@ -70,10 +70,11 @@ async def _rotate(visit: Visit, names: list[str]) -> Response:
     tokens: dict[str, str] = {}
     notice = None
     try:
-        for name in names:
-            token = new_token()
-            await ask(visit, Rotate(name=name, token_hash=hash_token(token)), Dismissed)
-            tokens[name] = token
+        async with server_of(visit) as operator:
+            for name in names:
+                token = new_token()
+                await operator.ask(Rotate(name=name, token_hash=hash_token(token)), Dismissed)
+                tokens[name] = token
     except Fault as fault:
         if not tokens:
             raise

@@ -12,12 +12,15 @@ MOST_SESSIONS = 32
 
 @dataclass
 class Session:
-    """One browser that is signed in. `token` is the operator's, which it gave; `csrf` is in each of its forms."""
+    """One browser that is signed in. `token` is the operator's, which it gave; `csrf` is in each of its forms.
 
-    token: str
+    Its `repr` has none of the secrets, for the sake of logs.
+    """
+
+    token: str = field(repr=False)
     ends: float
-    id: str = field(default_factory=lambda: secrets.token_urlsafe(32))
-    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    id: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+    csrf: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
     notice: tuple[str, str] | None = None
     """What came of its last form, to be shown once: `done` or `failed`, and a sentence."""
 

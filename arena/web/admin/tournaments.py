@@ -17,7 +17,7 @@ from arena.operator.tournaments import (
     TournamentStatus,
 )
 from arena.store.tournaments import TournamentTable, tournament_table, tournaments_page
-from arena.web.admin.channel import ask
+from arena.web.admin.channel import ask, server_of
 from arena.web.admin.forms import Form
 from arena.web.admin.gate import Visit
 from arena.web.admin_config import PREFIX
@@ -74,8 +74,9 @@ async def _page(visit: Visit, form: Form, wrong: str = "", status: int = HTTPSta
     """The page, with the form as it was sent."""
     online, running, unknown = [], {}, ""
     try:
-        online = [bot.bot for bot in (await ask(visit, StatusRequest(most=ALL), ServerStatus)).bots]
-        running = {one.tournament: one for one in await ask(visit, ListTournaments(), list[TournamentStatus])}
+        async with server_of(visit) as operator:
+            online = [bot.bot for bot in (await operator.ask(StatusRequest(most=ALL), ServerStatus)).bots]
+            running = {one.tournament: one for one in await operator.ask(ListTournaments(), list[TournamentStatus])}
     except ArenaFault as fault:
         unknown = str(fault)
     latest = (await visit.read(tournaments_page, limit=LATEST)).rows
