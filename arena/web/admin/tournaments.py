@@ -9,6 +9,7 @@ from starlette.responses import Response
 
 from arena.operator.status import ALL, ServerStatus, StatusRequest
 from arena.operator.tournaments import (
+    MOST_WAIT,
     WAIT,
     ListTournaments,
     StartTournament,
@@ -114,6 +115,9 @@ def _asked(form: Form) -> StartTournament:
         config[key] = read_text(value)
     clock = form.one("clock")
     read_clock(clock)
+    wait = _number(form, "wait")
+    if not 1 <= wait <= MOST_WAIT:
+        raise UsageFault(f"wait is {wait}: it is 1 to {MOST_WAIT:g} seconds")
     return StartTournament(
         bots=list(dict.fromkeys([*form.one("named").replace(",", " ").split(), *form.many("bot")])),
         game=game,
@@ -123,7 +127,7 @@ def _asked(form: Form) -> StartTournament:
         paired=form.one("paired") == "yes",
         clock=clock,
         seed=form.one("seed") or None,
-        wait_s=_number(form, "wait"),
+        wait_s=wait,
     )
 
 
