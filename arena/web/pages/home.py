@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from msgspec import Struct
 from starlette.requests import Request
 from starlette.responses import Response
@@ -39,10 +41,15 @@ def home(request: Request) -> Response:
     return render_page(
         request,
         "home.html",
-        leaders=[Leaders(pool=pool, rows=reader.read(leaderboard_page, pool, limit=LEADERS).rows) for pool in pools],
+        leaders=leaders(reader, pools, LEADERS),
         shown=replayed or next(iter(latest), None),
         replayed=replayed,
     )
+
+
+def leaders(reader: Reader, pools: Iterable[str], most: int) -> list[Leaders]:
+    """The first bots of these pools, at most so many of each."""
+    return [Leaders(pool=pool, rows=reader.read(leaderboard_page, pool, limit=most).rows) for pool in pools]
 
 
 def _can_be_replayed(reader: Reader, match: Result) -> bool:

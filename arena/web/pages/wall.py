@@ -5,8 +5,8 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.leaderboards import busiest_pools, leaderboard_page
-from arena.web.pages.home import Leaders
+from arena.store.leaderboards import busiest_pools
+from arena.web.pages.home import leaders
 from arena.web.rendering import render_page, site_of
 
 FIRST = 10
@@ -15,8 +15,4 @@ FIRST = 10
 def wall(request: Request) -> Response:
     """The page; of the leaderboards, that of the game that is played most comes first."""
     reader = site_of(request).reader
-    leaders = [
-        Leaders(pool=pool, rows=reader.read(leaderboard_page, pool, limit=FIRST).rows)
-        for pool in reader.read(busiest_pools)
-    ]
-    return render_page(request, "wall.html", leaders=leaders)
+    return render_page(request, "wall.html", leaders=leaders(reader, reader.read(busiest_pools), FIRST))
