@@ -1,4 +1,4 @@
-"""How values are shown: what strangers wrote made fit for messages, a terminal or JSON, lists cut short, ratings."""
+"""How values are shown: strangers' words made fit for messages, a terminal or JSON, lists, numbers of things, ratings."""
 
 from __future__ import annotations
 
@@ -75,3 +75,8 @@ def among(values: Iterable[Any]) -> str:
     """What is possible: `one of a, b, c`."""
     names = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     return "one of " + ", ".join(names) if names else "nothing"
+
+
+def counted(number: int, one: str, more: str) -> str:
+    """A number with its word."""
+    return f"{number} {one if number == 1 else more}"

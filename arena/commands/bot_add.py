@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.name_list import read_name_list
-from arena.commands.output import counted, writing
+from arena.commands.output import writing
 from arena.commands.server_or_local import by_server_or_local
 from arena.operator.new_bots import REFUSED, NewBots, names_alone
 from arena.store import registry
@@ -17,6 +17,7 @@ from arena.store.registry import RegisteredBot, all_bots
 from arena.store.store import Store
 from machine.atomic_write import in_place_of
 from machine.terminal import say
+from protocol.display import counted
 from protocol.errors import UsageFault
 
 

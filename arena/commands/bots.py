@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
-from arena.commands.output import columns, counted, minute, print_document, table
+from arena.commands.output import columns, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
 from arena.operations.names import Delete, Deleted, Rename
 from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
@@ -18,6 +18,7 @@ from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, Removed, remove_all
 from arena.store.tokens import hash_token, new_token
 from machine.terminal import say
+from protocol.display import counted
 from protocol.errors import ArenaFault, UsageFault
 from protocol.names import folded
 

@@ -12,7 +12,6 @@ from msgspec.structs import asdict
 from rich.progress import Progress
 
 from arena.commands.data_dir import exclusively
-from arena.commands.output import counted
 from arena.commands.server_or_local import by_server_or_local
 from arena.operations.thinning import Thin
 from arena.replay.verify import differences, verify
@@ -27,6 +26,7 @@ from machine.console import Console
 from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_registry import names_of
+from protocol.display import counted
 from protocol.errors import ArenaFault, BadRecord
 from protocol.games import rules_of
 from referee import record_reader

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arena.commands.output import counted
 from arena.operations.draining import Draining, DrainRequest
 from arena.operator.client import asked
 from machine.terminal import say
+from protocol.display import counted
 from protocol.errors import UsageFault
 
 

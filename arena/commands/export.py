@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.matches import Selection, selected
-from arena.commands.output import Writer, counted, writing
+from arena.commands.output import Writer, writing
 from arena.replay.ply_rows import rows as ply_rows
 from arena.store.export_rows import (
     BOOLEAN,
@@ -29,7 +29,7 @@ from arena.store.export_rows import (
 from arena.store.store import Reader
 from machine.atomic_write import folder_in_place_of
 from machine.terminal import say
-from protocol.display import among
+from protocol.display import among, counted
 from protocol.errors import BadRecord, UsageFault
 from referee import record_reader
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from rich.progress import track
 
 from arena.commands.kept_estimates import KeptEstimates
-from arena.commands.output import columns, counted, print_document, print_line, table
+from arena.commands.output import columns, print_document, print_line, table
 from arena.commands.replay import load, read, stored_record
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
@@ -22,7 +22,7 @@ from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
-from protocol.display import printable
+from protocol.display import counted, printable
 from protocol.errors import UsageFault
 from protocol.games import game_class
 from protocol.reasons import VOID

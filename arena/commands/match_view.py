@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
-from arena.commands.output import counted
-from protocol.display import printable
+from protocol.display import counted, printable
 from protocol.reasons import FAILED, PLAYED_OUT
 from referee.record import Header
 

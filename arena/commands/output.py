@@ -75,11 +75,6 @@ def redraw(lines: Sequence[str]) -> None:
     console.print("\n".join(map(printable, lines)), no_wrap=True, overflow="crop", crop=True, end="")
 
 
-def counted(number: int, one: str, more: str) -> str:
-    """A number with its word."""
-    return f"{number} {one if number == 1 else more}"
-
-
 def minute(time: str) -> str:
     """A time of a record as people read it, to the minute."""
     return time[:16].replace("T", " ")

@@ -12,7 +12,7 @@ from rich.table import Table
 from arena.commands import step_viewer
 from arena.commands.match_view import Failures, outcome
 from arena.commands.matches import match_named
-from arena.commands.output import columns, counted, document, print_line, writing
+from arena.commands.output import columns, document, print_line, writing
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
 from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
@@ -24,7 +24,7 @@ from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import Luck
-from protocol.display import rating
+from protocol.display import counted, rating
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 from referee import record_reader
 from referee.record import MOST_BYTES, Header, Record, Strike

@@ -7,12 +7,11 @@ from contextlib import closing
 from pathlib import Path
 
 from arena.commands.db import look
-from arena.commands.output import counted
 from arena.store.record_restore import find_complaint, is_broken, restore_records
 from arena.store.result_queries import RecordRemoved, record_of, result_with_seats
 from arena.store.store import Reader, Store
 from machine.terminal import say
-from protocol.display import few
+from protocol.display import counted, few
 from protocol.errors import ArenaFault, BadRecord, UsageFault
 
 

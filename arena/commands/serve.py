@@ -19,7 +19,6 @@ from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
-from arena.commands.output import counted
 from arena.commands.quota_limits import quota_limits
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
@@ -54,6 +53,7 @@ from machine.arguments import read_clock
 from machine.event_loop import running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
+from protocol.display import counted
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import NAMES, load
 from protocol.names import folded

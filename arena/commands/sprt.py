@@ -16,7 +16,7 @@ from rich.live import Live
 from rich.text import Text
 
 from arena.commands.data_dir import free_data_dir
-from arena.commands.output import columns, counted, write_document
+from arena.commands.output import columns, write_document
 from arena.commands.settings import database
 from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format
@@ -39,6 +39,7 @@ from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
 from measuring.value_registry import names_of, value_of
 from protocol.dice import Dice
+from protocol.display import counted
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game

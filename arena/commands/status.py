@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from arena.commands.output import columns, counted, print_document, redraw, screen_size, table
+from arena.commands.output import columns, print_document, redraw, screen_size, table
 from arena.operator.client import asked, connected_to
 from arena.operator.status import ALL, BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
 from machine.terminal import say
-from protocol.display import printable
+from protocol.display import counted, printable
 from protocol.errors import UsageFault
 
 MOST = 20

@@ -16,7 +16,6 @@ from msgspec.structs import replace
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from arena.commands.data_dir import hold_data_dir
-from arena.commands.output import counted
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_options
 from arena.commands.tournament_report import Report
 from arena.processes.warmup_notice import tell_warm_ups
@@ -38,6 +37,7 @@ from machine.terminal import say
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes
 from measuring.value_registry import names_of
+from protocol.display import counted
 from referee.result import Result
 
 

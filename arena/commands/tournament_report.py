@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from rich.table import Table
 
-from arena.commands.output import columns, counted, write_document
+from arena.commands.output import columns, write_document
 from arena.ratings.standings import (
     HeadToHead,
     MatchSample,
@@ -24,6 +24,7 @@ from arena.tournament.plan import Plan, place_of
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.score_format import better, elo_interval, elo_of, games, interval, points
+from protocol.display import counted
 from referee.result import Result
 
 T = TypeVar("T")

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from arena.commands.file_watch import again_at_every_save
 from arena.commands.match_view import frame, outcome
-from arena.commands.output import columns, counted, redraw
+from arena.commands.output import columns, redraw
 from arena.commands.tournament_options import read_sets
 from arena.replay.transcript import describe_line
 from arena.tournament.contestants import Contestant, contestants
@@ -30,6 +30,7 @@ from machine.arguments import read_clock
 from machine.terminal import say
 from machine.timestamps import utc
 from protocol.digest import canonical
+from protocol.display import counted
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game

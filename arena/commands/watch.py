@@ -14,7 +14,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidURI
 from websockets.typing import Subprotocol
 
 from arena.commands.match_view import clocks, outcome
-from arena.commands.output import columns, counted, redraw
+from arena.commands.output import columns, redraw
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.replay.transcript import describe_line
@@ -22,7 +22,7 @@ from machine.terminal import say
 from protocol import games
 from protocol.close_codes import RESTARTING
 from protocol.codec import MSGPACK
-from protocol.display import printable
+from protocol.display import counted, printable
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import Game
 from protocol.messages import (

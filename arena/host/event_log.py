@@ -21,7 +21,7 @@ from machine.log_output import LeftOut
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket
 from protocol import close_codes
-from protocol.display import cut, printable
+from protocol.display import counted, cut, printable
 from protocol.errors import ArenaFault
 from protocol.games import game_class
 from protocol.messages import MAX_BAD_MESSAGES
@@ -201,7 +201,7 @@ def ending(ended: CloseInfo) -> str:
 
 def parting(ended: CloseInfo, last_fault: str, playing: int) -> str | None:
     """What went wrong where a connection ended so; None if nothing did."""
-    left = f", with {playing} {'match' if playing == 1 else 'matches'} under way" if playing else ""
+    left = f", with {counted(playing, 'match', 'matches')} under way" if playing else ""
     if not ended.here:
         if ended.code is None:
             return f"the connection broke off without a close{left}"

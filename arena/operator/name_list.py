@@ -7,7 +7,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from protocol.display import shown
+from protocol.display import counted, shown
 from protocol.errors import UsageFault
 
 NAME = "name"
@@ -42,7 +42,7 @@ def parse_name_list(text: str, source: str, refused: Mapping[str, str] | None = 
     columns = rows[0][1] if rows else []
     wrong = list(_wrong_head(source, columns, refused or {}))
     wrong += [
-        f"{source}, line {line}: it has {_fields(len(fields))}, the first line {len(columns)}"
+        f"{source}, line {line}: it has {counted(len(fields), 'field', 'fields')}, the first line {len(columns)}"
         for line, fields in rows[1:]
         if len(fields) != len(columns)
     ]
@@ -65,7 +65,3 @@ def _wrong_head(source: str, columns: Sequence[str], refused: Mapping[str, str])
     for column in dict.fromkeys(columns):
         if columns.count(column) > 1:
             yield f"{source}, line 1: the column {column!r} is there {columns.count(column)} times"
-
-
-def _fields(number: int) -> str:
-    return f"{number} {'field' if number == 1 else 'fields'}"

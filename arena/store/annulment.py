@@ -13,7 +13,7 @@ from arena.store.match_numbers import AMONG, among
 from arena.store.registry import bot_number
 from arena.store.result_queries import MOST_ASKED_AT_ONCE, UNRATED
 from arena.store.schema import matches, seats
-from protocol.display import few
+from protocol.display import counted, few
 from protocol.errors import UsageFault
 
 _COLUMNS = (matches.c.number, matches.c.id, matches.c.pool, matches.c.annulled)
@@ -38,9 +38,8 @@ class Annulment(Struct, frozen=True, kw_only=True):
         """The same in words."""
         if not self.matches:
             return "nothing to do: " + ("none of them is annulled" if undo else "no rated match is left of them")
-        one = self.matches == 1
-        done = ("counts again" if one else "count again") if undo else "annulled"
-        return f"{self.matches} {'match' if one else 'matches'} {done}, and {', '.join(self.pools)} rated anew"
+        one, more = ("match counts again", "matches count again") if undo else ("match annulled", "matches annulled")
+        return f"{counted(self.matches, one, more)}, and {', '.join(self.pools)} rated anew"
 
 
 class Annulling:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from bots.agents.rules import RULES
 from bots.agents.talk import AgentMatch
 from bots.client import progress_report, turn_text
-from protocol.display import printable
+from protocol.display import counted, printable
 from protocol.games import game_class
 from protocol.messages import ListedBot, ListedMatch
 from protocol.reasons import VOID
@@ -159,7 +159,7 @@ class Here(Answer, frozen=True, kw_only=True):
 
 def _doing(bot: ListedBot) -> Iterator[str]:
     if bot.playing:
-        yield f"in {bot.playing} match" + ("es" if bot.playing > 1 else "")
+        yield f"in {counted(bot.playing, 'match', 'matches')}"
     opened = [seek.game for seek in bot.seeks if seek.open]
     if opened:
         yield f"takes any match of {', '.join(opened)}"
