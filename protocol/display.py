@@ -1,4 +1,4 @@
-"""How values are shown: strangers' words made fit for messages, a terminal or JSON, lists, numbers of things, ratings."""
+"""How values are shown: strangers' words fit for messages, terminals or JSON, lists, numbers of things, ratings."""
 
 from __future__ import annotations
 
