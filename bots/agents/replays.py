@@ -10,7 +10,7 @@ from bots.agents.answers import OWN, Answer
 from bots.agents.page import NoPage, Page
 from bots.client import turn_text
 from protocol import games
-from protocol.display import printable, rating
+from protocol.display import counted, printable, rating
 from protocol.errors import Fault
 from protocol.messages import Event, Player
 
@@ -97,11 +97,11 @@ class GradedMove(Struct, frozen=True, kw_only=True):
 
 
 class SeatGrade(Struct, frozen=True, kw_only=True):
-    """What a bot's moves gave away on average."""
+    """What a bot's moves gave away on average; None if it made none."""
 
     bot: str
     moves: int
-    mean: float
+    mean: float | None
 
 
 class GradesAnswer(Answer, frozen=True, kw_only=True):
@@ -112,11 +112,17 @@ class GradesAnswer(Answer, frozen=True, kw_only=True):
     worst: list[GradedMove]
 
     def words(self) -> str:
-        lines = [f"{one.bot}: {one.moves} moves gave away {one.mean:.3f} on average" for one in self.seats]
+        lines = [f"{one.bot}: {_average(one)}" for one in self.seats]
         lines += [
             f"{one.ply}. {one.bot}: {one.move} gave away {one.gave_away:.3f}; best was {one.best}" for one in self.worst
         ]
         return "\n".join(lines) + ("" if self.worst else "\nno move gave anything away")
+
+
+def _average(grade: SeatGrade) -> str:
+    if grade.mean is None:
+        return "made no move"
+    return f"{counted(grade.moves, 'move', 'moves')} gave away {grade.mean:.3f} on average"
 
 
 class Standing(Struct, frozen=True, kw_only=True):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 
 from bots.agents.page import NoPage, Page, check_page
+from bots.agents.replays import read_grades
 from protocol.errors import UsageFault
 
 Answer = tuple[int, dict[str, str], bytes]
@@ -70,6 +72,14 @@ def test_what_the_page_says_of_an_error_is_told_in_its_words(answering: Any) -> 
     page = f"http://{answering(lambda host, path: (404, {}, body))}"
     with pytest.raises(NoPage, match=r"^no match \\x1b\[2J here$"):
         Page("ws://127.0.0.1:1", page).ask("matches")
+
+
+def test_the_grades_of_a_seat_that_made_no_move_have_no_mean(answering: Any) -> None:
+    seats = [{"seat": 0, "bot": "ann", "moves": 1, "mean": 0.5}, {"seat": 1, "bot": "bob", "moves": 0, "mean": None}]
+    body = json.dumps({"moves": [], "seats": seats}).encode()
+    page = Page("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
+    told = read_grades(page, "m-1").words().splitlines()
+    assert told[:2] == ["ann: 1 move gave away 0.500 on average", "bob: made no move"]
 
 
 def test_a_page_is_given_as_a_browser_has_it() -> None:
