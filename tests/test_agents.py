@@ -43,6 +43,8 @@ async def assert_read_back(agent: Model, game: str, match: dict[str, Any]) -> No
     """The match is found, its replay has what was said of each move, and its grades are there where it is solved."""
     (found,) = (await agent.call("find_matches", game=game))["matches"]
     assert found["match"] == match["match"]
+    by_outcome = [await agent.call("find_matches", game=game, outcome=how) for how in ("won", "drawn", "lost")]
+    assert [one for answer in by_outcome for one in answer["matches"]] == [found]
     replay = await agent.call("read_replay", match=match["match"])
     own = [ply for ply in replay["plies"] if ply["happened"].startswith("model: ")]
     assert own

@@ -113,7 +113,7 @@ class FindMatches(Arguments, frozen=True, kw_only=True):
     bot: Annotated[BotName, Meta(description="a bot that played; without it, you")] | None = None
     opponent: Annotated[BotName, Meta(description="whom it met")] | None = None
     game: GameName | None = None
-    outcome: Annotated[Literal["won", "lost", "drew"], Meta(description="how it ended for the bot")] | None = None
+    outcome: Annotated[Literal["won", "drawn", "lost"], Meta(description="how it ended for the bot")] | None = None
     limit: Annotated[int, Meta(ge=1, le=50, description="how many matches")] = 10
 
 
