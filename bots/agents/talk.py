@@ -240,7 +240,8 @@ class AgentTalk(Talk):
         return [Say(line, trouble=True)]
 
     def _erred(self, error: messages.Error) -> list[Effect]:
-        line = Say(progress_report.error(self._bot.name, error, welcome=self.connected), trouble=True)
+        told = progress_report.error(self._bot.name, error, welcome=self.connected, flag="--token-file")
+        line = Say(told, trouble=True)
         if error.fatal:
             self._parting = error.message
             return [line, Stop(1)] if error.code in HOPELESS else []

@@ -24,7 +24,8 @@ PASSING: Mapping[int, str] = {
     close_codes.TOO_MANY: "takes no more for now",
 }
 """Close codes that say more than that the connection ended."""
-HOW_TO_GET_IN = "; --name gives another name, --token or ARENA_TOKEN its token"
+NOT_LET_IN = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
+"""Errors after which another name or its token may let a bot in."""
 MOST_NAMED = 3
 """Others who are named in a line."""
 
@@ -132,15 +133,14 @@ def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
     return f"{bot}: {moved} rejected at ply {rejected.ply} of {rejected.match}: {rejected.message}{strikes}"
 
 
-def error(bot: str, problem: Error, *, welcome: bool) -> str:
-    """An `error` of the arena, in its own words; where the bot was not let in, with what the author can do about it."""
-    if welcome:
-        return f"{bot}: {problem.message} ({problem.code})"
-    advice = {
-        error_codes.NAME_TAKEN: HOW_TO_GET_IN,
-        error_codes.AUTH_FAILED: HOW_TO_GET_IN,
-    }.get(problem.code, "")
-    return f"{bot}: {problem.message} ({problem.code}){advice}"
+def error(bot: str, problem: Error, *, welcome: bool, flag: str = "--token") -> str:
+    """An `error` of the arena, in its own words; where the bot was not let in, with what the author can do about it, by
+    the `flag` that takes a token.
+    """
+    told = f"{bot}: {problem.message} ({problem.code})"
+    if welcome or problem.code not in NOT_LET_IN:
+        return told
+    return f"{told}; --name gives another name, {flag} or ARENA_TOKEN its token"
 
 
 def opponents(seats: Sequence[Player], seat: int) -> str:
