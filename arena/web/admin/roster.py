@@ -14,13 +14,11 @@ from arena.store.registry import all_bots, roster_page
 from arena.store.tokens import hash_token, new_token
 from arena.web.admin.channel import ask, server_of
 from arena.web.admin.gate import Visit
-from arena.web.admin_config import PREFIX
 from arena.web.formatting import plural
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.names import folded
 
 ROWS = 200
-ADD = f"{PREFIX}/add"
 SOURCE = "the list"
 """What a list of names is called where something is wrong with it."""
 
