@@ -14,7 +14,7 @@ from bots.agents.page import Page
 from bots.agents.server import build, schema
 from bots.agents.session import Session
 from bots.agents.talk import AgentTalk
-from bots.agents.tools import Desk
+from bots.agents.tools import AgentTools
 from bots.client.settings import Settings
 from commands import REPOSITORY
 from protocol import games, messages
@@ -22,15 +22,15 @@ from protocol import games, messages
 TEXT = (REPOSITORY / "docs" / "agents.md").read_text()
 
 
-def desk() -> Desk:
+def offered() -> AgentTools:
     settings = Settings()
-    return Desk("model", Session("model", settings, "t" * 16), Page(settings.url))
+    return AgentTools("model", Session("model", settings, "t" * 16), Page(settings.url))
 
 
 def table() -> str:
     """A row for each tool."""
     rows = []
-    for tool in desk().tools.values():
+    for tool in offered().tools.values():
         about = schema(tool.takes)
         takes = [name if name in about.get("required", ()) else f"{name}?" for name in about["properties"]]
         rows.append(f"| `{tool.name}` | {', '.join(f'`{name}`' for name in takes)} | {tool.about} |\n")
@@ -80,7 +80,7 @@ def test_the_turn_is_what_a_model_sees() -> None:
 
 def test_the_longest_wait_is_the_one_that_is_said() -> None:
     (longest,) = set(re.findall(r"up to (\d+) seconds", TEXT))
-    waits = [schema(tool.takes)["properties"].get("wait_s") for tool in desk().tools.values()]
+    waits = [schema(tool.takes)["properties"].get("wait_s") for tool in offered().tools.values()]
     assert {wait["maximum"] for wait in waits if wait} == {int(longest)}
 
 
@@ -90,11 +90,11 @@ async def test_the_configuration_starts_a_server_that_lists_the_tools(tmp_path: 
     command = str(REPOSITORY / ".venv" / "bin" / Path(given["command"]).name)
     server = StdioServerParameters(command=command, args=given["args"], env={"XDG_CONFIG_HOME": str(tmp_path)})
     async with Client(server) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == list(desk().tools)
+        assert [tool.name for tool in (await client.list_tools()).tools] == list(offered().tools)
 
 
 async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -> None:
-    async with Client(build(desk())) as client:
+    async with Client(build(offered())) as client:
         assert "list_games has the rules" in (client.instructions or "")
         for tool in (await client.list_tools()).tools:
             assert tool.input_schema["additionalProperties"] is False

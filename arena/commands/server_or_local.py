@@ -56,5 +56,5 @@ def by_server_or_local(
             done = local(store)
             concerns = request.concerns()
             if concerns is not None:
-                store.write(note_action, COMMAND_LINE, request.deed(), concerns)
+                store.write(note_action, COMMAND_LINE, request.action_name(), concerns)
             return done

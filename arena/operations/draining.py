@@ -19,7 +19,7 @@ class DrainRequest(Request, frozen=True, tag="drain"):
     within_s: Annotated[float, Meta(ge=0)] | None = None
     undo: bool = False
 
-    def deed(self) -> str:
+    def action_name(self) -> str:
         return "undo_drain" if self.undo else "drain"
 
     def concerns(self) -> Sequence[str]:

@@ -47,7 +47,7 @@ class Approve(Request, frozen=True, tag="approve"):
     names: list[str]
     approved: bool = True
 
-    def deed(self) -> str:
+    def action_name(self) -> str:
         return "approve" if self.approved else "disapprove"
 
     def concerns(self) -> Sequence[str]:
@@ -71,7 +71,7 @@ class Annul(Request, frozen=True, tag="annul"):
     since: str | None = None
     undo: bool = False
 
-    def deed(self) -> str:
+    def action_name(self) -> str:
         return "undo_annul" if self.undo else "annul"
 
     def concerns(self) -> Sequence[str]:

@@ -32,7 +32,7 @@ class Request(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         """Its name."""
         return str(cls.__struct_config__.tag)
 
-    def deed(self) -> str:
+    def action_name(self) -> str:
         """What it is called in the log of actions."""
         return self.do()
 

@@ -15,7 +15,7 @@ class StoredActions:
 
     async def begin(self, by: str, request: Request) -> int:
         """Keep that somebody asks for a change; its number. Raises `StoreError`."""
-        return await self._store.write(note_action, by, request.deed(), request.concerns() or ())
+        return await self._store.write(note_action, by, request.action_name(), request.concerns() or ())
 
     async def fail(self, number: int, fault: str) -> None:
         """Keep what was wrong with it. Raises `StoreError`."""

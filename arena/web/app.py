@@ -209,10 +209,10 @@ class _AdminPages(NamedTuple):
 def _admin_pages(site: Site) -> _AdminPages:
     if site.admin is None:
         return _AdminPages()
-    from arena.web.admin.gate import Gate, guarded, takes_form  # what most pages have no use for
+    from arena.web.admin.access_control import AccessControl, guarded, takes_form  # what most pages have no use for
     from arena.web.admin.routes import routes
 
-    return _AdminPages(routes(Gate(site.admin)), [Middleware(guarded, config=site.admin)], takes_form)
+    return _AdminPages(routes(AccessControl(site.admin)), [Middleware(guarded, config=site.admin)], takes_form)
 
 
 def _error_response(request: Request, exc: Exception) -> Response:

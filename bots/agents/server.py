@@ -23,7 +23,7 @@ from mcp_types import (
 
 from bots.agents.answers import Answer
 from bots.agents.session import Session
-from bots.agents.tools import Arguments, Desk
+from bots.agents.tools import AgentTools, Arguments
 from protocol import VERSION
 from protocol.display import printable
 from protocol.errors import Fault
@@ -37,12 +37,12 @@ INSTRUCTIONS = (
 )
 
 
-async def serve(desk: Desk, session: Session) -> None:
+async def serve(offered: AgentTools, session: Session) -> None:
     """Serve one client until its end of standard input; then the match under way is resigned.
 
     Nothing but the protocol goes to standard output: whatever else is written there goes to standard error.
     """
-    server = build(desk)
+    server = build(offered)
     async with stdio_server() as (reads, writes):
         with contextlib.redirect_stdout(sys.stderr):
             keeping = asyncio.create_task(session.keep())
@@ -50,8 +50,8 @@ async def serve(desk: Desk, session: Session) -> None:
             await session.leave(keeping)
 
 
-def build(desk: Desk) -> Server[Any]:
-    """The server of a desk's tools."""
+def build(offered: AgentTools) -> Server[Any]:
+    """The server of an agent's tools."""
     tools = [
         Tool(
             name=tool.name,
@@ -60,7 +60,7 @@ def build(desk: Desk) -> Server[Any]:
             output_schema=schema(tool.answers),
             annotations=ToolAnnotations(read_only_hint=not tool.changes, open_world_hint=False),
         )
-        for tool in desk.tools.values()
+        for tool in offered.tools.values()
     ]
 
     async def list_tools(_: Any, __: PaginatedRequestParams | None) -> ListToolsResult:
@@ -68,7 +68,7 @@ def build(desk: Desk) -> Server[Any]:
 
     async def call_tool(_: Any, asked: CallToolRequestParams) -> CallToolResult:
         try:
-            answer = await desk.call(asked.name, asked.arguments or {})
+            answer = await offered.call(asked.name, asked.arguments or {})
         except Fault as fault:
             return _result(printable(str(fault)), is_error=True)
         except Exception:

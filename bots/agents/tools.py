@@ -144,7 +144,7 @@ class Tool(NamedTuple):
     """Whether anything is different afterwards."""
 
 
-class Desk:
+class AgentTools:
     """What one agent can do, at an arena and at its page. A tool answers, or raises a `Fault` that is to be told."""
 
     def __init__(self, name: str, session: Session, page: Page, *, slow: bool = False) -> None:

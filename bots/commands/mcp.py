@@ -39,13 +39,13 @@ def mcp(
         raise UsageFault("the extra mcp is missing: pip install 'bot-arena[mcp]'") from exc
     from bots.agents.page import Page, check_page
     from bots.agents.session import Session
-    from bots.agents.tools import Desk
+    from bots.agents.tools import AgentTools
 
     at = None if page is None else check_page(page)
     session = Session(settings.name, settings, _token(settings, settings.name, token_file))
-    desk = Desk(settings.name, session, Page(settings.url, at), slow=slow)
+    offered = AgentTools(settings.name, session, Page(settings.url, at), slow=slow)
     signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads standard input would hold up anything milder
-    asyncio.run(serve(desk, session))
+    asyncio.run(serve(offered, session))
 
 
 def _of_it(given: Given) -> Given:

@@ -8,7 +8,7 @@ from typing import TypeVar
 
 from arena.operator.client import Operator, TokenRefused, connected
 from arena.operator.requests import Request
-from arena.web.admin.gate import Visit
+from arena.web.admin.access_control import Visit
 
 T = TypeVar("T")
 
@@ -19,10 +19,10 @@ async def server_of(visit: Visit) -> AsyncIterator[Operator]:
     client = visit.request.client
     by = f"admin page, from {client.host if client else 'nowhere'}"
     try:
-        async with connected(visit.gate.config.url, visit.session.token, by) as operator:
+        async with connected(visit.access.config.url, visit.session.token, by) as operator:
             yield operator
     except TokenRefused:
-        visit.gate.sessions.end(visit.session)
+        visit.access.sessions.end(visit.session)
         raise
 
 

@@ -9,8 +9,8 @@ from arena.store.annulment import Annulment
 from arena.store.match_search import Search, parse_time_bound, search_matches
 from arena.store.registry import is_known_bot
 from arena.store.seasons import list_seasons
+from arena.web.admin.access_control import Visit
 from arena.web.admin.channel import ask
-from arena.web.admin.gate import Visit
 from arena.web.admin_config import PREFIX
 from arena.web.formatting import query
 from protocol.display import shown

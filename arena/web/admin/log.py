@@ -5,10 +5,10 @@ from __future__ import annotations
 from starlette.responses import Response
 
 from arena.store.actions import actions_page
-from arena.web.admin.gate import Visit
+from arena.web.admin.access_control import Visit
 
 ROWS = 100
-DEEDS = {
+IN_WORDS = {
     "register": "added",
     "revoke": "revoked",
     "rotate": "gave a new token to",
@@ -32,4 +32,4 @@ async def log(visit: Visit) -> Response:
     """A page of the log, the newest first."""
     asked = {"after": visit.request.query_params.get("after") or None}
     found = await visit.read(actions_page, after=asked["after"], limit=ROWS)
-    return visit.show("admin_log.html", asked=asked, found=found, deeds=DEEDS)
+    return visit.show("admin_log.html", asked=asked, found=found, in_words=IN_WORDS)

@@ -12,8 +12,8 @@ from arena.operator.new_bots import REFUSED, NewBots, names_alone
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store.registry import all_bots, roster_page
 from arena.store.tokens import hash_token, new_token
+from arena.web.admin.access_control import Visit
 from arena.web.admin.channel import ask, server_of
-from arena.web.admin.gate import Visit
 from arena.web.formatting import plural
 from protocol.errors import ArenaFault, Fault, UsageFault
 from protocol.names import folded

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.routing import Route
 
 from arena.web.admin import ladder, log, roster, tournaments
-from arena.web.admin.gate import Gate
+from arena.web.admin.access_control import AccessControl
 from arena.web.admin_config import PREFIX
 
 READ = {
@@ -25,11 +25,11 @@ CHANGED = {
 }
 
 
-def routes(gate: Gate) -> list[Route]:
+def routes(access: AccessControl) -> list[Route]:
     """All of them."""
     return [
-        *(Route(f"{PREFIX}{path}", gate.reading(answer)) for path, answer in READ.items()),
-        *(Route(f"{PREFIX}{path}", gate.changing(answer), methods=["POST"]) for path, answer in CHANGED.items()),
-        Route(f"{PREFIX}/sign-in", gate.sign_in, methods=["POST"]),
-        Route(f"{PREFIX}/sign-out", gate.changing(gate.sign_out), methods=["POST"]),
+        *(Route(f"{PREFIX}{path}", access.reading(answer)) for path, answer in READ.items()),
+        *(Route(f"{PREFIX}{path}", access.changing(answer), methods=["POST"]) for path, answer in CHANGED.items()),
+        Route(f"{PREFIX}/sign-in", access.sign_in, methods=["POST"]),
+        Route(f"{PREFIX}/sign-out", access.changing(access.sign_out), methods=["POST"]),
     ]

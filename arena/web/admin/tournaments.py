@@ -18,9 +18,9 @@ from arena.operator.tournaments import (
     TournamentStatus,
 )
 from arena.store.tournaments import TournamentTable, tournament_table, tournaments_page
+from arena.web.admin.access_control import Visit
 from arena.web.admin.channel import ask, server_of
 from arena.web.admin.forms import Form
-from arena.web.admin.gate import Visit
 from arena.web.admin_config import PREFIX
 from arena.web.rendering import site_of
 from machine.arguments import read_clock

@@ -79,7 +79,7 @@ def guarded(app: ASGIApp, config: AdminConfig) -> ASGIApp:
 class Visit(NamedTuple):
     """A request of who is signed in, with what its form says."""
 
-    gate: Gate
+    access: AccessControl
     request: Request
     session: Session
     form: Form
@@ -109,7 +109,7 @@ Answer = Callable[[Visit], Awaitable[Response]]
 Endpoint = Callable[[Request], Awaitable[Response]]
 
 
-class Gate:
+class AccessControl:
     """Who is signed in, and who may try to."""
 
     def __init__(self, config: AdminConfig) -> None:
