@@ -90,8 +90,9 @@ def test_below_the_table_stands_who_lost_without_being_beaten_and_where_its_word
     code, content, table, err = tournament(tmp_path / "data", "random", f"mine={sys.executable} {mine}", rounds=5)
     assert code == 0, err
     log = tmp_path / "data" / "tournaments" / content["tournament"] / "mine.log"
-    assert table.splitlines()[-2:] == [
-        "mine: 5 matches lost by forfeit or resignation (resigned 3, illegal 2); log:",
+    assert table.splitlines()[-3:] == [
+        "mine: 5 matches lost by forfeit or resignation (failed 3, illegal 2); log:",
+        "  raised AttributeError: 'Turn' object has no attribute 'no_such_thing', in mine.py line 4 (3 matches)",
         f"  {log}",
     ]
     assert "no_such_thing" in log.read_text()

@@ -119,7 +119,7 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
     planned = plan("ab")
     job = MatchJob(key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout=0.5)
     first, second = planned.schedule(())
-    assert call("arena", "bot", "add", "a", "b", "--data", str(tmp_path)).code == 0
+    assert (await run("arena", "bot", "add", "a", "b", "--data", str(tmp_path), folder=tmp_path))[0] == 0
     for match in (first, second):
         async with serving(tmp_path):
             played = await asyncio.to_thread(remote.play, ServerOn(tmp_path), job, match)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import stat
 from collections.abc import Iterator
@@ -56,7 +57,7 @@ def test_what_a_command_makes_is_its_owners_alone(tmp_path: Path) -> None:
 
 async def test_a_folder_that_was_open_is_closed_which_is_said(tmp_path: Path) -> None:
     data = tmp_path / "data"
-    assert call("arena", "bot", "add", "mine", "--data", str(data)).code == 0
+    assert (await asyncio.to_thread(run, "arena", "bot", "add", "mine", "--data", str(data))).returncode == 0
     data.chmod(0o755)
     (data / "arena.db").chmod(0o640)
     async with serving(data) as served:
