@@ -29,6 +29,9 @@ OUTSIDE = """(parts) => {
   }).map((part) => part.outerHTML.slice(0, 120));
 }"""
 SCROLLS = "document.documentElement.scrollHeight > innerHeight"
+LOG = "document.querySelector('.match > .tabbed').getBoundingClientRect().height"
+LOG_AT_LEAST = 112
+"""Pixels of the side for the moves, however many play."""
 
 
 async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
@@ -38,6 +41,7 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     assert await sideways(page) == 0, size
     if size[0] >= DESKS[-1][0]:
         assert not await page.evaluate(SCROLLS), size
+        assert await page.evaluate(LOG) >= LOG_AT_LEAST, size
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,7 @@ export class CampaignBoard extends RiskBoard {
 
   #draftHint() {
     const left = this.#left;
-    return left ? `${counted(left, "unit")} of ${this.state.units} left to place: press territories of yours.` : "All units are placed.";
+    return left ? `${counted(left, "unit")} to place on territories of yours.` : "All units are placed.";
   }
 
   #attackHint() {
