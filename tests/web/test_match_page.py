@@ -47,6 +47,7 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
     asked_for = re.findall('<link rel="modulepreload" href="(.*)">', page)
     assert any(address.endswith("/viewer/main.js") for address in asked_for)
     assert not any(address.endswith("/check/check.js") for address in asked_for), "only who verifies needs that"
+    assert not any(address.endswith("/arena-socket.js") for address in asked_for), "only who follows a match needs that"
     for address in asked_for:
         for imported in re.findall(r'^(?:import|})[^;]*? from "(.*)";', visitor.get(address).text, re.MULTILINE):
             assert urljoin(address, imported) in asked_for, address

@@ -10,7 +10,6 @@ import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
 import { makeEnding, tellCalls } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
-import { lookBack } from "./look-back.js";
 import { clockInWords } from "./match-text.js";
 
 const MOST_LISTED = 60; // legal moves as buttons
@@ -280,13 +279,18 @@ export class Table {
     this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
     const graded = this.#ways.graded(this.start);
-    if (end?.seed !== undefined && graded !== "") this.past.prepend(lookBack(this.start, this.board, graded));
+    if (end?.seed !== undefined && graded !== "") this.#lookBack(graded);
     this.ending.hidden = false;
     this.ending.querySelector("h2").focus();
     this.#ended = `${result.headline}: ${this.#matchTitle}`;
     this.#ways.entitle(this.#ended);
     if (end === undefined || end.reason === "void" || end.seed === undefined) return;
     for (const [seat, rank] of end.ranks.entries()) this.clocks.players.place(seat, ordinal(rank));
+  }
+
+  async #lookBack(graded) {
+    const { lookBack } = await import("./look-back.js"); // not before a match is over
+    this.past.prepend(lookBack(this.start, this.board, graded));
   }
 
   /** Whose turn it is. What happened before that, the board shows: it is said to those who do not see it. */

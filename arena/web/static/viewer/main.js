@@ -4,7 +4,6 @@ import { ask, gradesAddress, matchAddress } from "../api.js";
 import { el } from "../dom.js";
 import { identity } from "../identity.js";
 import { MatchDocument } from "./document.js";
-import { follow } from "./follow-match.js";
 import { Viewer } from "./viewer.js";
 
 const root = document.getElementById("viewer");
@@ -36,12 +35,9 @@ async function show() {
   const { graded } = root.dataset;
   if (graded === undefined || found.fault) return;
   const grade = async (seat) => viewer.grade(await ask(gradesAddress(id, graded, seat)));
-  if (graded === "estimated" && options.mine === null) {
-    viewer.offerGrades(grade);
-    return;
-  }
   try {
-    await grade(options.mine);
+    if (graded === "estimated" && options.mine === null) await viewer.offerGrades(grade);
+    else await grade(options.mine);
   } catch (error) {
     root.append(el("p", { class: "banner warn", role: "status" }, `The grades of the moves did not come: ${error.message}`));
   }
@@ -51,5 +47,9 @@ function say(error) {
   root.replaceChildren(el("p", { class: "banner lost", role: "alert" }, error.message));
 }
 
-if ("stored" in root.dataset) show().catch(say);
-else follow(root, id, { botAddress, rulesOf, stored: () => ask(api).catch(() => null) });
+async function watch() {
+  const { follow } = await import("./follow-match.js"); // a stored match is shown without its connection and rules
+  follow(root, id, { botAddress, rulesOf, stored: () => ask(api).catch(() => null) });
+}
+
+("stored" in root.dataset ? show() : watch()).catch(say);

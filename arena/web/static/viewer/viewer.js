@@ -5,7 +5,6 @@ import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { gameTitle } from "../titles.js";
 import { Clocks } from "./clocks.js";
-import { gradesOf, offerOf } from "./grades.js";
 import { Moves } from "./moves.js";
 import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
@@ -76,14 +75,16 @@ export class Viewer {
    * Offer to have the moves of a seat graded, where that takes a while.
    * @param {(seat: number) => Promise<void>} grade
    */
-  offerGrades(grade) {
+  async offerGrades(grade) {
+    const { offerOf } = await import("./grades.js");
     this.tabs.fill("Grades", offerOf(this.match, grade));
   }
 
   /** Tell the grades of the moves, and their luck, as the API gives them. */
-  grade(report) {
+  async grade(report) {
     this.moves.grade(report);
     this.now.show(this.timeline.at);
+    const { gradesOf } = await import("./grades.js"); // the board is there before them
     this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine));
   }
 
