@@ -207,11 +207,11 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await tab(page, "Grades")
-        given = re.compile(r": \d+\.\d % given away by \d+ of \d+ moves?; the dice gave it [+-]\d+\.\d %$")
+        given = re.compile(r": \d+\.\d\s% given away by \d+ of \d+ moves?; the dice gave it [+−]\d+\.\d\s%$")
         await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
         await expect(page.get_by_text("Luck is told by exact.")).to_be_visible()
         await tab(page, "Moves")
-        lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+-]\d+\.\d %$")).first
+        lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+−]\d+\.\d\s%$")).first
         await lucky.click()
         await expect(page.locator(".now")).to_contain_text(f"{await lucky.inner_text()} of the point")
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
@@ -264,6 +264,8 @@ async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
         await page.evaluate(GRADED_LATE, kept["duel"])
         await expect(page.locator(".moves tr[aria-current] .move")).to_be_in_viewport(ratio=0.9)
         await expect(page.locator(".moves tr[aria-current]")).to_contain_text("25.0 %")
+        await expect(page.locator(".now")).to_contain_text("gave away 25.0 %: worth 50.0 %")
+        await expect(page.locator(".now")).to_contain_text("was worth 75.0 %")
 
 
 @pytest.mark.parametrize("game", ["nim", "duel", "campaign"])

@@ -51,22 +51,21 @@ export function worthText(value) {
  * @param {number} lost difference of two expected results as the API has them, 0 to 2
  */
 export function lossText(lost) {
-  return lost > 0 && lost < 0.001 ? "under 0.1 %" : share(lost / 2);
+  return lost > 0 && lost < 0.001 ? "under 0.1\u00a0%" : share(lost / 2);
 }
 
 /**
- * What dice gave on that scale, with its sign: "+3.4 %", "-1.2 %".
+ * What dice gave on that scale, with its sign: "+3.4 %", "−1.2 %".
  * @param {number} points as the API has luck: a win is 1, a loss 0
  */
 export function luckText(points) {
-  const text = share(points);
-  return parseFloat(text) > 0 ? `+${text}` : text;
+  return points >= 0.0005 ? `+${share(points)}` : share(points);
 }
 
 /** In percent, and nothing less than nothing. */
 function share(part) {
   const text = (100 * part).toFixed(1);
-  return `${Number(text) ? text : "0.0"} %`;
+  return `${Number(text) ? text.replace("-", "−") : "0.0"}\u00a0%`;
 }
 
 /**

@@ -173,7 +173,7 @@ export class Moves {
     const bot = event.seat < 0 ? ["chance"] : [seatSign(event.seat), el("span", { class: "quiet" }, header.seats[event.seat].bot)];
     const words = el("td", { class: event.out === undefined ? "move" : "move bad" }, inWords(header.game, header.config, event));
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
-    const given = grade ? (grade.gave_away ? lossText(grade.gave_away) : "0 %") : "";
+    const given = grade ? lossText(grade.gave_away) : "";
     return el(
       "tr",
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },

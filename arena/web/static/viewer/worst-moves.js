@@ -36,7 +36,7 @@ export function worstMoves(match, report, go, mine) {
   });
   const { estimate, noise } = report;
   const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${lossText(noise)} can't be told from chance` : ""}.` : "";
-  const scale = el("p", { class: "small faint" }, `In percent of the point: a win is 100 %, a draw 50 %.${by}`);
+  const scale = el("p", { class: "small faint" }, `In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.${by}`);
   return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, scale);
 }
 
