@@ -5,7 +5,7 @@ const ALL = new Intl.ListFormat("en-GB", { type: "conjunction" });
 const ONE = new Intl.ListFormat("en-GB", { type: "disjunction" });
 
 /**
- * A number of things: "1 ply", "2 plies".
+ * A number of things: "1 move", "2 moves".
  * @param {number} count
  * @param {string} one
  * @param {string} [many]
