@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, bindparam, text
 
 from arena.ratings import tournament_pairing
 from arena.ratings.significant_ranks import ScoredMatch
@@ -36,6 +36,15 @@ SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, sea
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """)
+_LEADERS = text("""
+SELECT tournament, name FROM (
+    SELECT tournament, bot, rank() OVER (
+        PARTITION BY tournament ORDER BY sum(2 * wins + draws) * 1.0 / sum(wins + draws + losses) DESC
+    ) AS place
+    FROM opponents WHERE tournament IN :names
+    GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
+) JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
+""").bindparams(bindparam("names", expanding=True))
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
@@ -65,6 +74,14 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
     """A page of them, those that began last first."""
     place = {"started": str, "id": str}
     return read_page(connection, _NEXT, {}, place, lambda row: TournamentRow(**_fields(row)), after=after, limit=limit)
+
+
+def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
+    """By tournament the bots with the largest share of points; of one without a match that counts nothing."""
+    found: dict[str, list[str]] = {}
+    for row in connection.execute(_LEADERS, {"names": list(names)}):
+        found.setdefault(row.tournament, []).append(row.name)
+    return found
 
 
 def has_tournament(connection: Connection, name: str) -> bool:

@@ -20,7 +20,7 @@ MINUS = "\u2212"
 THIN = "\u202f"
 """Stands between thousands, where no line breaks."""
 WORDS = {
-    reasons.WIN: "played out",
+    reasons.WIN: "played to the end",
     reasons.DRAW: "draw",
     reasons.PLY_LIMIT: "ply limit",
     reasons.ROUND_LIMIT: "round limit",
@@ -97,6 +97,12 @@ def thinking(ms: float | None) -> str:
     return f"{decimal(ms / 1000, 1)}{THIN}s"
 
 
+def clock(text: str) -> str:
+    """The clock of a tournament as it was asked for, `60+0.5`, in words."""
+    bank, _, increment = text.partition("+")
+    return f"{bank}{THIN}s" + (f" + {increment}{THIN}s a move" if float(increment or 0) else "")
+
+
 def plural(number: int, one: str, many: str) -> str:
     """A number with its noun."""
     return f"{grouped(number)} {one if number == 1 else many}"
@@ -161,11 +167,12 @@ def story(result: Result) -> str:
     if not rest:
         return f"{best[0]} drew with {', '.join(best[1:])}"
     if len(best) > 1:
-        return f"{_listed(best)} drew ahead of {rest}"
+        return f"{listed(best)} drew ahead of {rest}"
     return f"{best[0]} {'beat' if len(names) == 2 else 'won against'} {rest}"
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
+    """Names in a sentence: `ann, bob and cid`."""
     return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
 
 
@@ -194,6 +201,8 @@ FILTERS = {
             moment,
             day,
             thinking,
+            clock,
+            listed,
             ordinal,
             plural,
             capital,

@@ -53,7 +53,7 @@ def test_losses_say_how_they_came_about_and_lead_to_their_last_ply(visitor: Visi
         result("m5", ("bob", "ann"), reason="resigned", reasons=("win", "resigned")),
     )
     endings = section(visitor.get("/bots/ann").text, "endings")
-    for number, word in enumerate(("played out", "time", "illegal moves", "lost connection", "resigned"), 1):
+    for number, word in enumerate(("played to the end", "time", "illegal moves", "lost connection", "resigned"), 1):
         assert f">{word}</a>" in endings
         assert f'href="/matches/m{number}#ply=7"' in endings
     assert "outcome=lost&amp;reason=timeout" in endings

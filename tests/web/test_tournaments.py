@@ -68,16 +68,41 @@ def test_a_tournament_under_way_shows_its_progress_and_its_table(visitor: Visito
     assert '<progress aria-labelledby="played" value="2" max="3">' in page
     assert "tournament.js" in page
     rows = re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)', page)
-    assert rows == [("1", "ann", "75.0"), ("1", "cid", "50.0"), ("1", "bob", "0.0")]
+    assert rows == [("1", "ann", "75.0"), ("2", "cid", "50.0"), ("3", "bob", "0.0")]
 
 
-def test_a_bot_ranks_behind_another_as_soon_as_the_matches_tell_them_apart(visitor: Visitor) -> None:
+def test_places_go_by_score_and_a_note_says_which_bots_the_matches_tell_apart(visitor: Visitor) -> None:
     name = began(visitor.store)
     lost = [result(f"m{place}", ("ann", "bob"), tournament=name, place=place) for place in range(12)]
-    for matches, ranks in ((lost[:1], "111"), (lost[1:], "122")):
+    for matches, note in ((lost[:1], "these matches tell no bots apart"), (lost[1:], "1st ann; 2nd bob.")):
         finish(visitor.store, *matches)
         page = visitor.get(f"/tournaments/{name}").text
-        assert re.findall(r'<td class="number">(\d)</td><th scope="row"><a href="/bots/', page) == [*ranks]
+        assert re.findall(r'<td class="number">(.)</td><th scope="row"><a href="/bots/', page) == ["1", "2", "–"]
+        assert note in page
+
+
+def test_who_leads_and_at_last_who_won_stands_under_the_title_with_whom_chance_may_have_put_behind(
+    visitor: Visitor, tournament: str
+) -> None:
+    under_way = visitor.get(f"/tournaments/{tournament}").text
+    assert "<b>ann</b> leads with 75.0\u202f% of the points." in under_way
+    assert "Chance alone may have put it before cid and bob" in under_way
+    finish(visitor.store, result("m3", ("bob", "cid"), (2, 1), tournament=tournament, place=2))
+    visitor.store.write(finish_tournament, tournament)
+    tied = visitor.get(f"/tournaments/{tournament}").text
+    assert "<b>ann and cid</b> share the first place, each with 75.0\u202f%" in tied
+
+
+def test_the_list_names_the_winner_of_each_tournament_that_is_over(visitor: Visitor, tournament: str) -> None:
+    winner = re.compile(r'<td data-label="Winner">(.*?)</td>')
+    assert winner.findall(visitor.get("/tournaments").text) == [""]
+    finish(visitor.store, result("m3", ("bob", "cid"), tournament=tournament, place=2))
+    visitor.store.write(finish_tournament, tournament)
+    assert winner.findall(visitor.get("/tournaments").text) == ['<a href="/bots/ann">ann</a>']
+
+
+def test_the_clock_is_told_with_its_units(visitor: Visitor, tournament: str) -> None:
+    assert "10\u202fs + 0.1\u202fs a move" in visitor.get(f"/tournaments/{tournament}").text
 
 
 def test_a_pair_in_the_cross_table_leads_to_its_matches(visitor: Visitor, tournament: str) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.ratings.standings import TableRow
 from arena.ratings.tournament_pairing import TEST
 from arena.store.match_search import Search, search_matches
-from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
+from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
 from arena.web.charts import Scale
 from arena.web.rendering import render_page, site_of
@@ -28,8 +30,12 @@ SHARES = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
 def tournaments(request: Request) -> Response:
     """A page of all tournaments, those that began last first."""
     after = request.query_params.get("after") or None
-    found = site_of(request).reader.read(tournaments_page, after=after, limit=ROWS)
-    return render_page(request, "tournaments.html", found=found, asked={"after": after}, title_of=_title)
+    reader = site_of(request).reader
+    found = reader.read(tournaments_page, after=after, limit=ROWS)
+    leaders = reader.read(tournament_leaders, [row.tournament for row in found.rows])
+    return render_page(
+        request, "tournaments.html", found=found, asked={"after": after}, title_of=_title, leaders=leaders
+    )
 
 
 def tournament(request: Request) -> Response:
@@ -37,6 +43,9 @@ def tournament(request: Request) -> Response:
     site = site_of(request)
     shown = lookups.tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
+    places = _places(shown.table)
+    first = [bot for bot, place in places.items() if place == 1]
+    ranks = _ranks(shown.table)
     return render_page(
         request,
         "tournament.html",
@@ -45,6 +54,10 @@ def tournament(request: Request) -> Response:
         pool=_pool(shown.game, config) if shown.format != TEST and shown.arguments.get("rated", True) else None,
         config={key: _format_value(value) for key, value in config.items()},
         settings=shown.arguments.get("settings") or {},
+        places=places,
+        first=first,
+        doubted=[bot for bot in ranks[0][1] if bot not in first] if ranks else [],
+        ranks=ranks,
         scale=SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
@@ -55,6 +68,19 @@ def _title(shown: TournamentRow) -> str:
     """What is played: a preset of a game by its title, or the game alone."""
     pool = _pool(shown.game, shown.arguments.get("config") or {})
     return titles.pool_title(pool) if pool else titles.game_title(shown.game)
+
+
+def _places(table: Sequence[TableRow]) -> dict[str, int | None]:
+    """The place of each bot by its score alone: 1 and how many scored more; None if it has not played."""
+    scores = {row.bot: round(row.score, 9) for row in table if row.played}
+    above = {score: sum(other > score for other in scores.values()) for score in set(scores.values())}
+    return {row.bot: 1 + above[scores[row.bot]] if row.played else None for row in table}
+
+
+def _ranks(table: Sequence[TableRow]) -> list[tuple[int, list[str]]]:
+    """The ranks beyond chance, each with the bots that share it, best first."""
+    played = sorted((row for row in table if row.played), key=lambda row: row.rank)
+    return [(rank, [row.bot for row in rows]) for rank, rows in groupby(played, key=lambda row: row.rank)]
 
 
 def _pool(game: str, config: Mapping[str, Any]) -> str | None:

@@ -5,7 +5,7 @@ import { refresher } from "./refresh.js";
 
 const OFTEN = 3000; // ms; the refresher adds its rest
 
-const refresh = refresher(["progress", "standing", "cross", "results"], tellAgo);
+const refresh = refresher(["first", "progress", "standing", "ranks", "cross", "results"], tellAgo);
 const looking = setInterval(() => {
   if (document.querySelector("#progress").dataset.finished === "yes") clearInterval(looking);
   else refresh();
