@@ -35,15 +35,11 @@ function choose(matches) {
   return best ?? null;
 }
 
-function against(names) {
-  return names.length === 2 ? names.join(" against ") : names.join(", ");
-}
-
 function watch(socket, match) {
   live = match;
   replay?.stop();
   replay = null;
-  stage.tell("Live now", match.match, against(match.seats), `at ${poolTitle(match.game, match.preset)}`);
+  stage.tell("Live now", match.match, poolTitle(match.game, match.preset));
   socket.watch(match.match);
 }
 
@@ -63,7 +59,7 @@ function follows(socket) {
   socket.on(
     "end",
     ours((end) => {
-      stage.show(end.state, end.events.at(-1));
+      stage.show(end.state, end.events.at(-1), true);
       stage.tell("Just over", end.match, endingOf(end, begun).headline, `at ${poolTitle(live.game, live.preset)}`);
       setTimeout(() => (live = null), REST);
     }),

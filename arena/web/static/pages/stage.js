@@ -1,5 +1,6 @@
 /** A small board on which a match goes on by itself, live or again from its record, until it is told to pause. */
 
+import { seatSign } from "../board/army-symbols.js";
 import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 
@@ -13,16 +14,22 @@ const STILL = matchMedia("(prefers-reduced-motion: reduce)").matches;
 export class Stage {
   #heading;
   #told;
+  #players;
+  #saying;
+  #open;
   #place;
   #button;
   #board = null;
   #latest = null;
   #paused = STILL;
 
-  /** @param {HTMLElement} root with a heading, `.stage-told`, `.stage-board` and `.stage-pause` */
+  /** @param {HTMLElement} root with a heading and parts of the classes below */
   constructor(root) {
     this.#heading = root.querySelector("h2");
     this.#told = root.querySelector(".stage-told");
+    this.#players = root.querySelector(".stage-players");
+    this.#saying = root.querySelector(".stage-saying");
+    this.#open = root.querySelector(".stage-open");
     this.#place = root.querySelector(".stage-board");
     this.#button = root.querySelector(".stage-pause");
     this.#button.addEventListener("click", () => this.#pause(!this.#paused));
@@ -40,6 +47,9 @@ export class Stage {
    * @param {{config: object, seats: {bot: string}[]}} match
    */
   begin(game, match) {
+    this.#players.replaceChildren(
+      ...match.seats.map(({ bot }, seat) => el("li", { class: `seat-${seat}` }, seatSign(seat), bot)),
+    );
     this.#latest = null;
     this.#board = knows(game) ? makeBoard(game, match) : null;
     this.#place.replaceChildren(...(this.#board ? [this.#board.element] : []));
@@ -47,38 +57,51 @@ export class Stage {
   }
 
   /**
-   * Its next state, with the event that led there; while it pauses the first alone is drawn.
+   * Its next state, with the event that led there; while it pauses the first and the last alone are drawn.
    * @param {object} state
    * @param {object} [event]
+   * @param {boolean} [isLast]  what is told of the match is its end then
    */
-  show(state, event) {
+  show(state, event, isLast = false) {
     this.#latest = { state, event };
-    if (!this.#paused || this.#board?.state === undefined) this.#draw();
+    if (!this.#paused || isLast || this.#board?.state === undefined) this.#draw();
   }
 
   /**
    * Say what is shown.
    * @param {string} heading
    * @param {string} match
-   * @param {string} players  leads to the match
-   * @param {string} more
+   * @param {string} what  leads to the match
+   * @param {string} [more]
    */
-  tell(heading, match, players, more) {
+  tell(heading, match, what, more = "") {
+    const address = `/matches/${encodeURIComponent(match)}`;
     say(this.#heading, heading);
-    const link = el("a", { href: `/matches/${encodeURIComponent(match)}` }, players);
-    this.#told.replaceChildren(link, " ", el("span", { class: "faint" }, more));
+    this.#told.replaceChildren(el("a", { href: address }, what), " ", el("span", { class: "faint" }, more));
+    put(this.#open, "href", address);
+    put(this.#open, "hidden", false);
   }
 
   #pause(paused) {
     this.#paused = paused;
-    say(this.#button, paused ? "Go on" : "Pause");
-    if (!paused) this.#draw();
+    say(this.#button, paused ? "Resume" : "Pause");
+    if (paused) this.#say();
+    else this.#draw();
+  }
+
+  /** Whose turn it is on the board, and whether that stands still. */
+  #say() {
+    if (this.#board?.state === undefined) return;
+    const mover = this.#board.state.to_move;
+    for (const [seat, player] of [...this.#players.children].entries()) put(player, "data-to-move", seat === mover);
+    say(this.#saying, mover === null ? "The end." : `${this.#board.saying()}${this.#paused ? " (paused)" : ""}.`);
   }
 
   #draw() {
     if (this.#board === null || this.#latest === null) return;
     const { state, event } = this.#latest;
     this.#board.show(state, { event, before: this.#board.state });
+    this.#say();
   }
 }
 
