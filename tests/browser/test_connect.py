@@ -19,7 +19,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visiting: Visits, tmp_path: Path) -> None:
     async with serving(tmp_path / "data", "--web-port", "0") as arena, visiting(await arena.page(), PHONE) as visit:
         page = await visit.open("/connect?bot=zoe")
-        name, register = page.get_by_label("Your bot’s name"), page.get_by_role("button", name="Register it")
+        name, register = page.get_by_label("Your bot’s name"), page.get_by_role("button", name="Reserve it now")
         code, complaint = page.locator("#python"), page.locator("#bot-wrong")
         await expect(code).to_contain_text(f'run(Mine("zoe"), url="{arena.url}")')
         await register.click()
@@ -46,7 +46,7 @@ async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visitin
         assert token not in again.url
         async with visiting(await arena.page()) as other:
             theirs = await other.open("/connect?bot=ZOE")
-            await theirs.get_by_role("button", name="Register it").click()
+            await theirs.get_by_role("button", name="Reserve it now").click()
             await expect(theirs.get_by_text("Somebody owns the name ZOE already: choose another.")).to_be_visible()
             await expect(theirs.locator("#token-in-code")).to_have_text("")
         seek = ["--game", "nim", "--matches", "1", "--url", arena.url]

@@ -10,11 +10,11 @@ const wrong = document.getElementById("bot-wrong");
 const owning = document.getElementById("owning"); // is there where names can be registered
 const named = document.querySelector(".of-bot")?.textContent;
 const unowned = owning?.textContent;
-const registering = el("button", { type: "button", class: "main" }, "Register it");
+const registering = el("button", { type: "button", class: "main" }, "Reserve it now");
 
 if (named !== undefined) {
   if (name.value === "") name.value = suggested();
-  say(name.form.querySelector("button"), "How it fares"); // the code is there as it is typed
+  say(name.form.querySelector("button"), "Its results"); // the code is there as it is typed
   name.addEventListener("input", show);
   registering.addEventListener("click", registerTyped);
   if (owning !== null) name.form.querySelector("button").before(registering);

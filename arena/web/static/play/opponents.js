@@ -95,7 +95,7 @@ export class Opponents {
         name: "",
         version: "",
         strength: "",
-        how: open > 0 ? "whoever wants the same, soon a bot that plays at once" : "whoever wants the same",
+        how: open > 0 ? "the next to come; after a short wait, a bot" : "the next to come",
       });
     const type = this.#others === 1 ? "radio" : "checkbox";
     const full = type === "checkbox" && this.chosen.length >= this.#others;
@@ -105,7 +105,7 @@ export class Opponents {
       row.input.checked = name === "" ? this.chosen.length === 0 : this.#wanted.has(name);
       row.input.disabled = full && !row.input.checked;
       say(row.note, how);
-      say(row.strength, strength);
+      say(row.strength, strength === name ? "" : strength); // not "perfect" twice
       put(row.element, "data-at-once", how === AT_ONCE);
       const there = this.#list.children[at] ?? null;
       if (there !== row.element) this.#list.insertBefore(row.element, there);
@@ -136,7 +136,7 @@ export class Opponents {
           name,
           version: "",
           strength: "",
-          how: this.#bots === null ? "" : "not here now: it waits until they come",
+          how: this.#bots === null ? "" : "offline: you wait until they come",
           order: 4,
         });
     }
@@ -148,12 +148,12 @@ export class Opponents {
   }
 
   #summary(open) {
-    if (this.#bots === null) return "Looking who is here …";
+    if (this.#bots === null) return "Loading who is online …";
     if (this.#others === 1) return "";
     const rest = this.#others - this.chosen.length;
-    const few = open < this.#others ? `, of which ${open} ${open === 1 ? "is" : "are"} here` : "";
-    const left = `${rest} ${rest === 1 ? "seat is" : "seats are"} left to whoever wants the same, and soon to bots that play at once${few}.`;
-    return `Choose up to ${this.#others}. ${rest === 0 ? "" : left}`;
+    if (rest === 0) return "All opponents are chosen.";
+    const few = open < this.#others ? ` (${open} online now)` : "";
+    return `Choose up to ${this.#others}. The others are the next to come or, after a short wait, bots${few}.`;
   }
 
   #row(name, version, type) {
@@ -203,7 +203,7 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
   if (these.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
   if (client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
-  return { how: "here, but not for this: you wait until they want it", order: 5 };
+  return { how: "online, but not playing this now", order: 5 };
 }
 
 /**

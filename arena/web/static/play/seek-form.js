@@ -177,7 +177,7 @@ export class Offer {
     put(rules, "href", `/rules/${encodeURIComponent(this.#game.game)}`);
     say(rules, `How to play ${gameTitle(this.#game.game)}`);
     put(this.#form.querySelector("#own"), "hidden", !own);
-    say(this.#form.querySelector("#config"), own ? "" : configInWords(this.#preset.config));
+    say(this.#form.querySelector("#config"), own ? "" : unsaid(this.#preset.config));
     if (own && this.#field("own").value === "") this.#field("own").value = JSON.stringify(this.#game.presets[0].config);
     this.wrong("own", "");
   }
@@ -222,4 +222,9 @@ export class Offer {
     this.wrong("own", 'That is no JSON object, like {"preset": "classic"}: keys and strings in double quotes.');
     return null;
   }
+}
+
+/** Of a preset's config what its title and the form do not say. */
+function unsaid({ map, players, draft, ...config }) {
+  return configInWords(config);
 }
