@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import pytest
@@ -92,12 +93,16 @@ async def test_what_is_not_there_is_a_page_like_any_other(visiting: Visits, libr
 
 
 @pytest.mark.parametrize("width", [360, 390])
-async def test_the_ways_to_all_pages_fit_a_phone_in_one_line(visiting: Visits, library: str, width: int) -> None:
+async def test_the_ways_to_all_pages_fit_a_phone_in_two_lines_and_stand_apart(
+    visiting: Visits, library: str, width: int
+) -> None:
     async with visiting(library, (width, 844)) as visit:
         page = await visit.open("/matches")
         links = page.get_by_role("navigation", name="Pages", exact=True).get_by_role("link")
         names = ["Play", "Matches", "Leaderboard", "Tournaments", "Connect", "Docs"]
         await expect(links).to_have_text(names)
-        boxes = [await link.bounding_box() for link in await links.all()]
-        assert len({box["y"] for box in boxes if box}) == 1
+        boxes = [box for link in await links.all() if (box := await link.bounding_box())]
+        assert len({box["y"] for box in boxes}) <= 2
+        for one, other in pairwise(boxes):
+            assert one["y"] != other["y"] or other["x"] - (one["x"] + one["width"]) >= 8
         assert await sideways(page) == 0
