@@ -138,7 +138,7 @@ def test_a_test_of_as_many_pairs_as_it_takes_has_a_page_and_no_end_in_sight(visi
     visitor.store.write(finish_tournament, name)
     assert "1 match played, finished" in visitor.get(f"/tournaments/{name}").text
     listed = visitor.get("/tournaments").text
-    assert '<td data-label="Matches" class="number">1</td>' in listed
+    assert '<td data-label="Matches" data-noun="match" class="number">1</td>' in listed
     assert json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["planned"] is None
 
 
