@@ -49,6 +49,8 @@ LOOK_AFTER, LOOK_AT_LAST = 3.0, 600.0
 LOOK_LATER = 5
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
+MOST_FAILED = 3
+"""Matches in a row in which the bot's program failed, after which it seeks no more."""
 STRIKES = (ILLEGAL_MOVE, MALFORMED_MOVE)
 """Refusals after which another move may be chosen."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
@@ -141,6 +143,11 @@ class Seat:
         """Whether nothing more can come of it."""
         return self.over and not self.thinking
 
+    @property
+    def failure(self) -> str | None:
+        """How the program failed in it, in a line; None where it did not."""
+        return None if self._resignation is None else self._resignation.failure
+
     def begin(self) -> list[Effect]:
         """The first `start`: prepare, then say so. A bot that prepares nothing is ready at once."""
         if type(self._bot).prepare is not Bot.prepare:
@@ -229,8 +236,7 @@ class Seat:
 
     def result(self, end: messages.End) -> Say:
         """The line that says how the match came out."""
-        failure = None if self._resignation is None else self._resignation.failure
-        return Say(progress_report.result(self.start, self._seat, end, failure))
+        return Say(progress_report.result(self.start, self._seat, end, self.failure))
 
     def _think(self, work: Work) -> list[Effect]:
         if self.thinking:
@@ -308,6 +314,11 @@ class Conversation(Talk):
         """Whether a match began since the last."""
         self._asked = False
         """Whether a listing comes that is to be told."""
+        self._failed_in_a_row = 0
+        self._failing = False
+        """Whether they became too many, so that no more is played."""
+        self._last_details = ""
+        """The traceback that was told last."""
         self._parting = ""
         """Why the arena is about to close the connection."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
@@ -352,6 +363,8 @@ class Conversation(Talk):
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
             return []
+        if thought.details:
+            thought = self._once_in_full(thought)
         effects = [e for e in seat.thought(thought) if self.connected or not isinstance(e, FromClient)]
         if seat.done and self._finishing.pop(match, None) is not None:
             effects += self._go_on()
@@ -452,7 +465,18 @@ class Conversation(Talk):
         effects = seat.ended(end)
         if not seat.done:
             self._finishing[match] = seat
+        self._failed_in_a_row = self._failed_in_a_row + 1 if seat.failure is not None else 0
+        if self._failed_in_a_row == MOST_FAILED and not self._settings.assigned and not self._failing:
+            self._failing = True
+            effects.append(self._trouble(f"its program failed in {MOST_FAILED} matches in a row, so it stops"))
         return effects
+
+    def _once_in_full(self, thought: Thought) -> Thought:
+        """A thought whose traceback was just told is told in a line."""
+        if thought.details != self._last_details:
+            self._last_details = thought.details
+            return thought
+        return dataclasses.replace(thought, trouble=f"{thought.trouble} as before: {thought.failure}", details="")
 
     def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
         seat = self._seats.get(rejected.match)
@@ -490,9 +514,12 @@ class Conversation(Talk):
         playing = len(self._seats) + len(self._awaited)
         under_way = playing + len(self._seeks)
         room = self._slots - under_way
+        all_told = not under_way and not (self._waits and self._finishing)
+        if self._failing:
+            return [Stop(1)] if all_told else self._withdraw()
         if self._settings.matches is not None:
             left = self._settings.matches - self.played
-            if left <= 0 and not under_way and not (self._waits and self._finishing):
+            if left <= 0 and all_told:
                 return [Stop(0)]
             if self._settings.open and left <= playing:
                 return self._withdraw()

@@ -205,6 +205,94 @@ def test_an_error_in_the_authors_code_is_shown_and_loses_that_match_only(script:
     assert of(messages.Ready, talk.hears(script.start("m-2")))
 
 
+class FailsIn(Bot):
+    """One whose code fails in the matches of these names."""
+
+    def __init__(self, *matches: str) -> None:
+        super().__init__("mine")
+        self.matches_failed = matches
+
+    def choose(self, turn: Turn) -> Any:
+        return turn.state["no such key"] if turn.match in self.matches_failed else turn.legal[0]
+
+
+def play_out(talk: Talk, script: Any, match: str, seek: str | None = None) -> list[Effect]:
+    """A whole match of its seek, m-1 of s1, in which the bot chooses once; what it does at the end."""
+    talk.hears(script.start(match, seek=seek or match.replace("m-", "s")))
+    resigned = of(messages.Resign, talk.thinks(talk.hears(script.turn(match))))
+    return talk.hears(script.end(match, ranks=(2, 1), reason="failed") if resigned else script.end(match))
+
+
+STOPS = "mine: its program failed in 3 matches in a row, so it stops"
+
+
+def test_after_three_matches_in_a_row_in_which_its_code_failed_a_bot_stops(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1)
+    talk.hears(script.welcome())
+    for match in ("m-1", "m-2"):
+        ended = play_out(talk, script, match)
+        assert of(Stop, ended) == []
+        assert STOPS not in lines(ended)
+    last = play_out(talk, script, "m-3")
+    assert last[-2:] == [Say(STOPS, trouble=True), Stop(1)]
+
+
+def test_a_bot_whose_last_three_matches_failed_ends_with_1_though_all_are_played(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1, matches=3)
+    talk.hears(script.welcome())
+    ended = [play_out(talk, script, match) for match in ("m-1", "m-2", "m-3")]
+    assert of(Stop, ended[-1]) == [Stop(1)]
+
+
+def test_a_match_without_a_failure_begins_the_count_of_failed_ones_anew(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2", "m-4", "m-5"), slots=1)
+    talk.hears(script.welcome())
+    assert [of(Stop, play_out(talk, script, f"m-{n}")) for n in range(1, 6)] == [[]] * 5
+
+
+def test_failures_are_counted_over_a_lost_connection(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1)
+    talk.hears(script.welcome())
+    play_out(talk, script, "m-1")
+    talk.hears(script.start("m-2", seek="s2"))
+    talk.thinks(talk.hears(script.turn("m-2")))
+    talk.conversation.lost(1006)
+    talk.hears(script.welcome())
+    assert of(Stop, play_out(talk, script, "m-3")) == [Stop(1)]
+
+
+def test_a_bot_that_stops_for_its_failures_plays_its_other_matches_first_and_seeks_none(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=3)
+    talk.hears(script.welcome())
+    talk.hears(script.start("m-9", seek="s1"))
+    play_out(talk, script, "m-1", "s2")
+    play_out(talk, script, "m-2", "s4")
+    third = play_out(talk, script, "m-3", "s5")
+    assert of(messages.Seek, third) == of(Stop, third) == []
+    assert [unseek.id for unseek in of(messages.Unseek, third)] == ["s3"]
+    assert of(Stop, talk.hears(messages.Unseeked(id="s3"))) == []
+    assert talk.hears(script.end("m-9"))[-1] == Stop(1)
+
+
+def test_a_bot_whose_matches_are_assigned_plays_them_all_whatever_fails(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2", "m-3"), slots=1, assigned=True)
+    talk.hears(script.welcome())
+    assert [play_out(talk, script, f"m-{n}") for n in range(1, 4)] == [[]] * 3
+
+
+def test_a_traceback_that_was_just_told_is_told_in_a_line(script: Any) -> None:
+    talk = Talk(FailsIn("m-1", "m-2"), slots=1)
+    talk.hears(script.welcome())
+    told = []
+    for match in ("m-1", "m-2"):
+        talk.hears(script.start(match))
+        told += lines(talk.thinks(talk.hears(script.turn(match))))
+    line = FailsIn.choose.__code__.co_firstlineno + 1
+    raised = f"raised KeyError: 'no such key', in test_client_protocol.py line {line}"
+    assert "Traceback" in told[0]
+    assert told[1] == f"mine: its code failed at ply 0 of m-2 as before: {raised}; the match is lost"
+
+
 @pytest.mark.parametrize(
     ("returned", "says"),
     [
