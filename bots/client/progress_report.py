@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from protocol import close_codes, error_codes
-from protocol.display import rating
+from protocol.display import counted, rating
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import folded
 from protocol.reasons import FAILED, VOID
@@ -123,6 +123,13 @@ def _rating(end: End, own: Outcome) -> str:
     if own.mu_before is None or own.sigma_before is None or own.mu_after is None or own.sigma_after is None:
         return ", unrated"
     return f", rating {rating(own.mu_before, own.sigma_before)} -> {rating(own.mu_after, own.sigma_after)}"
+
+
+def left(matches: int, away_ms: int) -> str:
+    """So many matches are left under way by a process that ends, which may be away for so long, 0: for its clock."""
+    it = "it" if matches == 1 else "them"
+    until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
+    return f"{counted(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"
 
 
 def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:

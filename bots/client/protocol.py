@@ -144,6 +144,11 @@ class Seat:
         return self.over and not self.thinking
 
     @property
+    def given_up(self) -> bool:
+        """Whether the match was resigned, or lost by a failure."""
+        return self._resignation is not None
+
+    @property
     def failure(self) -> str | None:
         """How the program failed in it, in a line; None where it did not."""
         return None if self._resignation is None else self._resignation.failure
@@ -403,6 +408,14 @@ class Conversation(Talk):
             if not self._wanted:
                 effects.append(Stop(1))
         return effects + self._go_on()
+
+    def interrupted(self) -> list[Effect]:
+        """Somebody ends the process: what to tell them of the matches under way."""
+        starts = [seat.start for seat in self._seats.values() if not seat.given_up]
+        if self._settings.assigned or not starts:
+            return []
+        away_ms = min((start.away_ms for start in starts if start.away_ms), default=0)
+        return [self._trouble(progress_report.left(len(starts), away_ms))]
 
     def lost(self, code: int) -> list[Effect]:
         self.connected = False

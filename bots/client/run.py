@@ -275,6 +275,8 @@ class Client(Link):
 
     def leave(self, code: int) -> None:
         """End the process where the code says so, or where a thread still thinks and would hold it up, and say so."""
+        if code == INTERRUPTED:
+            self._perform(self._conversation.interrupted())
         if self._thinkers.under_way:
             for work in self._thinkers.under_way:
                 if isinstance(work, Choose) and code != INTERRUPTED:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+import signal
 import socket
+import sys
 import threading
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -41,6 +44,11 @@ async def begin(peer: Any) -> AsyncIterator[Begin]:
     for task in tasks:
         task.cancel()
     await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def interruptible() -> None:
+    """In the child: Ctrl-C works even if it does not where the tests run."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 async def seated(peer: Any, script: Any) -> Any:
@@ -243,3 +251,29 @@ async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
     number = Slow.choose.__code__.co_firstlineno + 1
     told = f"mine: choose is still running at ply 0 of m-1, test_client.py line {number}; "
     assert all(re.fullmatch(re.escape(told) + r"\d+ s left", one) for one in said.splitlines()), said
+
+
+async def test_ctrl_c_in_mid_match_says_how_long_one_can_come_back(peer: Any, script: Any, tmp_path: Path) -> None:
+    example = Path(__file__).parents[2] / "docs" / "examples" / "mine.py"
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, str(example), "--url", peer.url, "--token", "t" * 20, "--game", "nim"),
+        cwd=tmp_path,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        preexec_fn=interruptible,
+    )
+    try:
+        line = await peer.line()
+        await line.expect(Hello)
+        await line.say(script.welcome())
+        await line.expect(Seek)
+        await line.say(script.start(away_ms=60_000))
+        await line.expect(Ready)
+        process.send_signal(signal.SIGINT)
+        _, err = await asyncio.wait_for(process.communicate(), WITHIN)
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    assert process.returncode == 130
+    assert err.decode() == "mine: 1 match under way: start it again within 60 s to go on with it\n"

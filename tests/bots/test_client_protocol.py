@@ -293,6 +293,35 @@ def test_a_traceback_that_was_just_told_is_told_in_a_line(script: Any) -> None:
     assert told[1] == f"mine: its code failed at ply 0 of m-2 as before: {raised}; the match is lost"
 
 
+def test_matches_under_way_are_told_with_the_time_to_come_back(script: Any) -> None:
+    talk = Talk(FailsIn("m-3"), slots=4)
+    talk.hears(script.welcome())
+    assert talk.conversation.interrupted() == []
+    talk.hears(script.start("m-1", away_ms=60_000))
+    (said,) = talk.conversation.interrupted()
+    assert said == Say("mine: 1 match under way: start it again within 60 s to go on with it", trouble=True)
+    talk.hears(script.start("m-2", away_ms=2_500))
+    talk.hears(script.start("m-3", away_ms=60_000))
+    talk.thinks(talk.hears(script.turn("m-3")))
+    (said,) = talk.conversation.interrupted()
+    assert said == Say("mine: 2 matches under way: start it again within 2.5 s to go on with them", trouble=True)
+
+
+def test_where_only_the_clock_ends_an_absence_that_is_what_is_told(script: Any) -> None:
+    talk = Talk(First("mine"))
+    talk.hears(script.welcome())
+    talk.hears(script.start("m-1", away_ms=0))
+    (said,) = lines(talk.conversation.interrupted())
+    assert said == "mine: 1 match under way: start it again before its clock ends to go on with it"
+
+
+def test_a_bot_whose_matches_are_assigned_says_nothing_of_coming_back(script: Any) -> None:
+    talk = Talk(First("mine"), assigned=True)
+    talk.hears(script.welcome())
+    talk.hears(script.start("m-1", away_ms=60_000))
+    assert talk.conversation.interrupted() == []
+
+
 @pytest.mark.parametrize(
     ("returned", "says"),
     [
