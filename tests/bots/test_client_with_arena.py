@@ -83,6 +83,21 @@ async def test_a_strike_and_a_crash_are_told_and_the_bot_plays_on(play: Play, tm
     assert err.count("TypeError: list indices must be integers or slices, not str") == 2
 
 
+def told_to_play(text: str) -> list[list[str]]:
+    """The command lines of the paragraph about an old version against a new one."""
+    (block,) = re.findall(r"### Your old version against your new one\n.*?```\n(.*?)```", text, re.DOTALL)
+    return [line.split("#")[0].split() for line in block.splitlines()]
+
+
+async def test_an_old_version_plays_a_new_one_as_the_document_says(play: Play, tmp_path: Path) -> None:
+    old, new = told_to_play((REPOSITORY / "docs" / "writing-a-bot.md").read_text())
+    copies = [program(tmp_path, words[1], (EXAMPLES / "mine.py").read_text()) for words in (old, new)]
+    here = asyncio.create_task(play(sys.executable, copies[0], *old[2:], "--matches", "4"))
+    code, out, err = await play(sys.executable, copies[1], *new[2:], "--matches", "4")
+    assert (code, err, (await here)[0]) == (0, "", 0)
+    assert len(re.findall(r"^mine: (?:won|lost) \S+ against mine-old \(win\), unrated$", out, re.MULTILINE)) == 4
+
+
 async def test_a_name_is_its_owners(play: Play, tmp_path: Path) -> None:
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "1"]
     await asyncio.gather(play(*mine), play(*mine, "--name", "yours"))
