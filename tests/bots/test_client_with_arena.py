@@ -98,6 +98,18 @@ async def test_an_old_version_plays_a_new_one_as_the_document_says(play: Play, t
     assert len(re.findall(r"^mine: (?:won|lost) \S+ against mine-old \(win\), unrated$", out, re.MULTILINE)) == 4
 
 
+async def test_a_typo_costs_three_matches_and_one_traceback(play: Play, tmp_path: Path) -> None:
+    text = (EXAMPLES / "mine.py").read_text().replace("turn.legal", "turn.legl").replace('"mine"', '"typo"')
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "3"]
+    typo = [sys.executable, program(tmp_path, "typo.py", text), "--game", "nim"]
+    (code, out, err), other = await asyncio.gather(play(*typo), play(*mine))
+    assert (code, other[0]) == (1, 0)
+    assert out.count("typo: lost") == 3
+    assert err.count("Traceback") == 1
+    assert err.count(" as before: raised AttributeError: ") == 2
+    assert err.endswith("typo: its program failed in 3 matches in a row, so it stops\n")
+
+
 async def test_a_name_is_its_owners(play: Play, tmp_path: Path) -> None:
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "1"]
     await asyncio.gather(play(*mine), play(*mine, "--name", "yours"))
