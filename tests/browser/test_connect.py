@@ -10,6 +10,8 @@ import pytest
 from playwright.async_api import expect
 
 from chromium import PHONE, Visits, barriers
+from house import House, sit_down
+from players import player
 from processes import run, serving
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -55,3 +57,26 @@ async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visitin
         (code, out, err), _ = await asyncio.gather(playing, watching)
         assert (code, err) == (0, "")
         assert "zoe: connected" in out
+
+
+async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code(
+    visiting: Visits, house: House
+) -> None:
+    async with player(house.url, "owner"), visiting(house.page) as visit:
+        page = await sit_down(visit, "owner", "game=nim")
+        await expect(page.locator("#wrong-bot")).to_have_text("owner is somebody else's name here: choose another.")
+        await page.goto(f"{house.page}/connect?bot=owner")
+        await expect(page.get_by_role("button", name="Register it")).to_be_visible()
+        await expect(page.locator("#token-in-code")).to_have_text("")
+        assert "keeps the token" not in await page.locator("#owning").inner_text()
+
+
+async def test_a_name_that_was_accepted_on_the_play_page_has_its_token_in_its_code(
+    visiting: Visits, house: House
+) -> None:
+    async with visiting(house.page) as visit:
+        page = await sit_down(visit, "newcomer", "game=nim")
+        await page.wait_for_function("JSON.parse(localStorage.getItem('arena.identity')).tokens.newcomer")
+        await page.goto(f"{house.page}/connect?bot=newcomer")
+        await expect(page.get_by_text("This browser keeps the token of newcomer.")).to_be_visible()
+        await expect(page.locator("#token-in-code")).to_contain_text("token=")

@@ -15,48 +15,60 @@ const TOKEN_BYTES = 24;
  * @returns {Identity | null}
  */
 export function identity() {
-  const { bot, tokens } = read();
-  return bot === null ? null : { bot, token: tokens[folded(bot)] };
+  const { bot, tokens, claims } = read();
+  return bot === null ? null : { bot, token: tokens[folded(bot)] ?? claims[folded(bot)] };
 }
 
 /**
- * Go by a name from now on. A name that is new here gets a token, which is kept before anybody hears of it.
+ * Go by a name from now on.
  * @param {string} bot
  * @returns {Identity}
  */
 export function goBy(bot) {
-  const { tokens } = read();
-  tokens[folded(bot)] ??= newToken();
-  write({ bot, tokens });
-  return { bot, token: tokens[folded(bot)] };
+  const token = claim(bot);
+  write({ ...read(), bot });
+  return { bot, token };
 }
 
 /**
- * The token of a name, where this browser keeps one.
+ * The token of a name: one that is new here gets one, which is kept before anybody hears of it, and owns nothing until
+ * the arena has accepted it.
+ * @param {string} bot
+ * @returns {string}
+ */
+export function claim(bot) {
+  const { claims, ...known } = read();
+  const token = known.tokens[folded(bot)] ?? claims[folded(bot)] ?? newToken();
+  if (!(folded(bot) in known.tokens)) write({ ...known, claims: { ...claims, [folded(bot)]: token } });
+  return token;
+}
+
+/**
+ * The arena accepted the token that was claimed a name with.
+ * @param {string} bot
+ */
+export function accepted(bot) {
+  const { claims, tokens, ...known } = read();
+  const { [folded(bot)]: token, ...others } = claims;
+  if (token !== undefined) write({ ...known, tokens: { ...tokens, [folded(bot)]: token }, claims: others });
+}
+
+/**
+ * The arena refused the name: what was claimed by it is dropped, a token that it once accepted is not.
+ * @param {string} bot
+ */
+export function refused(bot) {
+  const { [folded(bot)]: _, ...claims } = read().claims;
+  write({ ...read(), claims });
+}
+
+/**
+ * The token of a name, where this browser keeps one that the arena accepted.
  * @param {string} bot
  * @returns {string | undefined}
  */
 export function tokenOf(bot) {
   return read().tokens[folded(bot)];
-}
-
-/**
- * Keep the token of a name that somebody does not play under here.
- * @param {string} bot
- * @param {string} token
- */
-export function keepToken(bot, token) {
-  const known = read();
-  write({ ...known, tokens: { ...known.tokens, [folded(bot)]: token } });
-}
-
-/**
- * Keep the token of a name no longer, which is not the one that is gone by.
- * @param {string} bot
- */
-export function dropToken(bot) {
-  const { [folded(bot)]: _, ...tokens } = read().tokens;
-  write({ ...read(), tokens });
 }
 
 /** Go by no name any more. The tokens are kept: whoever comes back to a name needs its token. */
@@ -86,7 +98,7 @@ export function isTaken(code) {
 }
 
 /** A secret that nobody can guess. */
-export function newToken() {
+function newToken() {
   const bytes = crypto.getRandomValues(new Uint8Array(TOKEN_BYTES));
   return btoa(String.fromCharCode(...bytes))
     .replaceAll("+", "-")
@@ -111,11 +123,11 @@ let unkept = null; // where the browser keeps nothing, until the page is left
 function read() {
   try {
     const kept = JSON.parse(localStorage.getItem(KEY) ?? "null") ?? unkept;
-    if (typeof kept?.tokens === "object") return { bot: kept.bot ?? null, tokens: { ...kept.tokens } };
+    if (typeof kept?.tokens === "object") return { bot: kept.bot ?? null, tokens: { ...kept.tokens }, claims: { ...kept.claims } };
   } catch {
     if (unkept !== null) return unkept;
   }
-  return { bot: null, tokens: {} };
+  return { bot: null, tokens: {}, claims: {} };
 }
 
 function write(known) {

@@ -1,7 +1,7 @@
 /** The page on which bots are connected: its code has the name that is typed, and the token that this browser keeps. */
 
 import { complain, el, put, say } from "../dom.js";
-import { dropToken, identity, isTaken, keepToken, newToken, tokenOf, wrongWith } from "../identity.js";
+import { accepted, claim, identity, isTaken, refused, tokenOf, wrongWith } from "../identity.js";
 import { arenaAddress, ArenaSocket } from "../arena-socket.js";
 import "./copy-code.js";
 
@@ -63,14 +63,14 @@ async function registerTyped() {
  */
 function register(bot) {
   return new Promise((resolve) => {
-    const token = newToken();
+    const token = claim(bot);
     const socket = new ArenaSocket(arenaAddress());
     const done = (reason) => {
       socket.stop();
-      if (reason !== "") dropToken(bot);
+      if (reason === "") accepted(bot);
+      else refused(bot);
       resolve(reason);
     };
-    keepToken(bot, token);
     socket.on("welcome", () => done(""));
     socket.on("state", ({ name: state, reason, code }) => {
       if (state === "stopped" || state === "waiting") done(refusal(bot, code, reason));

@@ -3,7 +3,7 @@
 import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
-import { goBy, goByNone, identity, isTaken } from "../identity.js";
+import { accepted, goBy, goByNone, identity, isTaken, refused } from "../identity.js";
 import { openSocket } from "../arena-socket.js";
 import { listed, sentence } from "../format.js";
 import { poolTitle } from "../titles.js";
@@ -135,7 +135,10 @@ function play(socket) {
   socket.on("welcome", ({ bot, resumed }) => {
     if (table !== null && !table.over && !resumed.includes(table.match)) table.missed();
     if (bot !== undefined && seek !== null && resumed.length === 0) socket.send(seek);
-    if (bot !== undefined) call(bot);
+    if (bot !== undefined) {
+      accepted(bot);
+      call(bot);
+    }
     socket.send({ type: "list" });
   });
   socket.on("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
@@ -158,15 +161,15 @@ function play(socket) {
   });
   socket.on("state", ({ name, reason, code, closed }) => {
     const replaced = closed === 4003;
-    const refused = name === "stopped" && closed === 4001;
     part("take-back").hidden = !replaced;
-    if (refused) refuse(reason, code);
+    if (name === "stopped" && closed === 4001) refuse(reason, code);
     else if (name === "stopped" && !replaced) giveUp(sentence(reason));
   });
 
   /** The name was not accepted: say why where the name is, and look on without one. */
   function refuse(reason, code) {
     const bot = identity()?.bot ?? form.bot;
+    refused(bot);
     goByNone();
     seek = null;
     showForm();
