@@ -10,7 +10,7 @@ import pytest
 
 from arena.web.docs.library import Library, library
 from arena.web.docs.markdown import Target, render
-from arena.web.docs.search import search, words_of
+from arena.web.docs.search import nearest, search, words_of
 from arena.web.errors import NotFound
 from web_client import Visitor
 
@@ -94,6 +94,20 @@ def test_documents_are_found_by_all_words_and_those_in_titles_come_first() -> No
         assert "reconnect" in shown or "timeout" in shown
         assert all(piece.lower() in ("reconnect", "timeout") for piece in hit.excerpt[1::2])
     assert search(words_of("reconnect qqqq"), library().to_search()) == []
+
+
+def test_of_words_that_no_section_has_all_of_the_rare_ones_find_it_and_those_that_are_nowhere_are_said() -> None:
+    near = nearest(["how", "the", "reconnect", "qqqq"], library().to_search())
+    assert near.nowhere == ["qqqq"]
+    assert "reconnect" in "".join([near.hits[0].section, *near.hits[0].excerpt]).lower()
+    assert nearest(["qqqq", "zzzz"], library().to_search()).hits == []
+
+
+def test_a_question_in_plain_words_leads_somewhere(visitor: Visitor) -> None:
+    page = visitor.get("/docs?q=how+can+qqqq+reconnect").text
+    assert "Nothing has all of that: how can qqqq reconnect. Nowhere is: qqqq. These come nearest:" in page
+    assert "<mark>reconnect</mark>" in page
+    assert "nearest" not in visitor.get("/docs?q=qqqq").text
 
 
 def test_the_list_a_document_a_picture_and_what_is_found_are_pages(visitor: Visitor) -> None:

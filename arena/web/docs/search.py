@@ -1,7 +1,10 @@
-"""Sections of documents that have all of some words, the best first, each with the place where they are."""
+"""Sections of documents that have all of some words, or where none has, most of them: the best first, each with the
+place where they are.
+"""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 
@@ -32,15 +35,42 @@ def words_of(query: str) -> list[str]:
     return list(dict.fromkeys(query.lower().split()))[:MOST_WORDS]
 
 
+class Nearest(Struct, frozen=True, kw_only=True):
+    """What comes nearest to words that no section has all of, and those of them that are nowhere."""
+
+    hits: list[Hit]
+    nowhere: list[str]
+
+
 def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> list[Hit]:
     """The sections that have all of the words, in their text or title or in that of their document."""
     found = [
-        (worth, name, document, section)
+        (sum(worths), name, document, section)
         for name, document in documents
         for section in document.sections
-        if (worth := _worth(words, section, document.title.lower()))
+        if all(worths := _worths(words, section, document.title.lower()))
     ]
-    found.sort(key=lambda each: -each[0])
+    return _best(words, found)
+
+
+def nearest(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> Nearest:
+    """The sections that have some of the words. One counts the more, the fewer sections have it, and not at all where
+    every fourth has it.
+    """
+    places = [(name, document, section) for name, document in documents for section in document.sections]
+    worths = [_worths(words, section, document.title.lower()) for _, document, section in places]
+    having = {word: sum(map(bool, column)) for word, column in zip(words, zip(*worths, strict=True), strict=True)}
+    rarity = [math.log(len(places) / n) if 0 < n < len(places) / 4 else 0.0 for n in having.values()]
+    found = [
+        (worth, *place)
+        for own, place in zip(worths, places, strict=True)
+        if (worth := sum(rare * math.log1p(each) for each, rare in zip(own, rarity, strict=True)))
+    ]
+    telling = [word for word, rare in zip(words, rarity, strict=True) if rare]
+    return Nearest(hits=_best(telling, found), nowhere=[word for word, n in having.items() if not n])
+
+
+def _best(words: Sequence[str], found: Sequence[tuple[float, str, Document, Section]]) -> list[Hit]:
     return [
         Hit(
             document=name,
@@ -49,21 +79,17 @@ def search(words: Sequence[str], documents: Iterable[tuple[str, Document]]) -> l
             anchor=section.anchor,
             excerpt=_excerpt(words, section.text),
         )
-        for _, name, document, section in found[:MOST_HITS]
+        for _, name, document, section in sorted(found, key=lambda each: -each[0])[:MOST_HITS]
     ]
 
 
-def _worth(words: Sequence[str], section: Section, name: str) -> int:
-    """0 where one of the words is nowhere, or none is in the section itself."""
+def _worths(words: Sequence[str], section: Section, name: str) -> list[int]:
+    """What each word is worth; all 0 where none is in the section itself."""
     title, text = section.title.lower(), section.text.lower()
-    own = name_only = 0
-    for word in words:
-        worth = _IN_TITLE * (word in title) + min(text.count(word), _MOST_TIMES)
-        if not worth and word not in name:
-            return 0
-        own += worth
-        name_only += _IN_NAME * (word in name)
-    return own and own + name_only
+    own = [_IN_TITLE * (word in title) + min(text.count(word), _MOST_TIMES) for word in words]
+    if not any(own):
+        return own
+    return [worth + _IN_NAME * (word in name) for word, worth in zip(words, own, strict=True)]
 
 
 def _excerpt(words: Sequence[str], text: str) -> list[str]:

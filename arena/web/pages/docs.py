@@ -6,19 +6,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.web.docs.library import MEDIA, library
-from arena.web.docs.search import search, words_of
+from arena.web.docs.search import nearest, search, words_of
 from arena.web.rendering import render_page, respond_with_etag
 
 LONGEST_QUERY = 100
 
 
 def docs(request: Request) -> Response:
-    """What there is to read; with `q`, where all of those words are."""
+    """What there is to read; with `q`, where all of those words are, or else most of them."""
     shelf = library()
     query = request.query_params.get("q", "").strip()[:LONGEST_QUERY]
     words = words_of(query)
     hits = search(words, shelf.to_search()) if words else []
-    return render_page(request, "docs.html", query=query, hits=hits, overview=shelf.overview)
+    near = nearest(words, shelf.to_search()) if words and not hits else None
+    return render_page(
+        request, "docs.html", query=query, hits=near.hits if near else hits, near=near, overview=shelf.overview
+    )
 
 
 def document(request: Request) -> Response:
