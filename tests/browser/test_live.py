@@ -33,6 +33,19 @@ def lasting() -> tuple[tuple[str, ...], str]:
     return ("--port", str(port), "--web-port", str(web_port)), f"http://127.0.0.1:{web_port}"
 
 
+async def test_the_page_of_a_match_that_the_arena_does_not_know_says_so(visiting: Visits, house: House) -> None:
+    async with visiting(house.page) as visit:
+        page = await visit.open("/matches/xyz")
+        await expect(page.get_by_role("heading", name="There is no match xyz")).to_be_visible()
+        await expect(page).to_have_title("No such match · Bot Arena")
+        await expect(page.get_by_role("status").first).to_have_text(
+            "None of that name is under way, and none is stored. All matches"
+        )
+        visit.expects("404.*/api/v1/matches/xyz")
+        await page.get_by_role("link", name="All matches").click()
+        await expect(page).to_have_url(f"{house.page}/matches")
+
+
 async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visits, house: House) -> None:
     async with (
         player(house.url, "ann", follow=True) as ann,

@@ -42,8 +42,14 @@ export function follow(root, id, { botAddress, rulesOf, stored }) {
 
   async function gone() {
     const record = await stored();
-    if (record) location.reload();
-    else say(course, `No match ${id} is under way, and none of that name is stored.`);
+    if (record) {
+      location.reload();
+      return;
+    }
+    say(document.getElementById("game"), `There is no match ${id}`);
+    document.title = "No such match · Bot Arena";
+    say(course, "None of that name is under way, and none is stored. ");
+    course.append(el("a", { href: "/matches" }, "All matches"));
   }
 
   const ours = (then) => (message) => message.match === id && then(message);
