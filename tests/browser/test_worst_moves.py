@@ -53,6 +53,22 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
         assert await sideways(page) == 0
 
 
+@pytest.mark.parametrize("game", ["duel", "campaign"])
+async def test_the_worst_moves_are_at_first_those_of_who_lost_or_of_the_bot_whose_list_led_here(
+    visiting: Visits, library: str, kept: dict[str, str], game: str
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open("/play")
+        document = await page.evaluate(f"fetch('/api/v1/matches/{kept[game]}').then((answer) => answer.json())")
+        bots, ranks = [seat["bot"] for seat in document["header"]["seats"]], document["footer"]["ranks"]
+        lost = bots[ranks.index(max(ranks))]
+        for query, expected in [("", lost), *((f"?bot={bot.upper()}", bot) for bot in bots), ("?bot=nobody", lost)]:
+            await page.goto(f"{library}/matches/{kept[game]}{query}")
+            await page.get_by_role("tab", name="Grades").click()
+            chosen = page.get_by_role("tabpanel").get_by_role("combobox").locator("option:checked")
+            await expect(chosen).to_have_text(expected)
+
+
 async def test_who_played_a_match_sees_their_own_worst_moves(
     visiting: Visits, library: str, kept: dict[str, str]
 ) -> None:

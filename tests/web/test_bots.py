@@ -128,7 +128,7 @@ def test_a_bot_of_an_earlier_season_has_finished_its_matches_still(visitor: Visi
     page = visitor.get("/bots/ann").text
     assert "has not finished a match yet" not in page
     assert "no rated match in this season yet" in section(page, "standings")
-    assert 'href="/matches/m1"' in section(page, "recent")
+    assert 'href="/matches/m1?bot=ann"' in section(page, "recent")
     finish(visitor.store, result("m4", pool="tictactoe/classic"))
     assert "Latest matches at Nim, classic" in visitor.get("/bots/ann?pool=nim/classic").text
 

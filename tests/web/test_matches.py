@@ -12,7 +12,7 @@ from web_client import Visitor
 
 def found(text: str) -> list[str]:
     """The matches of a table, from its top."""
-    return re.findall(r'<th scope="row"><a href="/matches/([^"]*)"', text)
+    return re.findall(r'<th scope="row"><a href="/matches/([^"?]*)[^"]*"', text)
 
 
 @pytest.fixture
@@ -122,6 +122,11 @@ def test_a_wrong_field_is_said_beside_it(played: Visitor, query: str, field: str
     answer = played.get(f"/matches?{query}")
     assert answer.status == 400
     assert re.search(rf'<span class="wrong" id="{field}-wrong">{re.escape(sentence)}', answer.text)
+
+
+def test_the_list_of_a_bot_leads_to_its_moves(played: Visitor) -> None:
+    assert 'href="/matches/m2?bot=Bob"' in played.get("/matches?bot=Bob").text
+    assert 'href="/matches/m2"' in played.get("/matches").text
 
 
 def test_a_name_that_nobody_has_is_said(played: Visitor) -> None:

@@ -109,7 +109,7 @@ def test_a_pair_in_the_cross_table_leads_to_its_matches(visitor: Visitor, tourna
     page = visitor.get(f"/tournaments/{tournament}").text
     link = re.search(r'href="(/matches\?bot=ann&amp;opponent=bob&amp;tournament=\w+)">100</a>', page)
     assert link is not None
-    assert 'href="/matches/m1"' in visitor.get(link[1].replace("&amp;", "&")).text
+    assert 'href="/matches/m1?bot=ann"' in visitor.get(link[1].replace("&amp;", "&")).text
 
 
 def test_one_that_is_over_looks_no_more(visitor: Visitor, tournament: str) -> None:

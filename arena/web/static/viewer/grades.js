@@ -3,7 +3,7 @@
 import { seatSign } from "../board/army-symbols.js";
 import { el, put, say } from "../dom.js";
 import { counted, lossText, luckText, sentence } from "../format.js";
-import { worstMoves } from "./worst-moves.js";
+import { seatSelect, worstMoves } from "./worst-moves.js";
 
 /**
  * The report as the API gives it, to read.
@@ -12,9 +12,10 @@ import { worstMoves } from "./worst-moves.js";
  *   luck?: {total: number[], value: string, events: object[]}}} report
  * @param {(at: number) => void} go to a position
  * @param {number | null} mine seat of the person who looks on
+ * @param {number | null} of seat that is asked about
  * @returns {HTMLElement[]}
  */
-export function gradesOf(match, report, go, mine) {
+export function gradesOf(match, report, go, mine, of) {
   const { moves, luck } = report;
   const byBot = match.header.seats.flatMap(({ bot }, seat) => {
     const own = moves.filter((move) => move.seat === seat);
@@ -25,17 +26,18 @@ export function gradesOf(match, report, go, mine) {
     return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given)} given away by ${worse} of ${counted(own.length, "move")}${dice}`));
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
-  return [worstMoves(match, report, go, mine), el("ul", { class: "by-bot" }, ...byBot), ...by];
+  return [worstMoves(match, report, go, mine, of), el("ul", { class: "by-bot" }, ...byBot), ...by];
 }
 
 /**
  * A form by which one has the moves of a seat estimated.
  * @param {import("./document.js").MatchDocument} match
  * @param {(seat: number) => Promise<void>} grade
+ * @param {number | null} of seat that is asked about
  * @returns {HTMLElement}
  */
-export function offerOf({ header }, grade) {
-  const choice = el("select", {}, ...header.seats.map(({ bot }, seat) => el("option", { value: seat }, bot)));
+export function offerOf(match, grade, of) {
+  const choice = seatSelect(match, [...match.header.seats.keys()], of);
   const button = el("button", {}, "Estimate");
   const told = el("p", { class: "small faint", role: "status" });
   const asked = async (event) => {

@@ -9,6 +9,7 @@ import { Viewer } from "./viewer.js";
 const root = document.getElementById("viewer");
 const id = root.dataset.match;
 const api = matchAddress(id);
+const asked = new URLSearchParams(location.search).get("bot"); // by the list of a bot's matches that led here
 const rulesOf = ({ game }) => `/rules/${encodeURIComponent(game)}`;
 const botAddress = (bot) => `/bots/${encodeURIComponent(bot)}`;
 
@@ -19,17 +20,16 @@ function addressesNow(record) {
   return (bot) => botAddress(named.get(bot) ?? bot);
 }
 
-/** The seat of the person who looks on, by the names that bots have now; null if none is theirs. */
-function ownSeat() {
-  const me = identity()?.bot.toLowerCase();
-  const seat = JSON.parse(root.dataset.bots).findIndex((bot) => bot.toLowerCase() === me);
+/** The seat of a bot by the name that it has now; null if none is its. */
+function seatOf(name) {
+  const seat = JSON.parse(root.dataset.bots).findIndex((bot) => bot.toLowerCase() === name?.toLowerCase());
   return seat < 0 ? null : seat;
 }
 
 async function show() {
   const found = await ask(api);
   const details = document.getElementById("details");
-  const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: ownSeat() };
+  const options = { botAddress: addressesNow(found), rules: rulesOf(found.header), details, mine: seatOf(identity()?.bot), of: seatOf(asked) };
   const viewer = new Viewer(root, new MatchDocument(found), options);
   if (found.fault) root.prepend(el("p", { class: "banner lost" }, found.fault));
   const { graded } = root.dataset;

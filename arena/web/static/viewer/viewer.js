@@ -20,13 +20,14 @@ export class Viewer {
   /**
    * @param {HTMLElement} root what it fills
    * @param {import("./document.js").MatchDocument} match
-   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null, mine?: number | null}} [options]
+   * @param {{botAddress?: (bot: string) => string | null, rules?: string, details?: HTMLElement | null, mine?: number | null, of?: number | null}} [options]
    *   `rules`: where the rules of the game are to be read; `details`: what else the page says of the match, for a tab;
-   *   `mine`: the seat of the person who looks on
+   *   `mine`: the seat of the person who looks on; `of`: the seat whose moves are asked about first
    */
-  constructor(root, match, { botAddress, rules, details = null, mine = null } = {}) {
+  constructor(root, match, { botAddress, rules, details = null, mine = null, of = null } = {}) {
     this.root = root;
     this.mine = mine;
+    this.of = of;
     this.match = match;
     this.steps = new Map();
     this.go = (at) => this.timeline.go(at);
@@ -77,7 +78,7 @@ export class Viewer {
    */
   async offerGrades(grade) {
     const { offerOf } = await import("./grades.js");
-    this.tabs.fill("Grades", offerOf(this.match, grade));
+    this.tabs.fill("Grades", offerOf(this.match, grade, this.of));
   }
 
   /** Tell the grades of the moves, and their luck, as the API gives them. */
@@ -85,7 +86,7 @@ export class Viewer {
     this.moves.grade(report);
     this.now.show(this.timeline.at);
     const { gradesOf } = await import("./grades.js"); // the board is there before them
-    this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine));
+    this.tabs.fill("Grades", ...gradesOf(this.match, report, this.go, this.mine, this.of));
   }
 
   #show(at) {

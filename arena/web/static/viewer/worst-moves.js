@@ -22,13 +22,14 @@ const LEAST = 0.001; // what is less, is none; of estimates what is below their 
  * @param {{moves: Grade[], estimate?: string, noise?: number}} report
  * @param {(at: number) => void} go called with the position after a move
  * @param {number | null} mine seat of the person who looks on
+ * @param {number | null} [of] seat that is asked about
  * @returns {HTMLElement}
  */
-export function worstMoves(match, report, go, mine) {
+export function worstMoves(match, report, go, mine, of = null) {
   const list = el("ol", { class: "worst-list" });
   const show = (seat) => list.replaceChildren(...items(match, report, go, seat, seat === mine));
-  const of = mine === null ? chooser(match, report, show) : null;
-  show(mine ?? Number(of.querySelector("select").value));
+  const choice = mine === null ? chooser(match, report, show, of) : null;
+  show(mine ?? Number(choice.querySelector("select").value));
   const title = el("h2", {}, mine === null ? "The moves that gave most away" : "Your moves that gave most away");
   list.addEventListener("click", ({ target }) => {
     const pressed = target.closest("button");
@@ -37,7 +38,7 @@ export function worstMoves(match, report, go, mine) {
   const { estimate, noise } = report;
   const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${lossText(noise)} can't be told from chance` : ""}.` : "";
   const scale = el("p", { class: "small faint" }, `In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.${by}`);
-  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, of, list, scale);
+  return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, choice, list, scale);
 }
 
 /** The moves of a seat that gave something away, the worst first, at most five. */
@@ -59,11 +60,24 @@ function item(match, { ply, seat, gave_away: lost, best }, go) {
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
 }
 
-/** Whose moves are listed: at first those of the seat that gave most away. */
-function chooser({ header }, report, show) {
-  const total = header.seats.map((_, seat) => report.moves.reduce((sum, move) => sum + (move.seat === seat ? move.gave_away : 0), 0));
-  const first = total.indexOf(Math.max(...total));
+/** Whose moves are listed. */
+function chooser(match, report, show, of) {
   const graded = new Set(report.moves.map(({ seat }) => seat));
-  const options = header.seats.flatMap(({ bot }, seat) => (graded.has(seat) ? [el("option", { value: seat, selected: seat === first }, bot)] : []));
-  return el("label", {}, "of ", el("select", { onchange: ({ target }) => show(Number(target.value)) }, ...options));
+  const seats = match.header.seats.flatMap((_, seat) => (graded.has(seat) ? [seat] : []));
+  return el("label", {}, "of ", seatSelect(match, seats, of, show));
+}
+
+/**
+ * A choice of one of the seats: at first the one that is asked about, or else the one that lost.
+ * @param {import("./document.js").MatchDocument} match
+ * @param {number[]} seats
+ * @param {number | null} of seat that is asked about
+ * @param {(seat: number) => void} [show] called with another that is chosen
+ * @returns {HTMLSelectElement}
+ */
+export function seatSelect({ header, footer }, seats, of, show = () => {}) {
+  const ranks = seats.map((seat) => footer?.ranks[seat] ?? 1);
+  const first = seats.includes(of) ? of : seats[ranks.indexOf(Math.max(...ranks))];
+  const options = seats.map((seat) => el("option", { value: seat, selected: seat === first }, header.seats[seat].bot));
+  return el("select", { onchange: ({ target }) => show(Number(target.value)) }, ...options);
 }
