@@ -73,6 +73,23 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
         assert await barriers(page) == ""
 
 
+async def test_a_live_match_is_marked_and_is_played_again_only_from_where_one_went_back(
+    visiting: Visits, house: House
+) -> None:
+    async with player(house.url, "eve", follow=True) as eve, player(house.url, "fay") as fay:
+        start = await meet(eve, fay)
+        await answer(await eve.expect("turn"), eve, fay)
+        async with visiting(house.page) as visit:
+            page = await visit.open(f"/matches/{start['match']}")
+            await expect(page.locator("#course .live")).to_have_text("LIVE")
+            play = page.get_by_role("button", name="play (Space)")
+            await expect(play).to_be_hidden()
+            await page.get_by_role("button", name="back (←)").click()
+            await expect(play).to_be_visible()
+            await page.get_by_role("button", name="last (End)").click()
+            await expect(play).to_be_hidden()
+
+
 @pytest.mark.ci
 async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting: Visits, house: House) -> None:
     async with player(house.url, "cas", follow=True) as cas, player(house.url, "dee") as dee:

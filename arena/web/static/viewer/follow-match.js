@@ -28,7 +28,7 @@ export function follow(root, id, { botAddress, rulesOf, stored }) {
     const title = poolTitle(start.game, start.preset);
     say(document.getElementById("game"), title);
     document.title = `${start.seats.map(({ bot }) => bot).join(" – ")}, ${title} · Bot Arena`;
-    say(course, `live, ${start.rated ? "rated" : "unrated"}`);
+    course.replaceChildren(el("span", { class: "badge live" }, "LIVE"), start.rated ? " rated" : " unrated");
     new Viewer(root, match, { botAddress, rules: rulesOf(start) });
   }
 

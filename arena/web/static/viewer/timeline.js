@@ -95,7 +95,7 @@ export class Timeline {
 
   #button(name, title) {
     const icon = svg("svg", { viewBox: "0 0 16 16", "aria-hidden": "true" }, svg("path", { d: ICONS[name] }));
-    return el("button", { type: "button", title, "aria-label": title, onclick: () => this.#press(name) }, icon);
+    return el("button", { type: "button", "data-step": name, title, "aria-label": title, onclick: () => this.#press(name) }, icon);
   }
 
   #press(name) {
@@ -133,6 +133,7 @@ export class Timeline {
     const { at, match } = this;
     if (Number(this.range.value) !== at) this.range.value = String(at);
     const place = `${at ? `move ${at}` : "start"} of ${match.last}`;
+    put(this.element, "data-live", match.live && this.isAtEnd); // there is nothing to play until somebody goes back
     put(this.range, "aria-valuetext", place);
     say(this.place, place);
     for (const name of ["first", "back"]) put(this.buttons[name], "disabled", at === 0);
