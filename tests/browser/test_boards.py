@@ -149,7 +149,7 @@ async def test_the_duel_shows_who_owns_what_and_the_attack(table: Table) -> None
         await expect(table.page.locator(f".land.{seat}")).to_have_count(owned)
     assert await table.page.locator(".army .count").all_text_contents() == ["5", "1", "12", ""]
     await expect(table.page.locator(".arrow.seat-0.taken")).to_have_count(1)
-    await expect(table.page.locator(".board-told")).to_contain_text("ann: Venezuela > Peru: 6-3 taken")
+    await expect(table.page.locator(".board-told")).to_contain_text("ann: Venezuela → Peru: taken (dice 6 : 3)")
     await expect(table.page.get_by_role("img", name="seat 1 threw 6")).to_be_visible()
     await expect(table.page.get_by_role("img", name="seat 2 threw 3")).to_be_visible()
 
@@ -226,9 +226,30 @@ async def test_every_attack_from_a_chosen_territory_is_a_button_with_its_chance(
     attacks = table.page.get_by_role("button", name="Attack ", exact=False).filter(has_text="Attack")
     await expect(attacks).to_have_count(0)
     await table.press("Brazil is yours")
-    await expect(attacks).to_have_text(["Attack Peru · 42 %, or lose 5", "Attack Argentina · 42 %, or lose 3"])
+    await expect(attacks).to_have_text(["Attack Peru · 42 %, else lose 5", "Attack Argentina · 42 %, else lose 3"])
     await attacks.last.click()
     await expect(table.said).to_have_text('{"do":"attack","from":2,"to":3}')
+
+
+@pytest.mark.parametrize("seat", [0, 1])
+async def test_what_a_person_may_choose_is_outlined_alike_for_all_seats_and_the_last_move_steps_back(
+    table: Table, seat: int
+) -> None:
+    duel = load("risk-duel")
+    await table.set("risk-duel")
+    state = {"owner": [0, 1, 0, 1], "troops": [5, 5, 5, 3], "to_move": seat, "ply": 8}
+    legal, _ = duel.legal_moves_for_turn(duel.decode_state(state))
+    before = {**state, "troops": [5, 6, 5, 3]}
+    await table.show(state, legal=legal, seat=seat, event={**ATTACK, "seat": 1 - seat}, before=before)
+    page = table.page
+    ink = await page.evaluate("getComputedStyle(document.body).color")
+    await expect(page.locator(".rim.offered")).to_have_count(2)
+    await expect(page.locator(".rim.offered").first).to_have_css("stroke", ink)
+    ground = "at => getComputedStyle(document.querySelector(`[data-territory='${at}'] .ground`)).fill"
+    assert await page.evaluate(ground, 1) == await page.evaluate(ground, 3), "what the last move changed has a shade"
+    await expect(page.locator(".attack")).to_have_css("opacity", "0.3")
+    await page.locator(".land.offered").first.click()
+    await expect(page.locator(".attack")).to_be_hidden()
 
 
 async def test_the_chance_of_an_attack_follows_the_units_that_are_sent(table: Table) -> None:

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("nim", ["4 from heap 2"]),
         ("grundy", ["3 off heap 1"]),
         ("tictactoe", ["middle"]),
-        ("risk-duel", ["reinforce Venezuela", "Peru > Argentina: 6-1 taken"]),
-        ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru > Venezuela 1: 6-1 taken, 1 left"]),
+        ("risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"]),
+        ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru → Venezuela with 1: taken (dice 6 : 1), 1 troop left"]),
     ],
 )
 async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_drawn(

@@ -21,8 +21,8 @@ PRESSED = {
         ("Brazil is", "Go on"),
         ("Venezuela is", "Go on"),
         ("Brazil is", "Reinforce Brazil", "Go on"),
-        ("Brazil is", "Attack Peru · 42 %, or lose 3", "Go on"),
-        ("Brazil is", "Attack Argentina · 42 %, or lose 4"),
+        ("Brazil is", "Attack Peru · 42 %, else lose 3", "Go on"),
+        ("Brazil is", "Attack Argentina · 42 %, else lose 4"),
     ],
     "risk-campaign": [
         ("Brazil is", "Brazil is", "Brazil is", "Place them"),

@@ -83,9 +83,9 @@ export class Board {
   }
 
   /**
-   * What a seat has, where that is counted: in words, in numbers alone, and as a share of the whole, 0 to 1.
+   * What a seat has, where that is counted: in words, in numbers alone, and as a share of the whole, 0 to 1; whether it is out.
    * @param {number} seat
-   * @returns {{words: string, short: string, share: number} | null}
+   * @returns {{words: string, short: string, share: number, out: boolean} | null}
    */
   strength() {
     return null;

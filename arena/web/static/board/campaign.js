@@ -60,8 +60,8 @@ export class CampaignBoard extends RiskBoard {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
     const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
-    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${left} left`}`;
-    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} left`}`;
+    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${attacksLeft(left)}`}`;
+    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${attacksLeft(left)}`}`;
   }
 
   describe(state) {
@@ -165,8 +165,12 @@ export class CampaignBoard extends RiskBoard {
     if (!this.#attacks().length) return "Nothing can be attacked: end the turn.";
     if (this.source === null) return "Choose a territory of yours to attack from, or end the turn.";
     if (this.target === null) return `From ${this.name(this.source)}: choose what to attack.`;
-    return `${this.name(this.source)} > ${this.name(this.target)}: with how many?`;
+    return `${this.name(this.source)} → ${this.name(this.target)}: with how many?`;
   }
+}
+
+function attacksLeft(left) {
+  return `${counted(left, "more attack")} this turn`;
 }
 
 function owned(state, seat) {

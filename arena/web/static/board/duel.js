@@ -37,7 +37,7 @@ export class DuelBoard extends RiskBoard {
   }
 
   attackLabel(attack) {
-    return `${super.attackLabel(attack)}, or lose ${this.state.troops[attack.to]}`;
+    return `${super.attackLabel(attack)}, else lose ${this.state.troops[attack.to]}`;
   }
 
   saying() {
@@ -82,6 +82,9 @@ export class DuelBoard extends RiskBoard {
     if (this.view.legal[0].do === "invade") return "Choose a free territory to invade.";
     if (this.source === null) return "Choose a territory of yours, to reinforce or to attack from.";
     const targets = this.offered().map((to) => this.name(to));
-    return targets.length ? `From ${this.name(this.source)}: attack ${either(targets)}.` : `From ${this.name(this.source)} nothing can be attacked.`;
+    const from = this.name(this.source);
+    const reinforces = this.#legal("reinforce", { at: this.source }) !== undefined;
+    if (!targets.length) return `From ${from} nothing can be attacked${reinforces ? ": reinforce it, or choose another" : ""}.`;
+    return `From ${from}: attack ${either(targets)}${reinforces ? `, or reinforce ${from}` : ""}.`;
   }
 }

@@ -17,9 +17,10 @@ const REACH = 22; // units around an army that press its territory, however smal
 export class RiskMap {
   /**
    * @param {object} map as the config of a match describes it
+   * @param {boolean} hasBonuses whether a whole continent gives units
    * @param {(territory: number, event: Event) => void} press
    */
-  constructor(map, press) {
+  constructor(map, hasBonuses, press) {
     this.layout = layOut(map);
     const { width, height, links, lakes, elsewhere } = this.layout;
     this.territories = map.territories.map((territory, at) => makeTerritory(territory, at, this.layout));
@@ -35,6 +36,7 @@ export class RiskMap {
       svg("g", { class: "elsewhere" }, ...elsewhere.map((d) => svg("path", { d }))),
       svg("g", { class: "shores" }, ...shores),
       svg("g", { class: "lands" }, ...this.territories.map(({ land }) => land)),
+      svg("g", { class: "rims", "aria-hidden": "true" }, ...this.territories.map(({ rim }) => rim)),
       svg("g", { class: "lakes" }, ...lakes.map((d) => svg("path", { d }))),
       svg("g", { class: "links" }, ...links.map((d) => svg("path", { d }))),
       svg("g", { class: "attack" }, this.arrow, this.struck),
@@ -42,7 +44,7 @@ export class RiskMap {
       svg("g", { class: "armies" }, svg("g", { class: "marching" }, this.marchers)),
       this.tag,
     );
-    this.element = el("div", { class: "map-frame" }, this.picture, legend(map));
+    this.element = el("div", { class: "map-frame" }, this.picture, legend(map, hasBonuses));
     this.roving = new Roving(this.picture, (part, event) => press(Number(part.dataset.territory), event));
     for (const kind of ["click", "focusin", "pointerover"]) this.picture.addEventListener(kind, (event) => this.#name(event.target.closest("[data-territory]")));
     new ResizeObserver(([{ contentRect }]) => this.#scale(contentRect)).observe(this.picture);
@@ -131,13 +133,14 @@ function makeTerritory({ name, continent }, at, { cells, places }) {
   const [x, y] = places[at];
   const title = svg("title");
   const land = svg("g", { "data-territory": at }, title, svg("path", { class: "ground", d: cells[at] }), svg("circle", { class: "reach", cx: x.toFixed(1), cy: y.toFixed(1), r: REACH }));
+  const rim = svg("path", { class: "rim", d: cells[at] });
   const shape = svg("path", { class: "shape" });
   const count = svg("text", { class: "count", y: 5 });
   const plus = svg("text", { class: "plus", x: 15, y: -9 });
   const label = svg("text", { class: "name" });
   const pieces = svg("g", { class: "pieces", transform: "translate(0 -22)" });
   const army = svg("g", { transform: `translate(${x.toFixed(1)} ${y.toFixed(1)})` }, svg("g", { class: "army" }, shape, count, pieces, label, plus));
-  return { name, at, land, title, army, shape, count, plus, label, pieces, tone: `tone-${continent % TONES}`, shown: "" };
+  return { name, at, land, title, rim, army, shape, count, plus, label, pieces, tone: `tone-${continent % TONES}`, shown: "" };
 }
 
 function drawTerritory(territory, owner, troops, mark, added) {
@@ -147,6 +150,7 @@ function drawTerritory(territory, owner, troops, mark, added) {
   Object.assign(territory, { shown, troops });
   const seat = owner < 0 ? "seat-none" : `seat-${owner}`;
   put(territory.land, "class", `land ${territory.tone} ${seat} ${mark}`.trim());
+  put(territory.rim, "class", `rim ${mark}`.trim());
   put(territory.army, "class", `${seat} ${mark}`.trim());
   put(territory.shape, "d", owner < 0 ? "M0-5a5 5 0 1 1-.1 0z" : shapeOf(owner));
   say(territory.count, owner < 0 ? "" : troops);
@@ -194,9 +198,10 @@ function folded(name, letters) {
   return lines.map((line) => (line.length <= letters ? line : `${line.slice(0, letters - 1).trimEnd()}.`));
 }
 
-function legend({ continents }) {
-  const worth = continents.some(({ bonus }) => bonus);
-  if (continents.length < 2 && !worth) return null;
-  const items = continents.map(({ name, bonus }, at) => el("li", { class: `tone-${at % TONES}` }, `${name} +${bonus}`));
-  return el("ul", { class: "continents", "aria-label": "continents and their bonuses" }, ...items);
+/** The continents; where holding a whole one gives units, how many. */
+function legend({ continents }, hasBonuses) {
+  if (continents.length < 2 && !hasBonuses) return null;
+  const items = continents.map(({ name, bonus }, at) => el("li", { class: `tone-${at % TONES}` }, hasBonuses ? `${name} +${bonus}` : name));
+  const head = hasBonuses ? [el("li", { class: "faint" }, "Units a turn for holding all of")] : [];
+  return el("ul", { class: "continents", "aria-label": "continents" }, ...head, ...items);
 }

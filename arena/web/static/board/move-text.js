@@ -1,6 +1,7 @@
-/** Moves and what came of them in words, for people: as `arena replay show` tells them, but heaps are counted from 1. */
+/** Moves and what came of them in words, for people: what `arena replay show` tells, but heaps are counted from 1. */
 
 import { MOST_ROUNDS } from "../check/rules/battle.js";
+import { counted } from "../format.js";
 
 const WRITTEN = 4; // territories of a draft that are named
 
@@ -21,22 +22,23 @@ export function notation(game, config, move) {
   if (game === "tictactoe") return CELLS[move.cell] ?? JSON.stringify(move);
   if (move.do === "invade") return `invade ${name(move.to)}`;
   if (move.do === "reinforce") return `reinforce ${name(move.at)}`;
-  if (move.do === "attack") return `${name(move.from)} > ${name(move.to)}${move.units === undefined ? "" : ` ${move.units}`}`;
+  if (move.do === "attack") return `${name(move.from)} → ${name(move.to)}${move.units === undefined ? "" : ` with ${move.units}`}`;
   if (move.do === "draft") return `draft ${few(move.units.map(([at, count]) => `${name(at)}+${count}`))}`;
   return move.do ?? JSON.stringify(move);
 }
 
 /**
- * What came of an attack: "6-3 taken", of a longer one "5 rounds, taken, 3 left"; empty for another move.
+ * What came of an attack: "taken (dice 6 : 3)", of a longer one "taken after 5 rounds, 3 troops left"; empty for another move.
  * @param {object} event
  * @returns {string}
  */
 export function told({ dice = [], result }) {
   if (result === undefined || result === null) return "";
   const fought = Math.floor(dice.length / 2);
-  const rounds = fought > 1 ? `${fought}${fought === MOST_ROUNDS ? "+" : ""} rounds,` : dice.map((row) => row.join(",")).join("-");
+  const thrown = dice.length ? ` (dice ${dice.map((row) => row.join(",")).join(" : ")})` : "";
+  const battle = fought > 1 ? ` after ${fought}${fought === MOST_ROUNDS ? "+" : ""} rounds` : thrown;
   const left = Math.max(result.attackers ?? 0, result.defenders ?? 0);
-  return `${rounds} ${result.taken ? "taken" : "held"}`.trimStart() + (left ? `, ${left} left` : "");
+  return `${result.taken ? "taken" : "held"}${battle}${left ? `, ${counted(left, "troop")} left` : ""}`;
 }
 
 /**

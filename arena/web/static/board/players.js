@@ -25,6 +25,7 @@ export class Players {
     for (const [seat, { element, strength, words, short, share }] of this.rows.entries()) {
       put(element, "data-to-move", seat === mover);
       const has = board?.strength(seat) ?? null;
+      put(element, "data-out", Boolean(has?.out));
       put(strength, "hidden", has === null);
       put(share.parentNode, "hidden", has === null);
       say(words, has?.words ?? "");

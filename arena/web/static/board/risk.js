@@ -13,7 +13,7 @@ export class RiskBoard extends Board {
   constructor(game, match) {
     super(game, match);
     this.element.classList.add("board-risk");
-    this.map = new RiskMap(match.config.map, (territory, event) => this.press(territory, event));
+    this.map = new RiskMap(match.config.map, match.config.draft === "classic", (territory, event) => this.press(territory, event));
     this.attacks = el("div", { class: "choosing" });
     const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
     this.face.append(this.map.element, el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces));
@@ -77,9 +77,10 @@ export class RiskBoard extends Board {
 
   strength(seat) {
     const [territories, troops] = holding(this.state, seat);
-    const out = this.state.out?.includes(seat) ? ", out" : "";
-    const words = `${counted(territories, "territory", "territories")}, ${counted(troops, "troop")}${out}`;
-    return { words, short: `${territories} · ${troops}`, share: territories / this.state.owner.length };
+    const isOut = Boolean(this.state.out?.includes(seat));
+    const all = this.state.troops.reduce((sum, count) => sum + count, 0);
+    const words = `${counted(territories, "territory", "territories")}, ${counted(troops, "troop")}${isOut ? ", out" : ""}`;
+    return { words, short: `${territories} · ${troops}`, share: all ? troops / all : 0, out: isOut };
   }
 
   /** A territory's name. */

@@ -22,7 +22,8 @@ export class TicTacToeBoard extends Board {
   draw() {
     const { cells, to_move: mover } = this.state;
     for (const [cell, mark] of cells.entries()) {
-      put(this.marks[cell], "d", MARKS[mark - 1] ?? "");
+      put(this.marks[cell], "d", MARKS[mark ? mark - 1 : this.playable ? mover : -1] ?? "");
+      put(this.marks[cell], "class", mark ? "mark" : "mark free");
       put(this.cells[cell], "class", `cell${mark ? ` seat-${mark - 1}` : ` seat-${mover}`}${this.view.event?.move?.cell === cell ? " last" : ""}`);
     }
     const row = threeIn(cells);

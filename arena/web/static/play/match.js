@@ -135,7 +135,7 @@ export class Table {
     this.moves = el(
       "details",
       { class: "moves", hidden: true },
-      el("summary", {}, "The moves as a list"),
+      el("summary", {}, "Possible moves"),
       el("div", { class: "buttons" }),
     );
     this.log = el("ol", { class: "log", tabindex: 0, "aria-label": "what happened, the last first" });
@@ -156,8 +156,8 @@ export class Table {
       this.asking.returnValue = "";
     });
     this.ending = el("div", { class: "ending", hidden: true });
-    this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "For others to watch");
-    this.past = el("div", { class: "tabbed" }, this.moves, this.log);
+    this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "Link for spectators");
+    this.past = el("div", { class: "tabbed" }, this.moves, el("h2", {}, "What happened"), this.log);
     const prompt = el(
       "section",
       { class: "prompt", "aria-label": "your move" },
