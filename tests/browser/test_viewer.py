@@ -197,7 +197,7 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
             "d", re.compile("M")
         )
         await tab(page, "Moves")
-        await page.get_by_role("cell", name="any stick will do").first.click()
+        await page.locator(".moves tr[data-at]", has_text="any stick will do").first.click()
         await expect(page.locator("tr[aria-current]")).to_contain_text("any stick will do")
 
 

@@ -60,8 +60,8 @@ export class CampaignBoard extends RiskBoard {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
     const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
-    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${attacksLeft(left)}`}`;
-    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${attacksLeft(left)}`}`;
+    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${left} more this turn`}`;
+    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} more this turn`}`;
   }
 
   describe(state) {
@@ -167,10 +167,6 @@ export class CampaignBoard extends RiskBoard {
     if (this.target === null) return `From ${this.name(this.source)}: choose what to attack.`;
     return `${this.name(this.source)} → ${this.name(this.target)}: with how many?`;
   }
-}
-
-function attacksLeft(left) {
-  return `${counted(left, "more attack")} this turn`;
 }
 
 function owned(state, seat) {

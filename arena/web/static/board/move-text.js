@@ -35,7 +35,7 @@ export function notation(game, config, move) {
 export function told({ dice = [], result }) {
   if (result === undefined || result === null) return "";
   const fought = Math.floor(dice.length / 2);
-  const thrown = dice.length ? ` (dice ${dice.map((row) => row.join(",")).join(" : ")})` : "";
+  const thrown = dice.length ? ` (dice\u00a0${dice.map((row) => row.join(",")).join("\u00a0:\u00a0")})` : "";
   const battle = fought > 1 ? ` after ${fought}${fought === MOST_ROUNDS ? "+" : ""} rounds` : thrown;
   const left = Math.max(result.attackers ?? 0, result.defenders ?? 0);
   return `${result.taken ? "taken" : "held"}${battle}${left ? `, ${counted(left, "troop")} left` : ""}`;

@@ -83,7 +83,7 @@ function makeHeap(heap) {
   return { heap, element, stack, size, told, counters: [], shown: "" };
 }
 
-/** Draw so many counters and ghosts of those that were just taken by a seat. */
+/** Draw so many counters, ghosts of those that were just taken by a seat, and places of those that were taken before. */
 function drawHeap(heap, most, size, ghosts, seat) {
   const shown = `${size} ${ghosts} ${seat}`;
   if (heap.shown === shown) return;
@@ -91,10 +91,10 @@ function drawHeap(heap, most, size, ghosts, seat) {
   const wide = widthOf(Math.max(most, size));
   heap.stack.style.setProperty("--wide", wide);
   put(heap.stack, "data-wide", wide > 1);
-  for (const counter of heap.counters.splice(size + ghosts)) counter.remove();
-  for (let at = heap.counters.length; at < size + ghosts; at++) heap.counters.push(el("span", { "data-heap": heap.heap, "data-at": at }));
+  for (const counter of heap.counters.splice(Math.max(most, size + ghosts))) counter.remove();
+  for (let at = heap.counters.length; at < Math.max(most, size + ghosts); at++) heap.counters.push(el("span", { "data-heap": heap.heap, "data-at": at }));
   heap.stack.append(...heap.counters.filter((counter) => !counter.parentNode));
-  for (const [at, counter] of heap.counters.entries()) put(counter, "class", at < size ? "counter" : `counter ghost seat-${seat}`);
+  for (const [at, counter] of heap.counters.entries()) put(counter, "class", at < size ? "counter" : at < size + ghosts ? `counter ghost seat-${seat}` : "gone");
   say(heap.size, size);
 }
 

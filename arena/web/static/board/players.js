@@ -68,7 +68,7 @@ export class Players {
 function makeRow({ bot, version }, seat, address, isYou) {
   const clock = el("span", { class: "clock", role: "timer" });
   const [note, place] = [el("span", { class: "note bad" }), el("span", { class: "badge", hidden: true })];
-  const name = address === null ? el("b", {}, bot, isYou ? " (you)" : "") : el("a", { href: address }, bot);
+  const name = address === null ? el("b", {}, isYou ? "you" : bot) : el("a", { href: address }, bot);
   const who = el("span", { class: "who", title: bot }, el("span", { class: "quiet" }, `seat ${seat + 1}: `), name, version ? el("span", { class: "faint version" }, ` ${version}`) : null, note);
   const [words, short] = [el("span", { class: "long" }), el("span", { class: "short", "aria-hidden": "true" })];
   const strength = el("span", { class: "strength", hidden: true }, words, short);

@@ -31,7 +31,7 @@ export class Moves {
     this.head = el("tr", {}, ...COLUMNS.map((name) => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : null, "data-column": name }, name)));
     [this.above, this.below] = [spacer(), spacer()];
     this.body = el("tbody", {}, this.above, this.below);
-    this.table = el("table", {}, el("caption", { class: "quiet" }, "every move of the match"), el("thead", {}, this.head), this.body);
+    this.table = el("table", { "data-on-map": Boolean(match.header.config.map) }, el("caption", { class: "quiet" }, "every move of the match"), el("thead", {}, this.head), this.body);
     this.element = el("div", { class: "moves", tabindex: 0, role: "region", "aria-label": "moves", onscroll: () => this.#draw() }, this.table);
     this.body.addEventListener("click", (event) => this.#pressed(event));
     new ResizeObserver(() => this.#resized()).observe(this.element);
@@ -171,7 +171,8 @@ export class Moves {
     const grade = this.gradeOf(at);
     const luck = this.luckOf(at);
     const bot = event.seat < 0 ? ["chance"] : [seatSign(event.seat), el("span", { class: "quiet" }, header.seats[event.seat].bot)];
-    const words = el("td", { class: event.out === undefined ? "move" : "move bad" }, inWords(header.game, header.config, event));
+    const said = inWords(header.game, header.config, event);
+    const words = el("span", {}, said);
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
     const given = grade ? lossText(grade.gave_away) : "";
     return el(
@@ -179,10 +180,10 @@ export class Moves {
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
       el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, at)),
       el("td", { title: header.seats[event.seat]?.bot }, ...bot),
-      words,
+      el("td", { class: event.out === undefined ? "move" : "move bad", title: said }, words),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : luckText(luck)),
-      el("td", { class: "number" }, thought === null ? "" : durationText(thought)),
+      el("td", { class: "number", "data-column": "thought" }, thought === null ? "" : durationText(thought)),
       el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
     );

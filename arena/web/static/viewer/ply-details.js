@@ -47,8 +47,8 @@ export class Now {
       Number.isFinite(info.depth) ? `depth ${info.depth}` : "",
       Number.isFinite(info.nodes) ? `${info.nodes.toLocaleString("en")} nodes` : "",
     ].filter(Boolean);
-    if (searched.length) facts.push(["says", searched.join(", ")]);
-    if (info.note) facts.push(["note", el("span", { class: "note" }, info.note)]);
+    if (searched.length) facts.push(["bot says", `${searched.join(", ")} (its own word, on its own scale)`]);
+    if (info.note) facts.push(["bot notes", el("span", { class: "note" }, info.note)]);
     const luck = this.luckOf(at);
     if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${luckText(luck)} of the point`]);
     const grade = this.gradeOf(at);

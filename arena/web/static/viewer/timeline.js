@@ -12,6 +12,7 @@ const ICONS = {
   on: "M5 3l7 5-7 5z",
   last: "M13 3v10M3 3l8 5-8 5z",
 };
+const MOST_MARKS = 60; // of territories taken
 const KEYS = { ArrowLeft: "back", ArrowRight: "on", Home: "first", End: "last", " ": "play" };
 
 /** Where in a match the viewer is. Calls `show(at)` whenever that changes. */
@@ -151,6 +152,7 @@ export class Timeline {
     }
     if (this.wrong !== null) paths.wrong = `M${this.wrong} 0V12`;
     put(this.marks, "viewBox", `0 0 ${Math.max(1, match.last)} 12`);
+    if (paths.taken.split("M").length > MOST_MARKS) paths.taken = ""; // they would be one bar
     this.marks.replaceChildren(...Object.entries(paths).map(([name, d]) => svg("path", { class: name, d })));
   }
 }
