@@ -66,7 +66,7 @@ export class RiskMap {
    * @param {{from: number, to: number, seat: number, taken: boolean} | null} attack
    */
   attack(attack) {
-    const path = attack ? arrowPath(this.layout.places[attack.from], this.layout.places[attack.to], this.scale ?? 1) : { line: "", head: "" };
+    const path = attack ? arrowPath(this.layout.places[attack.from], this.layout.places[attack.to], this.scale ?? 1, this.element.dataset.room !== "tight") : { line: "", head: "" };
     this.drawn = attack;
     for (const [part, d, kind] of [[this.arrow, path.line, "arrow"], [this.struck, path.head, "head"]]) {
       put(part, "d", d);
@@ -160,12 +160,13 @@ function drawTerritory(territory, owner, troops, mark, added) {
   territory.pieces.replaceChildren(...(owner >= 0 && troops <= MOST_PIECES ? pieceRows(troops) : []));
 }
 
-/** A line that is bent a little, and its head, both ending short of the armies. */
-function arrowPath([x, y], [toX, toY], scale) {
+/** A line that is bent a little, and its head, both ending short of the armies, and of names below and pieces above them. */
+function arrowPath([x, y], [toX, toY], scale, isLabelled) {
   const [dx, dy] = [toX - x, toY - y];
   const distance = Math.hypot(dx, dy) || 1;
   const [ux, uy] = [dx / distance, dy / distance];
-  const short = Math.min(19 * scale, distance * 0.3);
+  const isSteep = Math.abs(dy) > Math.abs(dx);
+  const short = Math.min((isLabelled && isSteep ? 38 : 19) * scale, distance * 0.3);
   const bend = Math.min(0.14 * distance, 30 * scale);
   const [startX, startY] = [x + ux * short, y + uy * short];
   const [endX, endY] = [toX - ux * short, toY - uy * short];
