@@ -211,10 +211,12 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
         await expect(page.locator(".by-bot li", has_text=given)).to_have_count(2)
         await expect(page.get_by_text("Luck is told by exact.")).to_be_visible()
         await tab(page, "Moves")
+        await page.set_viewport_size({"width": 1000, "height": 800})
         lucky = page.locator("td[data-column=luck]", has_text=re.compile(r"^[+−]\d+\.\d\s%$")).first
         await lucky.click()
         await expect(page.locator(".now")).to_contain_text(f"{await lucky.inner_text()} of the point")
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
+        await page.set_viewport_size({"width": 1000, "height": 800})
         await expect(page.locator(".moves [data-column=luck]").first).to_be_hidden()
 
 

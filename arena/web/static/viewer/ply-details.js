@@ -43,11 +43,11 @@ export class Now {
       facts.push(["thought", `${durationText(thought)}${back}; ${clockText(match.clock(at)[event.seat])} on the clock`]);
     }
     const searched = [
-      Number.isFinite(info.value) ? `value ${valueText(info.value)}` : "",
+      Number.isFinite(info.value) ? `value ${valueText(info.value)} on its own scale` : "",
       Number.isFinite(info.depth) ? `depth ${info.depth}` : "",
       Number.isFinite(info.nodes) ? `${info.nodes.toLocaleString("en")} nodes` : "",
     ].filter(Boolean);
-    if (searched.length) facts.push(["bot says", `${searched.join(", ")} (its own word, on its own scale)`]);
+    if (searched.length) facts.push(["bot says", searched.join(", ")]);
     if (info.note) facts.push(["bot notes", el("span", { class: "note" }, info.note)]);
     const luck = this.luckOf(at);
     if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${luckText(luck)} of the point`]);
