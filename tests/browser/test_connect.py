@@ -59,6 +59,19 @@ async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visitin
         assert "zoe: connected" in out
 
 
+async def test_the_game_beside_the_command_is_put_into_it(visiting: Visits, house: House) -> None:
+    async with visiting(house.page, PHONE) as visit:
+        page = await visit.open("/connect")
+        command, game = page.locator("#python-run"), page.get_by_label("Game", exact=True)
+        await expect(command).to_have_text("python my_bot.py --game nim")
+        await game.select_option("Risk: the duel")
+        await expect(command).to_have_text("python my_bot.py --game risk-duel")
+        await expect(page.locator("#javascript")).to_contain_text('seek", id: "first", game: "risk-duel"')
+        assert await barriers(page) == ""
+        await page.reload()
+        await expect(command).to_have_text(f"python my_bot.py --game {await game.input_value()}")
+
+
 async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code(
     visiting: Visits, house: House
 ) -> None:

@@ -60,6 +60,7 @@ def connect(request: Request) -> Response:
         status=HTTPStatus.BAD_REQUEST if wrong else HTTPStatus.OK,
         address=address(site.socket, request.headers.get("host", ""), encrypted=request.url.scheme == "https"),
         pip=pip_command(request),
+        games=NAMES,
         bot=bot,
         name=EXAMPLE if wrong or not bot else bot,
         wrong=wrong,

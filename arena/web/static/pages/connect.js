@@ -10,6 +10,7 @@ const wrong = document.getElementById("bot-wrong");
 const owning = document.getElementById("owning"); // is there where names can be registered
 const named = document.querySelector(".of-bot")?.textContent;
 const unowned = owning?.textContent;
+const game = document.getElementById("game");
 const registering = el("button", { type: "button", class: "main" }, "Reserve it now");
 
 if (named !== undefined) {
@@ -17,6 +18,9 @@ if (named !== undefined) {
   say(name.form.querySelector("button"), "Its results"); // the code is there as it is typed
   name.addEventListener("input", show);
   registering.addEventListener("click", registerTyped);
+  game.addEventListener("change", showGame);
+  document.getElementById("choosing-game").hidden = false;
+  showGame();
   if (owning !== null) name.form.querySelector("button").before(registering);
   show();
 }
@@ -37,6 +41,11 @@ function show() {
   say(document.getElementById("token-in-command"), token === undefined ? "" : `ARENA_TOKEN=${token} `);
   put(registering, "hidden", token !== undefined && bot === typed);
   if (owning !== null) say(owning, token === undefined ? unowned : owned(bot));
+}
+
+/** Put the game that is chosen into the command and the code. */
+function showGame() {
+  for (const place of document.querySelectorAll(".of-game")) say(place, game.value);
 }
 
 function owned(bot) {
