@@ -46,10 +46,11 @@ export function follow(root, id, { botAddress, rulesOf, stored }) {
       location.reload();
       return;
     }
-    say(document.getElementById("game"), `There is no match ${id}`);
+    say(document.getElementById("game"), "No such match");
     document.title = "No such match · Bot Arena";
-    say(course, "None of that name is under way, and none is stored. ");
-    course.append(el("a", { href: "/matches" }, "All matches"));
+    say(course, "");
+    const told = `No match ${id} is under way, and none of that name is stored. `;
+    root.replaceChildren(el("p", { class: "empty", role: "alert" }, told, el("a", { href: "/matches" }, "All matches")));
   }
 
   const ours = (then) => (message) => message.match === id && then(message);
