@@ -91,6 +91,16 @@ async def test_bonuses_of_continents_are_told_in_the_campaign_and_not_in_the_due
     await expect(bonuses).to_have_count(0)
 
 
+async def test_nim_keeps_the_places_of_counters_that_were_taken_before(table: Table) -> None:
+    await table.set("nim")
+    await table.show({"heaps": [3, 5, 3], "to_move": 1, "ply": 1})
+    await expect(table.page.locator(".gone")).to_have_count(4)
+    high = await table.page.locator(".board-face").evaluate("(face) => face.clientHeight")
+    await table.show({"heaps": [0, 0, 0], "to_move": None, "ply": 9})
+    await expect(table.page.locator(".gone")).to_have_count(15)
+    assert await table.page.locator(".board-face").evaluate("(face) => face.clientHeight") == high
+
+
 async def test_pressing_a_counter_of_nim_takes_it_and_those_above(table: Table) -> None:
     await table.set("nim", {"preset": "min-nim"})
     state = {"heaps": [10, 0, 7], "to_move": 0, "ply": 3}

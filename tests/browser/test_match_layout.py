@@ -30,6 +30,7 @@ OUTSIDE = """(parts) => {
 }"""
 SCROLLS = "document.documentElement.scrollHeight > innerHeight"
 LOG = "document.querySelector('.match > .tabbed').getBoundingClientRect().height"
+LIST_FITS = "[...document.querySelectorAll('div.moves')].every((list) => list.scrollWidth <= list.clientWidth)"
 LOG_AT_LEAST = 112
 """Pixels of the side for the moves, however many play."""
 
@@ -57,6 +58,7 @@ async def test_a_stored_match_fills_the_window_and_no_more(
             await page.keyboard.press(place)
             for size in DESKS:
                 await demand_all_in_sight(page, size)
+                assert await page.evaluate(LIST_FITS), size
         for tab in await page.get_by_role("tab").all():
             await tab.click()
             assert not await page.evaluate(SCROLLS), await tab.inner_text()

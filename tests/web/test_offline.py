@@ -57,7 +57,7 @@ def test_it_says_how_the_match_ended_as_its_page_does(visitor: Visitor) -> None:
 
 
 def test_it_says_when_the_match_ended_as_pages_write_a_time(page: str) -> None:
-    assert re.search(r"<p>\S+ · \d{4}-\d\d-\d\d \d\d:\d\d UTC</p>", page)
+    assert re.search(r"<p class=\"date\">\S+ · \d{4}-\d\d-\d\d \d\d:\d\d UTC</p>", page)
 
 
 def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) -> None:

@@ -88,9 +88,7 @@ function drawHeap(heap, most, size, ghosts, seat) {
   const shown = `${size} ${ghosts} ${seat}`;
   if (heap.shown === shown) return;
   heap.shown = shown;
-  const wide = widthOf(Math.max(most, size));
-  heap.stack.style.setProperty("--wide", wide);
-  put(heap.stack, "data-wide", wide > 1);
+  heap.stack.style.setProperty("--wide", widthOf(Math.max(most, size)));
   for (const counter of heap.counters.splice(Math.max(most, size + ghosts))) counter.remove();
   for (let at = heap.counters.length; at < Math.max(most, size + ghosts); at++) heap.counters.push(el("span", { "data-heap": heap.heap, "data-at": at }));
   heap.stack.append(...heap.counters.filter((counter) => !counter.parentNode));
