@@ -8,7 +8,6 @@ import { RiskBoard } from "./risk.js";
 export class DuelBoard extends RiskBoard {
   constructor(match) {
     super("risk-duel", match);
-    this.map.element.querySelector(".continents")?.remove(); // the duel has no bonuses
     this.hint = el("p", { class: "hint" });
     this.reinforce = el("button", { type: "button", onclick: () => this.#place() });
     this.controls.append(this.hint, this.attacks, this.reinforce);
