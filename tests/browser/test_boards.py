@@ -84,7 +84,7 @@ async def test_nim_has_a_counter_for_each_that_is_left_and_a_ghost_for_each_that
 
 async def test_bonuses_of_continents_are_told_in_the_campaign_and_not_in_the_duel_which_has_none(table: Table) -> None:
     bonuses = table.page.get_by_role("list", name="continents")
-    await table.set("risk-campaign", {"map": "south-america"})
+    await table.set("risk-campaign", {"map": "south-america", "draft": "classic"})
     await expect(bonuses).to_contain_text("South America +2")
     await table.set("risk-duel", {"map": "south-america"})
     await expect(table.page.locator(".board-risk .map-frame")).to_be_visible()
