@@ -48,7 +48,7 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
                 assert one["gave_away"] >= other["gave_away"]
             await buttons.first.click()
             await expect(buttons.first).to_have_attribute("aria-pressed", "true")
-            await expect(page.locator(".board-told")).to_contain_text(worst[0]["notation"])
+            await expect(page.locator(".board-told")).to_contain_text(worst[0]["notation"].replace(" > ", " → "))
         assert await barriers(page) == ""
         assert await sideways(page) == 0
 
