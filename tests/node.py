@@ -20,18 +20,19 @@ def without_websocket(program: Path) -> tuple[int, str]:
 
     Without Node the test is skipped; in CI it fails.
     """
-    command = [_found("node"), "--import", "data:text/javascript,delete globalThis.WebSocket", program.name]
+    command = [found("node"), "--import", "data:text/javascript,delete globalThis.WebSocket", program.name]
     done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=WITHIN)
     return done.returncode, done.stdout + done.stderr
 
 
-def _found(program: str) -> str:
-    found = shutil.which(program)
-    if found is None:
+def found(program: str) -> str:
+    """Where a program is. Without it the test is skipped; in CI it fails."""
+    path = shutil.which(program)
+    if path is None:
         if os.environ.get("CI"):
             pytest.fail(f"{program} is not installed")
         pytest.skip(f"{program} is not installed")
-    return found
+    return path
 
 
 class Node(NamedTuple):
@@ -43,7 +44,7 @@ class Node(NamedTuple):
 
 def node_in(folder: Path) -> Node:
     """Node with `ws` in a folder, which is made. Without Node the test is skipped; in CI it fails."""
-    program, npm = _found("node"), _found("npm")
+    program, npm = found("node"), found("npm")
     folder.mkdir()
     (folder / "package.json").write_text('{"private": true}')
     built_in = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=WITHIN)

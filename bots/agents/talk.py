@@ -15,7 +15,6 @@ from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, read_
 from protocol import games, messages
 from protocol.errors import Fault
 from protocol.games.base import Game
-from protocol.messages import FromServer
 
 CLIENT = "bot-arena/mcp"
 """How it is listed."""
@@ -120,25 +119,13 @@ class AgentTalk(Talk):
         self._parting = ""
         return messages.Hello(bot=self._bot.name, token=self._token, client=CLIENT, follow=True)
 
-    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        match message:
-            case messages.Turn():
-                return self._turned(message, now)
-            case messages.Start():
-                return self._started(message)
-            case messages.End():
-                return self._ended(message)
-            case messages.Rejected():
-                return self._rejected(message, now)
-            case messages.Welcome():
-                return self._welcomed(message)
-            case messages.Error():
-                return self._erred(message)
-            case messages.Unseeked():
-                if self.seek is not None and self.seek.id == message.id:
-                    self.seek = None
-            case messages.Listing():
-                self.listing = message
+    def _unseeked(self, seek: str) -> list[Effect]:
+        if self.seek is not None and self.seek.id == seek:
+            self.seek = None
+        return []
+
+    def _listed(self, listing: messages.Listing) -> list[Effect]:
+        self.listing = listing
         return []
 
     def lost(self, code: int) -> list[Effect]:

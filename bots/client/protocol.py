@@ -102,9 +102,26 @@ class Talk(ABC):
     def hello(self) -> messages.Hello:
         """The first message of every connection."""
 
-    @abstractmethod
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
         """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+        match message:
+            case messages.Turn():
+                return self._turned(message, now)
+            case messages.Start():
+                return self._started(message)
+            case messages.End():
+                return self._ended(message)
+            case messages.Rejected():
+                return self._rejected(message, now)
+            case messages.Welcome():
+                return self._welcomed(message)
+            case messages.Error():
+                return self._erred(message)
+            case messages.Unseeked():
+                return self._unseeked(message.id)
+            case messages.Listing():
+                return self._listed(message)
+        return []
 
     @abstractmethod
     def lost(self, code: int) -> list[Effect]:
@@ -113,6 +130,30 @@ class Talk(ABC):
     @abstractmethod
     def ended(self, code: int) -> str:
         """How the connection ended, in the arena's words where it said why."""
+
+    @abstractmethod
+    def _turned(self, turn: messages.Turn, now: float) -> list[Effect]: ...
+
+    @abstractmethod
+    def _started(self, start: messages.Start) -> list[Effect]: ...
+
+    @abstractmethod
+    def _ended(self, end: messages.End) -> list[Effect]: ...
+
+    @abstractmethod
+    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]: ...
+
+    @abstractmethod
+    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]: ...
+
+    @abstractmethod
+    def _erred(self, error: messages.Error) -> list[Effect]: ...
+
+    @abstractmethod
+    def _unseeked(self, seek: str) -> list[Effect]: ...
+
+    @abstractmethod
+    def _listed(self, listing: messages.Listing) -> list[Effect]: ...
 
 
 class Seat:
@@ -340,27 +381,13 @@ class Conversation(Talk):
             slots=self._settings.slots,
         )
 
-    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        match message:
-            case messages.Turn():
-                seat = self._seats.get(message.match)
-                return seat.turned(message, now) if seat else []
-            case messages.Start():
-                return self._started(message)
-            case messages.End():
-                return self._ended(message)
-            case messages.Rejected():
-                return self._rejected(message, now)
-            case messages.Welcome():
-                return self._welcomed(message)
-            case messages.Error():
-                return self._erred(message)
-            case messages.Unseeked():
-                self._forget(message.id)
-                return self._go_on()
-            case messages.Listing():
-                return self._listed(message)
-        return []
+    def _turned(self, turn: messages.Turn, now: float) -> list[Effect]:
+        seat = self._seats.get(turn.match)
+        return seat.turned(turn, now) if seat else []
+
+    def _unseeked(self, seek: str) -> list[Effect]:
+        self._forget(seek)
+        return self._go_on()
 
     def thought(self, thought: Thought) -> list[Effect]:
         """What to do about the outcome of a piece of work. While the connection is down nothing is sent."""

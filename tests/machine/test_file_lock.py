@@ -21,7 +21,9 @@ def test_one_has_it_alone_or_several_share_it(tmp_path: Path) -> None:
 
 
 def test_a_system_without_such_locks_goes_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "fcntl", None)
     with (tmp_path / "lock").open("a") as one, (tmp_path / "lock").open("a") as other:
         lock(one.fileno())
-        lock(other.fileno(), wait=False)
+        with pytest.raises(BlockingIOError):
+            lock(other.fileno(), wait=False)
+        monkeypatch.setitem(sys.modules, "fcntl", None)
+        lock(other.fileno(), wait=False)  # raises no more

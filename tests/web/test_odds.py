@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
 import subprocess
@@ -15,6 +14,7 @@ from typing import Any
 import pytest
 
 from arena.web.site import STATIC
+from node import found
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.risk.battle import battle_odds
@@ -29,11 +29,7 @@ Chances = Callable[[Sequence[Attack]], list[tuple[float | None, str]]]
 @pytest.fixture(scope="module")
 def chances(tmp_path_factory: pytest.TempPathFactory) -> Chances:
     """What the board says of attacks. Without Node the test is skipped; in CI it fails."""
-    program = shutil.which("node")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("node is not installed")
-        pytest.skip("node is not installed")
+    program = found("node")
     module = tmp_path_factory.mktemp("odds") / "odds.mjs"
     shutil.copy(STATIC / "board" / "odds.js", module)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -19,6 +18,7 @@ from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
+from node import found
 from referee import record_reader
 from referee.effects import Resigned
 from referee_table import Table
@@ -33,11 +33,7 @@ DRIVER = Path(__file__).with_name("check.mjs")
 @pytest.fixture(scope="session")
 def check(tmp_path_factory: pytest.TempPathFactory) -> Checking:
     """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
-    program = shutil.which("node")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("node is not installed")
-        pytest.skip("node is not installed")
+    program = found("node")
     folder = tmp_path_factory.mktemp("modules")
     shutil.copytree(STATIC / "check", folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
