@@ -9,15 +9,15 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters
 
+from agent_duels import told, turn_of
 from bots.agents.answers import Look, match_now
 from bots.agents.page import Page
 from bots.agents.server import build, schema
 from bots.agents.session import Session
-from bots.agents.talk import AgentTalk
 from bots.agents.tools import AgentTools
 from bots.client.settings import Settings
 from commands import REPOSITORY
-from protocol import games, messages
+from protocol import games
 
 TEXT = (REPOSITORY / "docs" / "agents.md").read_text()
 
@@ -40,34 +40,11 @@ def table() -> str:
 def first_turn() -> str:
     """What a model reads that begins a duel."""
     rules = games.load("risk-duel")
-    position = rules.decode_state({"owner": [-1] * 4, "troops": [0] * 4, "to_move": 0, "ply": 0})
-    start = messages.Start(
-        match="261125-180511-50fcf08c",
-        game="risk-duel",
-        preset="south-america",
-        config=rules.config,
-        seat=0,
-        seats=[messages.Player(bot="model"), messages.Player(bot="random")],
-        clock=messages.Clock(bank_ms=60000, increment_ms=500),
-        commitment="0" * 64,
-        rated=True,
-    )
-    turn = messages.Turn(
-        match=start.match,
-        ply=0,
-        to_move=0,
-        state=rules.encode_state(position),
-        events=[],
-        clock=[60000, 60000],
-        legal=rules.legal_moves_for_turn(position)[0],
-        digest="0" * 64,
-    )
-    talk = AgentTalk("model", "t" * 16, "ws://arena", "seed")
-    talk.receive(start, 0)
-    talk.receive(turn, 0)
-    assert talk.match is not None
-    told = "it is your turn, 60 s left: move"
-    return Look(state="your_turn", next=told, match=match_now(talk.match, 0, whole=True)).words()
+    state = {"owner": [-1] * 4, "troops": [0] * 4, "to_move": 0, "ply": 0}
+    _, match = told(rules, "south-america", "random", turn_of(rules, state, match="261125-180511-50fcf08c"))
+    return Look(
+        state="your_turn", next="it is your turn, 60 s left: move", match=match_now(match, 0, whole=True)
+    ).words()
 
 
 def test_the_table_has_every_tool_as_it_is() -> None:

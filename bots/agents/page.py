@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode, urlsplit
 import msgspec
 
 from bots.client.connecting import is_loopback
+from bots.client.settings import address_parts
 from protocol.display import printable, shown
 from protocol.errors import Fault, UsageFault
 
@@ -30,12 +31,7 @@ class NoPage(Fault):
 
 def check_page(url: str) -> str:
     """The address of a page without a slash at its end. Raises `UsageFault`."""
-    try:
-        parts = urlsplit(url)
-        sound = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        sound = False
-    if not sound:
+    if address_parts(url, "http", "https") is None:
         raise UsageFault(f"the page's address is {shown(url, 80)}: write it like http://127.0.0.1:8080")
     return url.rstrip("/")
 

@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from machine.arguments import read_value
 from protocol import PORT, bot_launch
@@ -157,14 +157,20 @@ def _check(settings: Settings) -> None:
             raise UsageFault(str(exc)) from exc
 
 
-def check_url(url: str) -> None:
-    """Raises `UsageFault` unless `url` is a WebSocket URL without a user or password."""
+def address_parts(url: str, *schemes: str) -> SplitResult | None:
+    """The parts of a URL of one of these schemes; None where it is no such address."""
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in ("ws", "wss") and parts.hostname and parts.port != 0
+        sound = parts.scheme in schemes and parts.hostname and parts.port != 0
     except ValueError:
-        sound = False
-    if not sound:
+        return None
+    return parts if sound else None
+
+
+def check_url(url: str) -> None:
+    """Raises `UsageFault` unless `url` is a WebSocket URL without a user or password."""
+    parts = address_parts(url, "ws", "wss")
+    if parts is None:
         page = "; http is for its page, which says at /connect where bots connect" if url.startswith("http") else ""
         raise UsageFault(f"the arena's URL is {url[:80]!r}: write it like {DEFAULT_URL} or wss://arena.example{page}")
     if parts.username or parts.password:

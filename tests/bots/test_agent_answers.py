@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from agent_duels import told, turn_of
 from bots.agents.answers import Look, match_now
 from bots.agents.talk import AgentMatch, AgentTalk
 from protocol import games, messages
@@ -13,31 +12,12 @@ DUEL = games.load("risk-duel", {"preset": "africa"})
 
 
 def turn(owner: list[int], troops: list[int], ply: int, events: list[Event]) -> messages.Turn:
-    position = DUEL.decode_state({"owner": owner, "troops": troops, "to_move": 0, "ply": ply})
-    legal, _ = DUEL.legal_moves_for_turn(position)
-    state = DUEL.encode_state(position)
-    given: dict[str, Any] = {"state": state, "events": events, "legal": legal, "clock": [60000, 60000]}
-    return messages.Turn(match="m-1", ply=ply, to_move=0, digest="0" * 64, **given)
+    return turn_of(DUEL, {"owner": owner, "troops": troops, "to_move": 0, "ply": ply}, events)
 
 
 def duel(first: messages.Turn) -> tuple[AgentTalk, AgentMatch]:
     """A duel whose first turn was told."""
-    start = messages.Start(
-        match="m-1",
-        game="risk-duel",
-        preset="africa",
-        config=DUEL.config,
-        seat=0,
-        seats=[messages.Player(bot="mine"), messages.Player(bot="bob")],
-        clock=messages.Clock(bank_ms=60000, increment_ms=500),
-        commitment="0" * 64,
-        rated=False,
-    )
-    talk = AgentTalk("mine", "t" * 16, "ws://arena", "seed")
-    talk.receive(start, 0)
-    talk.receive(first, 0)
-    assert talk.match is not None
-    return talk, talk.match
+    return told(DUEL, "africa", "bob", first)
 
 
 def test_after_a_move_a_large_board_is_told_by_what_changed() -> None:
@@ -64,9 +44,9 @@ def test_where_much_has_changed_the_whole_board_is_told_in_words() -> None:
 def test_the_words_have_all_that_one_has_to_know() -> None:
     _, match = duel(turn([0, 0, 1, 1, 1, 1], [3, 3, 9, 9, 9, 9], 6, []))
     words = Look(state="your_turn", next="move", match=match_now(match, 0, whole=True)).words().splitlines()
-    assert words[0] == "m-1: risk-duel (africa), unrated; you are seat 0, bob is seat 1"
+    assert words[0] == "m-1: risk-duel (africa), rated; you are seat 0, bob is seat 1"
     assert words[-4:] == [
-        "clocks: mine 60 s, bob 60 s; each move adds 0.5 s",
+        "clocks: model 60 s, bob 60 s; each move adds 0.5 s",
         "legal moves: reinforce North Africa; reinforce Egypt",
         "moves are written like b2 > a2 to attack, invade c1, reinforce a2",
         "move",
