@@ -91,11 +91,12 @@ def run(options: TryOptions) -> None:
         again_at_every_save(files, command, f"the same dice each time, by seed {seed}")
         return
     secret = hashlib.sha256(canonical(["try", seed, rules.name, rules.config, [bot.name for bot in bots]])).digest()
+    dice = hashlib.sha256(secret).digest()
     header = header_of(
         match=f"try-{secret[:4].hex()}",
         game=rules,
         seats=[RecordedSeat(bot=bot.name) for bot in bots],
-        seed=hashlib.sha256(secret).digest(),
+        seed=dice,
         pool=None,
         clock=told,
         started=utc(),
@@ -103,7 +104,7 @@ def run(options: TryOptions) -> None:
     shown = _Shown(header, rules, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
     with shown.heard(), _placed(_files(bots)):
-        closed = players_of(specs, rules, shown.note, strict=True).play(header, hashlib.sha256(secret).digest(), shown)
+        closed = players_of(specs, rules, shown.note, strict=True).play(header, dice, shown)
     shown.ended(closed)
     if options.seed is None:
         say(f"seed {seed}: `--seed {seed}` plays it again")
