@@ -87,9 +87,10 @@ async def test_a_name_that_was_refused_on_the_play_page_has_no_token_in_its_code
 async def test_a_name_that_was_accepted_on_the_play_page_has_its_token_in_its_code(
     visiting: Visits, house: House
 ) -> None:
-    async with visiting(house.page) as visit:
-        page = await sit_down(visit, "newcomer", "game=nim")
-        await page.wait_for_function("JSON.parse(localStorage.getItem('arena.identity')).tokens.newcomer")
+    async with visiting(house.page) as visit, player(house.url, "host") as host:
+        await host.seek(open=True)
+        page = await sit_down(visit, "newcomer", f"game=nim&opponent={host.name}")
+        await host.begin()  # so the page was told that the name is accepted
         await page.goto(f"{house.page}/connect?bot=newcomer")
         await expect(page.get_by_text("This browser keeps the token of newcomer.")).to_be_visible()
         await expect(page.locator("#token-in-code")).to_contain_text("token=")
