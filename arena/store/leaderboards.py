@@ -64,6 +64,11 @@ SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) 
 FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
 """)
 _BUSIEST = text("SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool")
+_LEADERS = text("""
+SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
+    SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
+) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
+""")
 _STRONGEST = text("""
 SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
@@ -128,6 +133,21 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
     rank: int
     curve: list[float]
+
+
+class Leader(Struct, frozen=True, kw_only=True):
+    """One of the first bots of a pool."""
+
+    bot: str
+    rank: int
+    score: float
+
+
+class PoolLeaders(Struct, frozen=True, kw_only=True):
+    """The first bots of a pool, the best first."""
+
+    pool: str
+    leaders: list[Leader]
 
 
 class RatedBot(Struct, frozen=True, kw_only=True):
@@ -313,12 +333,17 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
     return [pool for pool in found if game in (None, rating_system.game_of(pool))]
 
 
-def busiest_pools(connection: Connection) -> list[str]:
-    """Of every game that was rated in this season, the pool with most matches; the busiest first."""
+def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
+    """So many bots of every game that was rated in this season, in its pool with most matches; the busiest first."""
     busiest: dict[str, str] = {}
     for pool in connection.execute(_BUSIEST).scalars():
         busiest.setdefault(rating_system.game_of(pool), pool)
-    return list(busiest.values())
+    return [PoolLeaders(pool=pool, leaders=_leaders(connection, pool, limit)) for pool in busiest.values()]
+
+
+def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
+    rows = connection.execute(_LEADERS, {"pool": pool, "limit": limit})
+    return [Leader(bot=row.name, rank=row.rank, score=row.score) for row in rows]
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.store.leaderboards import busiest_pools
-from arena.web.pages.home import leaders
+from arena.store.leaderboards import leaders_of_games
 from arena.web.rendering import render_page, site_of
 
 FIRST = 10
@@ -14,5 +13,4 @@ FIRST = 10
 
 def wall(request: Request) -> Response:
     """The page; of the leaderboards, that of the game that is played most comes first."""
-    reader = site_of(request).reader
-    return render_page(request, "wall.html", leaders=leaders(reader, reader.read(busiest_pools), FIRST))
+    return render_page(request, "wall.html", games=site_of(request).reader.read(leaders_of_games, FIRST))
