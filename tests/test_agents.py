@@ -250,7 +250,7 @@ async def test_an_agent_that_the_arena_refuses_says_why_at_every_call(tmp_path: 
         (tmp_path / "token").write_text("that-is-another-token\n")
         async with model(served.url, tmp_path, "--token-file", str(tmp_path / "token")) as agent:
             says = (
-                "not connected: model: model is taken here; choose another name, or give its token (auth_failed); "
+                "not connected: model: model is taken here, not by this token; choose another name, or give its token (auth_failed); "
                 "--name gives another name, --token-file or ARENA_TOKEN its token"
             )
             assert (await agent.refusal("seek_match", game="nim")).startswith(says)
@@ -282,7 +282,7 @@ def test_wrong_usage_and_a_missing_extra_are_one_line_each(tmp_path: Path, monke
         assert done.err.startswith(f"arena-bot: {says}"), done.err
     monkeypatch.delitem(sys.modules, "bots.agents.server")
     monkeypatch.setitem(sys.modules, "mcp.server.lowlevel", None)
-    missing = "arena-bot: the extra mcp is missing: pip install 'bot-arena[mcp]'\n"
+    missing = "arena-bot: the extra mcp is missing: in the folder of Bot Arena, pip install -e '.[mcp]'\n"
     assert call("arena-bot", "mcp", "--name", "ann") == (2, "", missing)
 
 

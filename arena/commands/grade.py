@@ -73,7 +73,10 @@ def grade(
         print_line(report)
         return
     if worst is not None:
-        for _ in rows.shown(iter(_worst(report.moves, worst))):
+        found = _worst(report.moves, worst)
+        if not found:
+            say("no move gave anything away")
+        for _ in rows.shown(iter(found)):
             pass
     print_summary(report)
 

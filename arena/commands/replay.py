@@ -137,6 +137,7 @@ def export(target: str, to: Path, database: str) -> None:
         raise UsageFault(f"--to {to}: its name ends in one of {', '.join(SUFFIXES)}")
     with writing(to), to.open("xb") as file:
         file.write(data)
+    say(f"{to}: {name}")
 
 
 def _whole(record: Record, value: str | None = None) -> Document:

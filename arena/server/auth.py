@@ -160,7 +160,7 @@ class Authenticator:
                 return registered
             known = await self._store.read(registered_bot, hello.bot)
             if known is None:
-                text = f"the name {hello.bot} is known from tournaments: choose another name"
+                text = f"the name {hello.bot} has ratings from tournaments: choose another name"
                 token = f"`arena bot add {hello.bot}` on the arena's machine gives its token"
                 raise NameTaken(f"{text}, or {token}")
         if known.revoked:
@@ -170,7 +170,7 @@ class Authenticator:
         self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
         if not _fits(hello.token, known):
             self._guesses.fail(address, hello.bot, self._clock())
-            raise AuthFailed(_taken(hello.bot))
+            raise AuthFailed(_taken(hello.bot, "not by this token"))
         self._guesses.let_in(address, hello.bot)
         return Identity(known.name)
 
@@ -206,9 +206,9 @@ class Authenticator:
         return Identity(bot, None if token else made)
 
 
-def _taken(bot: str) -> str:
+def _taken(bot: str, also: str = "") -> str:
     """What who has no token of a bot is told, or another one: most have chosen a name that somebody has."""
-    return f"{bot} is taken here; choose another name, or give its token"
+    return f"{bot} is taken here{also and f', {also}'}; choose another name, or give its token"
 
 
 def _fits(token: str | None, known: RegisteredBot) -> bool:

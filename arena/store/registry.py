@@ -110,17 +110,18 @@ def is_known_bot(connection: Connection, name: str) -> bool:
 
 def register_bot(connection: Connection, name: str, token_hash: str, unused_since: str | None = None) -> None:
     """Register a bot that came by itself; in place of one that did so too, never finished a match, and was not seen
-    since `unused_since`. Raises `NameInUse`, also for a name that only played in tournaments.
+    since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for a name that
+    was only rated in tournaments.
     """
     now = utc()
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
     statement = insert(bots).values(**row, key=folded(name), revoked=False)
-    if unused_since is None:
-        statement = statement.on_conflict_do_nothing()
-    else:
-        unused = bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved
-        played = exists().where(seats.c.bot == bots.c.id)
-        statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=unused & ~played)
+    played = exists().where(seats.c.bot == bots.c.id)
+    rated = played.where(seats.c.mu_after.is_not(None))
+    free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
+    if unused_since is not None:
+        free |= bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved & ~played
+    statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
     if connection.execute(statement).rowcount != 1:
         raise NameInUse(f"a bot is called {name} already")
     # What is kept of an earlier bot is none of this one's.

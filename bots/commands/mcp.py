@@ -36,7 +36,7 @@ def mcp(
     except ModuleNotFoundError as exc:
         if (exc.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        raise UsageFault("the extra mcp is missing: pip install 'bot-arena[mcp]'") from exc
+        raise UsageFault("the extra mcp is missing: in the folder of Bot Arena, pip install -e '.[mcp]'") from exc
     from bots.agents.page import Page, check_page
     from bots.agents.session import Session
     from bots.agents.tools import AgentTools

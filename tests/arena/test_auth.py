@@ -203,13 +203,13 @@ def test_of_a_bot_that_moves_the_latest_addresses_are_known() -> None:
     assert limits.wait("1", "ann", 0.0) == 0
 
 
-async def test_a_name_known_from_tournaments_is_no_prize_for_a_stranger(serve: Any) -> None:
+async def test_a_name_with_ratings_from_tournaments_is_no_prize_for_a_stranger(serve: Any) -> None:
     served = await serve()
-    _know_from_tournament(served, "ann")
+    _know_from_tournament(served, "ann", rated=True)
     code, text, close = await refused(served, bot="Ann", token="x" * 16)
     assert (code, close) == ("name_taken", 4001)
     assert text == (
-        "the name Ann is known from tournaments: choose another name, or `arena bot add Ann` on the arena's machine "
+        "the name Ann has ratings from tournaments: choose another name, or `arena bot add Ann` on the arena's machine "
         "gives its token"
     )
     served.store.write(add_bots, {"ann": hash_token("y" * 16)})
@@ -218,10 +218,23 @@ async def test_a_name_known_from_tournaments_is_no_prize_for_a_stranger(serve: A
     await client.expect("welcome")
 
 
-def _know_from_tournament(served: Any, name: str) -> None:
-    """A row as a tournament leaves it."""
+async def test_a_name_of_unrated_tests_is_for_whoever_comes(serve: Any) -> None:
+    served = await serve()
+    _know_from_tournament(served, "ann", rated=False)
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token="y" * 16)
+    await client.expect("welcome")
+
+
+def _know_from_tournament(served: Any, name: str, *, rated: bool) -> None:
+    """The rows of a bot and of its match as a tournament leaves them."""
     with closing(sqlite3.connect(served.store.file)) as connection, connection:
         connection.execute("INSERT INTO bots (name, key, revoked, created) VALUES (?, ?, 0, '')", (name, name))
+        connection.execute(
+            "INSERT INTO seats (match, seat, bot, version, rank, reason, mu_after) "
+            "SELECT 1, 0, id, '', 1, 'win', ? FROM bots WHERE key = ?",
+            (25.0 if rated else None, name),
+        )
 
 
 def _seen(served: Any, name: str, days_ago: float) -> None:

@@ -79,7 +79,7 @@ async def test_a_rotated_bot_comes_back_to_its_match_with_its_new_token(serve: A
     assert await first.closed() == 4001
     assert (
         await refused(served, bot=name, token=f"{name:*>16}")
-        == f"auth_failed: {name} is taken here; choose another name, or give its token"
+        == f"auth_failed: {name} is taken here, not by this token; choose another name, or give its token"
     )
     client = await served.connect()
     await client.send(type="hello", bot=name, token="n" * 16)
@@ -121,7 +121,7 @@ async def test_revoked_wrong_token_and_closed_registration_are_three_messages(se
     assert await refused(served, bot="ann") == revoked
     assert (
         await refused(served, bot="bob", token="x" * 16)
-        == "auth_failed: bob is taken here; choose another name, or give its token"
+        == "auth_failed: bob is taken here, not by this token; choose another name, or give its token"
     )
     closed = "not_allowed: cid is not registered, and registration is closed: ask the operator"
     assert await refused(served, bot="cid", token="x" * 16) == closed

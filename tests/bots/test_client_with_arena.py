@@ -116,7 +116,7 @@ async def test_a_name_is_its_owners(play: Play, tmp_path: Path) -> None:
     code, out, err = await play(*mine, "--token", "not-the-token-of-mine")
     assert (code, out) == (1, "")
     assert err == (
-        "mine: mine is taken here; choose another name, or give its token (auth_failed); "
+        "mine: mine is taken here, not by this token; choose another name, or give its token (auth_failed); "
         "--name gives another name, --token or ARENA_TOKEN its token\n"
     )
 

@@ -105,7 +105,9 @@ async def test_the_javascript_on_the_page_comes_in_only_with_the_token_of_its_na
             (node.folder / "my_bot.mjs").write_text(code(visitor.get("/connect").text, "javascript"))
         bot = await started(node.program, "my_bot.mjs", folder=node.folder)
         out, _ = await asyncio.wait_for(bot.communicate(), WITHIN)
-        assert out.decode().startswith("mine is taken here; choose another name, or give its token\nclosed: 4001")
+        assert out.decode().startswith(
+            "mine is taken here, not by this token; choose another name, or give its token\nclosed: 4001"
+        )
         assert bot.returncode == 1
         token = f"{'mine':*>16}"
         said = await played_against_random(arena, node.program, "my_bot.mjs", folder=node.folder, ARENA_TOKEN=token)
