@@ -250,7 +250,8 @@ async def test_an_agent_that_the_arena_refuses_says_why_at_every_call(tmp_path: 
         (tmp_path / "token").write_text("that-is-another-token\n")
         async with model(served.url, tmp_path, "--token-file", str(tmp_path / "token")) as agent:
             says = (
-                "not connected: model: model is taken here, not by this token; choose another name, or give its token (auth_failed); "
+                "not connected: model: model is taken here, not by this token; "
+                "choose another name, or give its token (auth_failed); "
                 "--name gives another name, --token-file or ARENA_TOKEN its token"
             )
             assert (await agent.refusal("seek_match", game="nim")).startswith(says)
