@@ -42,7 +42,7 @@ async def test_a_live_match_is_on_the_board_move_by_move_until_one_pauses(visiti
         async with wire.expect_event("framereceived", lambda told: '"turn"' in str(told)):
             await answer(await ann.expect("turn"), ann, bob)
         assert await page.locator(COUNTERS).count() == 14
-        await expect(stage.locator(".stage-saying")).to_contain_text("(paused)")
+        await expect(stage.locator(".stage-saying")).to_contain_text("(view paused)")
         await stage.get_by_role("button", name="Resume").click()
         await expect(page.locator(COUNTERS)).to_have_count(13)
         await ann.send("resign", match=start["match"])

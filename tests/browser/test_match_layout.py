@@ -25,7 +25,9 @@ OUTSIDE = """(parts) => {
   const hidden = (part) => part.getClientRects().length === 0 || getComputedStyle(part).visibility === "hidden";
   return [...document.querySelectorAll(parts)].filter((part) => !hidden(part)).filter((part) => {
     const { left, top, right, bottom } = part.getBoundingClientRect();
-    return left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1;
+    const prompt = part.parentElement.closest(".prompt");
+    const low = Math.min(innerHeight, prompt === null ? innerHeight : prompt.getBoundingClientRect().bottom);
+    return left < 0 || top < 0 || right > innerWidth + 1 || bottom > low + 1;
   }).map((part) => part.outerHTML.slice(0, 120));
 }"""
 SCROLLS = "document.documentElement.scrollHeight > innerHeight"
@@ -122,7 +124,7 @@ async def test_who_plays_and_who_watches_sees_all_of_the_board_and_the_prompt(
             await demand_all_in_sight_at_play(page, game)
             if game == "risk-campaign":
                 await draft(page)
-                await demand_all_in_sight_at_play(page, game)
+                await demand_every_attack_in_sight(page)
             match = await page.locator(".match").get_attribute("aria-label")
             assert match is not None
             watched = await visit.open(f"/matches/{match.removeprefix('match ')}")
@@ -150,7 +152,14 @@ async def draft(page: Page) -> None:
         await page.locator(".offered").first.press("Enter")
     await page.get_by_role("button", name="Place them").click()
     await page.get_by_role("button", name="End the turn").wait_for()
-    if await page.locator(".offered").count():
-        await page.locator(".offered").first.press("Enter")
-        await page.locator(".offered").first.press("Enter")
-        await expect(page.get_by_role("button", name=re.compile("^Attack "))).to_be_visible()
+
+
+async def demand_every_attack_in_sight(page: Page) -> None:
+    """Whatever territory attacks: what it may attack is in sight with all the rest."""
+    attackers = page.locator(".land.offered")
+    for at in range(await attackers.count()):
+        await attackers.nth(at).press("Enter")
+        await expect(page.get_by_role("button", name=re.compile("^Attack ")).first).to_be_visible()
+        for size in DESKS:
+            await demand_all_in_sight(page, size)
+        await page.locator(".land.picked").press("Enter")

@@ -65,7 +65,10 @@ async def test_games_and_their_kinds_are_offered_in_words(visiting: Visits, hous
     async with visiting(house.page) as visit:
         page = await visit.open("/play")
         await expect(page.get_by_role("link", name="How to play Nim")).to_have_attribute("href", "/rules/nim")
+        lesson = page.get_by_role("link", name="Learn it in five moves")
+        await expect(lesson).to_be_hidden()
         await page.get_by_role("radio", name="Risk: the campaign").check()
+        await expect(lesson).to_have_attribute("href", "/play/tutorial/risk-campaign")
         rules = page.get_by_role("link", name="How to play Risk: the campaign")
         await expect(rules).to_have_attribute("href", "/rules/risk-campaign")
         kinds = await page.get_by_label("Variant").locator("option").all_inner_texts()

@@ -43,6 +43,8 @@ class GameOffered(Struct, frozen=True, kw_only=True):
 
     game: str
     presets: list[PresetOffered]
+    tutorial: bool
+    """Whether there is one."""
 
 
 def connect(request: Request) -> Response:
@@ -81,7 +83,12 @@ def play(request: Request) -> Response:
 def offered() -> list[GameOffered]:
     """All games, with all that can be chosen without writing a config."""
     return [
-        GameOffered(game=game, presets=[_preset(game, name) for name in game_class(game).presets]) for game in NAMES
+        GameOffered(
+            game=game,
+            presets=[_preset(game, name) for name in game_class(game).presets],
+            tutorial=game_class(game).tutorial is not None,
+        )
+        for game in NAMES
     ]
 
 

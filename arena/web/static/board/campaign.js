@@ -60,8 +60,8 @@ export class CampaignBoard extends RiskBoard {
     const { round, phase, units, attacks_left: left, to_move: mover } = this.state;
     const number = `Round ${Math.min(round, this.config.max_rounds)} of ${this.config.max_rounds}`;
     if (mover === null) return number;
-    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `attack, ${left} more this turn`}`;
-    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `attacks, ${left} more this turn`}`;
+    if (mover === this.view.seat) return `${number}: you ${phase === "draft" ? `draft ${units}` : `have ${counted(left, "attack")} left this turn`}`;
+    return `${number}: ${this.seats[mover].bot} ${phase === "draft" ? `drafts ${units}` : `has ${counted(left, "attack")} left this turn`}`;
   }
 
   describe(state) {

@@ -94,7 +94,7 @@ export class Stage {
     if (this.#board?.state === undefined) return;
     const mover = this.#board.state.to_move;
     for (const [seat, player] of [...this.#players.children].entries()) put(player, "data-to-move", seat === mover);
-    say(this.#saying, mover === null ? "The end." : `${this.#board.saying()}${this.#paused ? " (paused)" : ""}.`);
+    say(this.#saying, mover === null ? "The end." : `${this.#board.saying()}${this.#paused ? " (view paused)" : ""}.`);
   }
 
   #draw() {

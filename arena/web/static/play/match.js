@@ -128,7 +128,6 @@ export class Table {
     this.saying = el("p", { class: "saying" });
     const help = el("a", { href: `/rules/${encodeURIComponent(start.game)}` }, "How to play");
     const terms = `${this.board.manner} Each has ${clockInWords(start.clock)}.`.trim();
-    this.asked = el("div", { class: "asked" }, el("div", { class: "row" }, this.status, this.saying), el("p", { class: "small faint" }, el("span", { class: "terms" }, terms), " ", help));
     this.alarm = el("p", { class: "alarm", role: "status" });
     this.wrong = el("p", { class: "wrong", role: "alert" });
     this.skip = el("button", { type: "button", onclick: () => this.pace.hurry(), hidden: true }, "Show all at once");
@@ -156,7 +155,14 @@ export class Table {
       this.asking.returnValue = "";
     });
     this.ending = el("div", { class: "ending", hidden: true });
-    this.page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "Link for spectators");
+    const page = el("a", { href: `/matches/${encodeURIComponent(start.match)}` }, "Link for spectators");
+    this.asked = el(
+      "div",
+      { class: "asked" },
+      el("div", { class: "row" }, this.status, this.resign),
+      this.saying,
+      el("p", { class: "small faint" }, el("span", { class: "terms" }, terms), " ", help, " · ", page),
+    );
     this.past = el("div", { class: "tabbed" }, this.moves, el("h2", {}, "What happened"), this.log);
     const prompt = el(
       "section",
@@ -167,7 +173,7 @@ export class Table {
       this.wrong,
       this.alarm,
       this.board.told,
-      el("div", { class: "row actions" }, this.skip, this.resign, this.page),
+      this.skip,
     );
     this.element = el(
       "section",
@@ -275,8 +281,6 @@ export class Table {
     this.#explain("");
     this.asked.hidden = true;
     say(this.alarm, "");
-    this.resign.hidden = true;
-    this.page.hidden = true;
     this.ending.replaceChildren(...makeEnding(result, end, this.start, this.#ways));
     const graded = this.#ways.graded(this.start);
     if (end?.seed !== undefined && graded !== "") this.#lookBack(graded);

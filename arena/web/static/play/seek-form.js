@@ -10,6 +10,7 @@ import { configInWords } from "./match-text.js";
  * @typedef {object} GameOffered
  * @property {string} game
  * @property {{preset: string, config: object, seats: number[], usual: number, graded: string}[]} presets
+ * @property {boolean} tutorial  whether there is one
  *
  * @typedef {object} Wanted
  * @property {string} bot  the person's name
@@ -176,6 +177,9 @@ export class Offer {
     const rules = this.#form.querySelector("#rules");
     put(rules, "href", `/rules/${encodeURIComponent(this.#game.game)}`);
     say(rules, `How to play ${gameTitle(this.#game.game)}`);
+    const lesson = this.#form.querySelector("#lesson");
+    put(lesson, "href", `/play/tutorial/${encodeURIComponent(this.#game.game)}`);
+    put(lesson, "hidden", !this.#game.tutorial);
     put(this.#form.querySelector("#own"), "hidden", !own);
     say(this.#form.querySelector("#config"), own ? "" : unsaid(this.#preset.config));
     if (own && this.#field("own").value === "") this.#field("own").value = JSON.stringify(this.#game.presets[0].config);
