@@ -111,13 +111,14 @@ export class Moves {
     if (row) put(row, "aria-current", "true");
   }
 
-  /** Scroll as little as brings a row into sight. */
+  /** Scroll as little as brings a row into sight, with a whole row below the head. */
   #reveal(at) {
     const head = this.headHeight;
     const top = (at - 1) * this.height;
     const { scrollTop, clientHeight } = this.element;
     if (top < scrollTop) this.element.scrollTop = top;
-    else if (top + this.height > scrollTop + clientHeight - head) this.element.scrollTop = top + this.height - clientHeight + head;
+    else if (top + this.height > scrollTop + clientHeight - head)
+      this.element.scrollTop = Math.ceil((top + this.height - clientHeight + head) / this.height) * this.height;
   }
 
   #pressed(event) {
@@ -147,7 +148,9 @@ export class Moves {
     }
     if (!this.measured) this.#measure(this.rows.get(first));
     this.above.firstChild.style.setProperty("height", `${(first - 1) * this.height}px`);
-    this.below.firstChild.style.setProperty("height", `${Math.max(0, last - end) * this.height}px`);
+    const room = clientHeight - this.headHeight;
+    const rest = last * this.height > room ? room % this.height : 0; // so that the last row is reached with a whole one on top
+    this.below.firstChild.style.setProperty("height", `${Math.max(0, last - end) * this.height + rest}px`);
   }
 
   #resized() {
