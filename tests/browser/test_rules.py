@@ -14,7 +14,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
     ("game", "after"),
     [
         ("nim", ["4 from heap 2"]),
-        ("grundy", ["3 off heap 1"]),
+        ("grundy", ["split 3 off heap 1"]),
         ("tictactoe", ["middle"]),
         ("risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"]),
         ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru → Venezuela with 1: taken (dice 6 : 1), 1 troop left"]),

@@ -18,7 +18,7 @@ export const CELLS = ["top left", "top", "top right", "left", "middle", "right",
 export function notation(game, config, move) {
   const name = (at) => config.map?.territories[at]?.name ?? `territory ${at + 1}`;
   if (game === "nim") return `${move.take} from heap ${move.heap + 1}`;
-  if (game === "grundy") return `${move.split} off heap ${move.heap + 1}`;
+  if (game === "grundy") return `split ${move.split} off heap ${move.heap + 1}`;
   if (game === "tictactoe") return CELLS[move.cell] ?? JSON.stringify(move);
   if (move.do === "invade") return `invade ${name(move.to)}`;
   if (move.do === "reinforce") return `reinforce ${name(move.at)}`;
