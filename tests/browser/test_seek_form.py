@@ -13,7 +13,7 @@ from arena.store.store import Store
 from arena.store.tokens import hash_token
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
 from house import House, open_house
-from players import player, token_of
+from players import meet, player, token_of
 from seasons import finish, result
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -77,3 +77,14 @@ async def test_games_and_their_kinds_are_offered_in_words(visiting: Visits, hous
         await expect(page.get_by_label("Settings as JSON")).to_be_hidden()
         await page.get_by_label("Variant").select_option("A config of your own …")
         await expect(page.get_by_label("Settings as JSON")).to_be_visible()
+
+
+async def test_a_bot_that_plays_and_seeks_nothing_is_said_to_be_busy(visiting: Visits, house: House) -> None:
+    async with (
+        visiting(house.page) as visit,
+        player(house.url, "busy-one") as one,
+        player(house.url, "busy-two") as two,
+    ):
+        await meet(one, two)
+        page = await visit.open("/play?game=nim&preset=classic")
+        await expect(page.locator(".opponent", has_text="busy-one")).to_contain_text("busy in a match")

@@ -115,6 +115,27 @@ async def test_a_bot_that_was_renamed_is_linked_where_it_is_now(visiting: Visits
         await expect(page.locator(".players a", has_text="ann")).to_have_attribute("href", "/bots/anna")
 
 
+DRAWN_AGAIN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
+WHOLE_ROW_ON_TOP = """(() => {
+  const end = document.querySelector(".moves thead").getBoundingClientRect().bottom;
+  const tops = [...document.querySelectorAll(".moves tr[data-at]")].map((row) => row.getBoundingClientRect().top);
+  return tops.some((top) => Math.abs(top - end) <= 1.5);
+})()"""
+
+
+async def test_the_list_of_moves_at_the_last_one_begins_with_a_whole_row(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open(f"/matches/{kept['duel']}")
+        await expect(page.locator(".moves tr[aria-current]")).to_be_in_viewport(ratio=1)
+        for height in (800, 790, 780, 770):
+            await page.set_viewport_size({"width": 1280, "height": height})
+            assert await page.evaluate(DRAWN_AGAIN)
+            assert await page.evaluate("document.querySelector('.moves').scrollTop") > 0
+            assert await page.evaluate(WHOLE_ROW_ON_TOP), height
+
+
 @pytest.mark.ci
 async def test_a_campaign_of_six_is_the_same_on_the_way_back(
     visiting: Visits, library: str, kept: dict[str, str]

@@ -216,7 +216,7 @@ export class Table {
   #show({ turn, end, event }) {
     const state = (turn ?? end).state;
     if (end !== undefined) {
-      if (Object.keys(state).length > 0) this.#draw(state, { event, before: this.#shown ?? undefined });
+      if (Object.keys(state).length > 0) this.#draw(state, { event, before: this.#shown ?? undefined, seat: this.start.seat });
       this.#close(endingOf(end, this.start), end);
       return;
     }

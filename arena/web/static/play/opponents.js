@@ -203,7 +203,8 @@ function readiness({ seeks = [], client, playing = 0 }, game, me) {
   if (these.some((seek) => seek.private)) return { how: "waits for a friend", order: 3 };
   if (client === CLIENT)
     return { how: playing > 0 ? "a person, playing now" : "a person: agree with them to name each other", order: 3 };
-  return playing > 0 ? { how: "busy in a match", order: 4 } : { how: "online, but not playing this now", order: 5 };
+  if (playing > 0 && seeks.length === 0) return { how: "busy in a match", order: 4 };
+  return { how: "online, but not playing this now", order: 5 };
 }
 
 /**
