@@ -145,6 +145,8 @@ class _Processes(WorkerPool):
             with _unheard():
                 return self._pool.submit(work, task)
         except (OSError, ValueError) as error:  # the latter for more than Windows can wait for
+            if self._pool is not None and self._pool._broken:
+                raise BrokenExecutor("its workers were lost as a further one was about to start") from error
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
     def _look(self) -> None:

@@ -6,9 +6,12 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from operator import length_hint
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,6 +101,21 @@ def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
     after = {pid for _, pid in crew.run(worker_tasks.own_process, range(10))}
     assert after
     assert not after & before
+
+
+def test_a_worker_killed_while_another_is_started_costs_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def start_too_late(pool: Any) -> None:
+        monkeypatch.undo()
+        for worker in multiprocessing.active_children():
+            worker.kill()
+        while not pool._call_queue._reader.closed:  # until the pool has seen it
+            time.sleep(0.001)
+        pool._spawn_process()
+
+    with processes(2) as crew:
+        assert len(list(crew.run(worker_tasks.own_process, range(3)))) == 3
+        monkeypatch.setattr(ProcessPoolExecutor, "_adjust_process_count", start_too_late)
+        assert len(list(crew.run(worker_tasks.own_process, range(10)))) == 10
 
 
 def test_a_worker_killed_while_it_tells_its_result_costs_none(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
