@@ -74,10 +74,11 @@ def grade(
         return
     if worst is not None:
         found = _worst(report.moves, worst)
-        if not found:
+        if found:
+            for _ in rows.shown(iter(found)):
+                pass
+        else:
             say("no move gave anything away")
-        for _ in rows.shown(iter(found)):
-            pass
     print_summary(report)
 
 

@@ -170,7 +170,7 @@ class Authenticator:
         self._check_guesses(hello.bot, address)  # again: others may have come while this one was looked up
         if not _fits(hello.token, known):
             self._guesses.fail(address, hello.bot, self._clock())
-            raise AuthFailed(_taken(hello.bot, "not by this token"))
+            raise AuthFailed(_taken(hello.bot, ", not by this token"))
         self._guesses.let_in(address, hello.bot)
         return Identity(known.name)
 
@@ -206,9 +206,9 @@ class Authenticator:
         return Identity(bot, None if token else made)
 
 
-def _taken(bot: str, also: str = "") -> str:
+def _taken(bot: str, by: str = "") -> str:
     """What who has no token of a bot is told, or another one: most have chosen a name that somebody has."""
-    return f"{bot} is taken here{also and f', {also}'}; choose another name, or give its token"
+    return f"{bot} is taken here{by}; choose another name, or give its token"
 
 
 def _fits(token: str | None, known: RegisteredBot) -> bool:

@@ -12,6 +12,7 @@ from jinja2.utils import htmlsafe_json_dumps
 
 from arena.ratings.tournament_pairing import TEST
 from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
+from machine.arguments import read_clock
 from protocol import reasons
 from protocol.names import folded
 from referee.result import Result, SeatResult
@@ -99,8 +100,9 @@ def thinking(ms: float | None) -> str:
 
 def clock(text: str) -> str:
     """The clock of a tournament as it was asked for, `60+0.5`, in words."""
-    bank, _, increment = text.partition("+")
-    return f"{bank}{THIN}s" + (f" + {increment}{THIN}s a move" if float(increment or 0) else "")
+    asked = read_clock(text)
+    added = f" + {asked.increment_ms / 1000:g}{THIN}s a move" if asked.increment_ms else ""
+    return f"{asked.bank_ms / 1000:g}{THIN}s{added}"
 
 
 def plural(number: int, one: str, many: str) -> str:

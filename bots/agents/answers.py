@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
@@ -22,11 +22,10 @@ OWN = "a config of its own"
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
 
 
-class Answer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a tool answers. `words` is a text of its own, whole."""
+class Answer(Protocol):
+    """What a tool answers: a struct, with a text of its own that says all of it."""
 
-    def words(self) -> str:
-        raise NotImplementedError
+    def words(self) -> str: ...
 
 
 class AgentPlayer(Struct, frozen=True, kw_only=True):
@@ -74,7 +73,7 @@ class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
             yield "; ".join(filter(None, (self.more_moves, f"moves are written like {self.how_to_move}")))
 
 
-class Look(Answer, frozen=True, kw_only=True):
+class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Where one is: `next` says what can be done now."""
 
     state: State
@@ -142,7 +141,7 @@ def _result(match: AgentMatch) -> str:
     return progress_report.result(match.start, match.own, match.end)
 
 
-class Here(Answer, frozen=True, kw_only=True):
+class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Who is connected, and what is played now, as the arena lists it."""
 
     bots: list[ListedBot]
@@ -187,7 +186,7 @@ class GameAbout(Struct, frozen=True, kw_only=True):
     presets: list[PresetAbout]
 
 
-class GamesAnswer(Answer, frozen=True, kw_only=True):
+class GamesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What can be played."""
 
     games: list[GameAbout]

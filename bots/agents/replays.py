@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from bots.agents.answers import OWN, Answer
+from bots.agents.answers import OWN
 from bots.agents.page import NoPage, Page
 from bots.client import turn_text
 from protocol import games
@@ -32,7 +32,7 @@ class FoundMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     finished: str
 
 
-class Found(Answer, frozen=True, kw_only=True):
+class Found(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Finished matches, the newest first."""
 
     matches: list[FoundMatch]
@@ -58,7 +58,7 @@ class ReplayPly(Struct, frozen=True, kw_only=True, omit_defaults=True):
     note: str = ""
 
 
-class Replay(Answer, frozen=True, kw_only=True):
+class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A finished match, or a part of it; notes are what the players wrote, no more."""
 
     match: str
@@ -104,7 +104,7 @@ class SeatGrade(Struct, frozen=True, kw_only=True):
     mean: float | None
 
 
-class GradesAnswer(Answer, frozen=True, kw_only=True):
+class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the moves of a match gave away, measured by exact play: the worst first."""
 
     match: str
@@ -134,7 +134,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     played: int
 
 
-class Leaders(Answer, frozen=True, kw_only=True):
+class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first of a leaderboard."""
 
     pool: str

@@ -73,8 +73,10 @@ def _title(shown: TournamentRow) -> str:
 def _places(table: Sequence[TableRow]) -> dict[str, int | None]:
     """The place of each bot by its score alone: 1 and how many scored more; None if it has not played."""
     scores = {row.bot: round(row.score, 9) for row in table if row.played}
-    above = {score: sum(other > score for other in scores.values()) for score in set(scores.values())}
-    return {row.bot: 1 + above[scores[row.bot]] if row.played else None for row in table}
+    first: dict[float, int] = {}
+    for place, score in enumerate(sorted(scores.values(), reverse=True), 1):
+        first.setdefault(score, place)
+    return {row.bot: first[scores[row.bot]] if row.played else None for row in table}
 
 
 def _ranks(table: Sequence[TableRow]) -> list[tuple[int, list[str]]]:

@@ -71,7 +71,7 @@ export class Board {
     if (!event) this.told.replaceChildren();
     else if (event.seat < 0) this.told.replaceChildren(el("span", {}, `chance ${inWords(this.game, this.config, event)}`));
     else {
-      const who = event.seat === this.view?.seat ? "you" : this.seats[event.seat].bot;
+      const who = event.seat === this.view.seat ? "you" : this.seats[event.seat].bot;
       const words = el("span", {}, el("b", {}, who), `: ${inWords(this.game, this.config, event)}`);
       this.told.replaceChildren(...[seatSign(event.seat), words, this.dice(event)].filter(Boolean));
     }

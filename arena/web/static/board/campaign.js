@@ -21,6 +21,10 @@ export class CampaignBoard extends RiskBoard {
     this.controls.append(this.hint, this.drafting, this.attacking);
   }
 
+  get hasBonuses() {
+    return this.config.draft === "classic";
+  }
+
   forget() {
     super.forget();
     this.order = []; // [territory, units], as pressed

@@ -13,11 +13,16 @@ export class RiskBoard extends Board {
   constructor(game, match) {
     super(game, match);
     this.element.classList.add("board-risk");
-    this.map = new RiskMap(match.config.map, match.config.draft === "classic", (territory, event) => this.press(territory, event));
+    this.map = new RiskMap(match.config.map, this.hasBonuses, (territory, event) => this.press(territory, event));
     this.attacks = el("div", { class: "choosing" });
     const pieces = [["infantry", 1], ["cavalry", 5], ["artillery", 10]].map(([piece, worth]) => el("li", {}, pieceSign(piece), `${piece} ${worth}`));
     this.face.append(this.map.element, el("ul", { class: "pieces-legend", "aria-label": "pieces" }, ...pieces));
     this.forget();
+  }
+
+  /** Whether who holds a whole continent gets units for it. */
+  get hasBonuses() {
+    return false;
   }
 
   /** Drop what a person has picked so far. */
