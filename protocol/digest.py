@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +35,11 @@ def first_digest(
     return hashlib.sha256(b"bot-arena/1/digest" + _canonical(opening)).digest()
 
 
-def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> bytes:
-    """D(k) from D(k − 1), the event and the encoded state after it."""
-    return hashlib.sha256(previous + _canonical({"event": event, "state": state})).digest()
+def next_digest(previous: bytes, event: Event, state: Mapping[str, Any], salt: bytes = b"") -> bytes:
+    """D(k) from D(k − 1), the event and the encoded state after it; with a `salt` where these are not for everybody."""
+    return hashlib.sha256(previous + salt + _canonical({"event": event, "state": state})).digest()
+
+
+def salt(key: bytes, previous: bytes) -> bytes:
+    """32 bytes that keep who knows D(k − 1) and D(k), but not the match's key, from trying out what is hidden."""
+    return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

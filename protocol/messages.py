@@ -62,11 +62,14 @@ CHANCE = -1
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
-    """Something that happened at `ply`: a move, a deal (seat −1), or a seat that left (`out` says why)."""
+    """Something that happened at `ply`: a move, a deal (seat −1), a round in which several moved at once (seat −1,
+    their `moves` by seat), or a seat that left (`out` says why).
+    """
 
     ply: int
     seat: int
     move: dict[str, Any] | None = None
+    moves: list[dict[str, Any] | None] | None = None
     dice: list[list[int]] | None = None
     result: dict[str, Any] | None = None
     out: str | None = None
@@ -294,11 +297,11 @@ class Start(FromServer, frozen=True, kw_only=True):
 
 
 class Turn(FromServer, frozen=True, kw_only=True):
-    """The whole state; answer with `move` where `to_move` is your seat."""
+    """The state, as far as you may see it; answer with `move` where `to_move` is your seat, or has it among others."""
 
     match: str
     ply: int
-    to_move: int
+    to_move: int | tuple[int, ...]
     state: dict[str, Any]
     events: list[Event]
     clock: list[int]
@@ -306,6 +309,11 @@ class Turn(FromServer, frozen=True, kw_only=True):
     options: dict[str, Any] | None = None
     digest: Hex32
     nonces: list[str] | None = None
+
+    @property
+    def movers(self) -> tuple[int, ...]:
+        """The seats that are to move."""
+        return (self.to_move,) if isinstance(self.to_move, int) else self.to_move
 
 
 class Rejected(FromServer, frozen=True, kw_only=True):

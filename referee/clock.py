@@ -6,7 +6,7 @@ What a seat is given back, because the arena or the network was late, is whole m
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 from msgspec import Struct
@@ -24,7 +24,7 @@ def most_given(bank_ms: int) -> int:
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
-    """A bank of seconds for every seat; at most one of them runs. All times are seconds of one monotonic clock."""
+    """A bank of seconds for every seat. All times are seconds of one monotonic clock."""
 
     banks: tuple[float, ...]
     increment: float
@@ -32,8 +32,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
     """Milliseconds that a seat is given back at most; round trips alone bring it to half of that."""
     given: tuple[int, ...]
     """Milliseconds that each seat has been given back."""
-    running: int | None = None
-    since: float = 0.0
+    running: Mapping[int, float] = {}
+    """The seats whose banks run, and since when: one, or several that move at once."""
 
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
@@ -45,18 +45,23 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self, banks=tuple(map(_seconds, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
-        """The clock running for `seat`."""
-        return TimeBanks(self.banks, self.increment, self.most_given, self.given, seat, now)
+        """The clock running for `seat` alone."""
+        return TimeBanks(self.banks, self.increment, self.most_given, self.given, {seat: now})
 
-    def press(self, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
-        """The clock at rest after the running seat's accepted move: the time used is taken off and the increment added.
+    def start_all(self, seats: Iterable[int], now: float) -> TimeBanks:
+        """The clock running for all these seats."""
+        return replace(self, running=dict.fromkeys(seats, now))
+
+    def press(self, seat: int, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
+        """The clock at rest for a seat after its accepted move, if it ran: the time used is taken off and the increment
+        added.
 
         Given back of it is the time that the move `waited` to be read, and a round trip of up to 0.1 s.
         """
-        seat = self.running
-        if seat is None:
+        running = self.running
+        if seat not in running:
             return self
-        used = now - self.since
+        used = now - running[seat]
         if used < 0.0:
             used = 0.0
         given = self.given
@@ -70,24 +75,27 @@ class TimeBanks(Struct, frozen=True, gc=False):
             given = _put(given, seat, had + by)
         left = self.banks[seat] - used
         banks = _put(self.banks, seat, (left if left > 0.0 else 0.0) + self.increment)
-        return TimeBanks(banks, self.increment, self.most_given, given)
+        others = {} if len(running) == 1 else {at: since for at, since in running.items() if at != seat}
+        return TimeBanks(banks, self.increment, self.most_given, given, others)
 
     def stop(self, now: float) -> TimeBanks:
         """The clock at rest, the time used taken off: nobody moved."""
-        if self.running is None:
+        if not self.running:
             return self
-        return replace(self, banks=_put(self.banks, self.running, self.left(self.running, now)), running=None)
+        return replace(self, banks=tuple(self.left(seat, now) for seat in range(len(self.banks))), running={})
 
     def delayed(self, seat: int, after: float, until: float) -> TimeBanks:
         """The clock as if the turn of `seat`, where it runs for that seat since after `after`, began at `until`."""
-        if self.running != seat or not after < self.since < until:
+        since = self.running.get(seat)
+        if since is None or not after < since < until:
             return self
-        by = min(int(1000 * (until - self.since)), self.most_given - self.given[seat])
-        return replace(self.give(seat, by), since=self.since + by / 1000)
+        by = min(int(1000 * (until - since)), self.most_given - self.given[seat])
+        return replace(self.give(seat, by), running={**self.running, seat: since + by / 1000})
 
     def held(self, by: float, now: float) -> TimeBanks:
         """The clock after it stood for `by` seconds until now."""
-        return self if self.running is None else replace(self, since=max(self.since, min(self.since + by, now)))
+        held = {seat: max(since, min(since + by, now)) for seat, since in self.running.items()}
+        return replace(self, running=held) if held else self
 
     def give(self, seat: int, ms: int) -> TimeBanks:
         """The clock that has given a seat so much more; its bank is as it was."""
@@ -96,16 +104,23 @@ class TimeBanks(Struct, frozen=True, gc=False):
     def left(self, seat: int, now: float) -> float:
         """Seconds left in a seat's bank; never negative."""
         bank = self.banks[seat]
-        return max(0.0, bank - (now - self.since)) if seat == self.running else bank
+        since = self.running.get(seat)
+        return bank if since is None else max(0.0, bank - (now - since))
 
-    def over(self, arrived: float) -> bool:
-        """Whether what arrived then came after the running bank's end."""
-        return self.running is not None and arrived > self.since + self.banks[self.running]
+    def over(self, seat: int, arrived: float) -> bool:
+        """Whether what arrived then from a seat came after the end of its bank, if that runs."""
+        since = self.running.get(seat)
+        return since is not None and arrived > since + self.banks[seat]
 
     @property
     def deadline(self) -> float | None:
-        """When the running bank ends."""
-        return None if self.running is None else self.since + self.banks[self.running]
+        """When the first of the running banks ends."""
+        return min((since + self.banks[seat] for seat, since in self.running.items()), default=None)
+
+    @property
+    def first(self) -> int:
+        """The seat whose running bank ends first; of two that end at once the lower."""
+        return min(self.running, key=lambda seat: (self.running[seat] + self.banks[seat], seat))
 
     def milliseconds(self, now: float) -> list[int]:
         """What each seat has left, in whole milliseconds."""
@@ -114,8 +129,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
             shown = [int(banks[0] * 1000), int(banks[1] * 1000)]
         else:
             shown = [int(bank * 1000) for bank in banks]
-        if self.running is not None:
-            shown[self.running] = int(self.left(self.running, now) * 1000)
+        for seat in self.running:
+            shown[seat] = int(self.left(seat, now) * 1000)
         return shown
 
 

@@ -12,15 +12,19 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from protocol.dice import Dice, match_key
-from protocol.digest import first_digest, next_digest
+from protocol.digest import first_digest, next_digest, salt
 from protocol.games.base import Game
-from protocol.messages import Event
+from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 
 class Course(Struct, frozen=True, gc=False):
-    """A match so far, a value. `begin` sets up, `play` and `leave` go on until `over`: each gives the course after it,
-    and what happened."""
+    """A match so far, a value. `begin` sets up, `play`, `leave` and what is `due` go on until `over`: each gives the
+    course after it, and what happened.
+
+    Where several move at once, their moves are `sealed` until all have chosen: no state and no digest has them yet.
+    """
 
     game: Game[Any, Any]
     key: bytes
@@ -28,12 +32,15 @@ class Course(Struct, frozen=True, gc=False):
     digest: bytes
     state: Any = None
     ply: int = 0
-    to_move: int | None = None
+    to_move: int | tuple[int, ...] | None = None
+    """The seat whose turn it is, or the seats that choose in this round; `CHANCE` where something is dealt."""
     wire: dict[str, Any] = {}
     """The state as it travels."""
     out: Mapping[int, str] = {}
     """The seats that dropped out, in order, and why."""
     called_off: bool = False
+    sealed: Mapping[int, Any] = {}
+    """By seat, what was chosen in a round that is not over."""
 
     @classmethod
     def new(
@@ -54,9 +61,46 @@ class Course(Struct, frozen=True, gc=False):
         state, deal = self.game.initial(Dice(self.key, 0))
         return self._entered(state, deal), deal
 
-    def play(self, move: Any) -> tuple[Course, Event]:
-        """The move of the seat whose turn it is. Raises `IllegalMove`."""
+    def awaits(self, seat: int) -> bool:
+        """Whether a seat has to move now."""
+        to_move = self.to_move
+        return seat == to_move if type(to_move) is not tuple else seat in to_move and seat not in self.sealed
+
+    @property
+    def awaited(self) -> tuple[int, ...]:
+        """The seats that have to move now."""
+        to_move = self.to_move
+        if isinstance(to_move, tuple):
+            return tuple(seat for seat in to_move if seat not in self.sealed)
+        return () if to_move is None or to_move == CHANCE else (to_move,)
+
+    def legal(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
+        """What a seat that has to move may do, as it travels."""
+        if type(self.to_move) is tuple:
+            game = self._rounds
+            return [game.encode_move(move) for move in game.legal_moves_of(self.state, seat)], None
+        return self.game.legal_moves_for_turn(self.state)
+
+    def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
+        """The move of a seat that has to move; nothing has happened yet where others do, too. Raises `IllegalMove`."""
+        if type(self.to_move) is tuple:
+            self._rounds.check_move(self.state, seat, move)
+            return replace(self, sealed={**self.sealed, seat: move}), None
         state, event = self.game.apply(self.state, move, Dice(self.key, self.ply))
+        return self._entered(state, event), event
+
+    @property
+    def due(self) -> bool:
+        """Whether something happens before anybody moves: a deal, or a round in which all have chosen."""
+        return self.to_move == CHANCE or (bool(self.sealed) and not self.awaited)
+
+    def go_on(self) -> tuple[Course, Event]:
+        """What is due."""
+        dice = Dice(self.key, self.ply)
+        if self.sealed:
+            state, event = self._rounds.resolve(self.state, self.sealed, dice)
+        else:
+            state, event = self.game.apply_chance(self.state, dice)
         return self._entered(state, event), event
 
     def leave(self, seat: int, reason: str) -> tuple[Course, Event]:
@@ -64,7 +108,8 @@ class Course(Struct, frozen=True, gc=False):
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
         after = self._entered(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
-        return replace(after, out={**self.out, seat: reason}), event
+        sealed = {at: move for at, move in self.sealed.items() if at != seat} if goes_on else {}
+        return replace(after, out={**self.out, seat: reason}, sealed=sealed), event
 
     def voided(self) -> Course:
         """The match called off: everyone ties, nobody is rated."""
@@ -103,5 +148,15 @@ class Course(Struct, frozen=True, gc=False):
     def _entered(self, state: Any, event: Event | None) -> Course:
         game = self.game
         wire = game.encode_state(state)
-        digest = self.digest if event is None else next_digest(self.digest, event, wire)
-        return Course(game, self.key, digest, state, wire["ply"], wire["to_move"], wire, self.out)
+        digest = self.digest
+        if event is not None:
+            digest = next_digest(digest, event, wire, salt(self.key, digest) if game.hidden else b"")
+        to_move = wire["to_move"]
+        if type(to_move) is list:
+            to_move = tuple(to_move)
+        return Course(game, self.key, digest, state, wire["ply"], to_move, wire, self.out)
+
+    @property
+    def _rounds(self) -> SimultaneousGame[Any, Any]:
+        assert isinstance(self.game, SimultaneousGame)
+        return self.game

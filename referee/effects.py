@@ -89,6 +89,8 @@ class Write(Struct, frozen=True, gc=False):
     """Write this line to the journal before anything that follows."""
 
     line: AnyLine
+    state: Any = None
+    """The game's state after it, where it is an event."""
 
 
 class Tell(Struct, frozen=True, gc=False):

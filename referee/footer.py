@@ -44,7 +44,13 @@ def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
 
 def moves_of(events: Iterable[Event]) -> Counter[int]:
     """How many of the events are moves, by seat."""
-    return Counter(event.seat for event in events if event.out is None)
+    made: Counter[int] = Counter()
+    for event in events:
+        if event.moves is not None:
+            made.update(seat for seat, move in enumerate(event.moves) if move is not None)
+        elif event.out is None:
+            made[event.seat] += 1
+    return made
 
 
 def thinking(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:

@@ -12,7 +12,7 @@ from typing import Any
 from protocol.codec import read_info
 from protocol.errors import IllegalMove, MalformedMessage, MalformedMove
 from protocol.games import rules_of
-from protocol.messages import MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
+from protocol.messages import CHANCE, MAX_STRIKES, End, Event, Info, ListedMatch, Player, Start, Turn
 from protocol.reasons import DISCONNECTED, FAILED, ILLEGAL, NO_SHOW, RESIGNED, TIMEOUT
 from referee import messages
 from referee.clock import TimeBanks
@@ -40,7 +40,7 @@ from referee.effects import (
     Write,
 )
 from referee.footer import footer_of, result_of, thinking
-from referee.record import AnyLine, Begun, Footer, Header, Ply, Secret, Strike, Void
+from referee.record import AnyLine, Begun, Footer, Header, Ply, Sealed, Secret, Strike, Void
 from referee.replay import Recalled, course_of, recall
 from referee.result import Ratings, Result
 from referee.state import MatchStanding, Older, Phase, Snapshot, restored
@@ -68,7 +68,7 @@ class Match:
         self.game = rules_of(header.game, header.config)
         self.players = list(players)
         banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
-        self.standing = MatchStanding(banks, older=older)
+        self.standing = MatchStanding(banks, older=older, round_ms=banks.milliseconds(0.0))
         self._before: Snapshot | None = None
         """The standing before the last event."""
         self._seed = seed
@@ -142,6 +142,12 @@ class Match:
             return None
         return messages.turn(self.id, standing, standing.since(0), *self._shown(now))
 
+    def clocks(self, now: float) -> tuple[list[int], int | None]:
+        """The milliseconds that each seat is known to have left, and whose clock runs, where that is one."""
+        course = self.standing.course
+        to_move = None if course is None or not self.standing.clock.running else course.to_move
+        return self._clock_shown(now), to_move if isinstance(to_move, int) else None
+
     def result(self, finished: str) -> Result:
         """The outcome, for the store; only when the match is over."""
         standing = self.standing
@@ -165,7 +171,7 @@ class Match:
         standing = self.standing
         if standing.playing.over:
             return self._finish(now)
-        effects: list[Effect] = []
+        effects: list[Effect] = self._follow_up(now) if standing.playing.due else []
         struck_out = {seat: ILLEGAL for seat, strikes in standing.strikes.items() if strikes >= MAX_STRIKES}
         for seat, reason in {**standing.quitting, **struck_out}.items():
             if standing.phase is Phase.PLAYING:
@@ -188,7 +194,8 @@ class Match:
     def _happened(self, event: Event, now: float) -> Write:
         """Note an event that is no move."""
         self.standing.events.append(event)
-        return Write(self._ply_line(self.standing.playing, event, self.standing.clock.milliseconds(now)))
+        course = self.standing.playing
+        return Write(self._ply_line(course, event, self.standing.clock.milliseconds(now)), course.state)
 
     def _ready(self, event: Readied, now: float) -> list[Effect]:
         standing = self.standing
@@ -198,24 +205,38 @@ class Match:
     def _played(self, event: Played, now: float) -> list[Effect]:
         standing, seat, waited = self.standing, event.seat, event.waited or 0.0
         course, clock = standing.playing, standing.clock
-        if event.ply != course.ply or seat != course.to_move:
+        if event.ply != course.ply or not course.awaits(seat):
             return self._misplaced(event)
-        if event.waited is not None and clock.over(now - waited):
+        if event.waited is not None and clock.over(seat, now - waited):
             return self._leave(seat, TIMEOUT, now)
         try:
-            course, happened = course.play(self.game.decode_move(event.move))
+            course, happened = course.play(seat, self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
         if standing.until is not None:  # after a restart time stands still, yet the increment is due
             clock = clock.start(seat, now)
-        standing.course, standing.clock = course, clock.press(now, waited, event.round_trip)
+        standing.course, standing.clock = course, clock.press(seat, now, waited, event.round_trip)
+        if happened is None:
+            return self._sealed(event, now)
         standing.accept(happened)
         if event.info is None:
             line = self._ply_line(course, happened, standing.clock.milliseconds(now))
-            return [Write(line), *self._next(now, line)]
+            return [Write(line, course.state), *self._next(now, line)]
         info, complaint = self._info(event)
         line = self._ply_line(course, happened, standing.clock.milliseconds(now), info)
-        return [Write(line), *complaint, *self._next(now, line)]
+        return [Write(line, course.state), *complaint, *self._next(now, line)]
+
+    def _sealed(self, event: Played, now: float) -> list[Effect]:
+        """A move of a round in which others move, too: nobody is told of it until all have chosen."""
+        standing, seat = self.standing, event.seat
+        standing.seal(seat)
+        info, complaint = (None, []) if event.info is None else self._info(event)
+        shown = standing.clock.milliseconds(now)
+        move = self.game.encode_move(standing.playing.sealed[seat])
+        line = Sealed(ply=event.ply, seat=seat, move=move, clock=shown, given=self._newly_given(), info=info)
+        if standing.playing.due:
+            return [Write(line), *complaint, *self._next(now)]
+        return [Write(line), *complaint, self._deadline()]
 
     def _info(self, event: Played) -> tuple[Info | None, list[Effect]]:
         try:
@@ -225,10 +246,17 @@ class Match:
 
     def _misplaced(self, event: Played) -> list[Effect]:
         """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
-        accepted = self.standing.accepted(event.seat, event.ply)
-        if accepted is not None and accepted.move == self._as_told(event.move):
+        accepted = self._accepted(event.seat, event.ply)
+        if accepted is not None and accepted == self._as_told(event.move):
             return []
-        return [Tell(event.seat, messages.misplaced(self.id, event.ply, self.standing.playing))]
+        return [Tell(event.seat, messages.misplaced(self.id, event.seat, event.ply, self.standing.playing))]
+
+    def _accepted(self, seat: int, ply: int) -> dict[str, Any] | None:
+        """The move of a seat at a ply, of those that are kept."""
+        course = self.standing.playing
+        if ply == course.ply and seat in course.sealed:
+            return self.game.encode_move(course.sealed[seat])
+        return self.standing.accepted(seat, ply)
 
     def _as_told(self, move: Any) -> dict[str, Any] | None:
         """A move as its event has it; None where it is none."""
@@ -276,9 +304,9 @@ class Match:
         if standing.until is not None:
             standing.stop_waiting()
             effects += self._run_clock(now)
-        if seat == course.to_move or seat in standing.follows:
+        if course.awaits(seat) or seat in standing.follows:
             standing.forget(seat)
-            effects.append(self._tell_turn(seat, *self._shown(now)))
+            effects.append(self._tell_turn(seat, *self._shown(now, seat)))
         return effects
 
     def _run_clock(self, now: float) -> list[Effect]:
@@ -287,7 +315,10 @@ class Match:
         to_move = standing.playing.to_move
         if standing.until is not None or to_move is None:
             return []
-        standing.clock = clock = standing.clock.start(to_move, now)
+        if isinstance(to_move, int):
+            standing.clock = clock = standing.clock.start(to_move, now)
+        else:
+            standing.clock = clock = standing.clock.start_all(standing.playing.awaited, now)
         return [self._deadline() if standing.away else Deadline(clock.deadline)]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
@@ -310,14 +341,14 @@ class Match:
             gone = len(standing.away.keys() | course.out.keys()) == self.game.seats
             standing.until = None
             return self._voided(Voided(), now) if gone else self._run_clock(now)
-        assert course.to_move is not None
         if deadline != standing.clock.deadline:
             return self._leave(standing.longest_away(), DISCONNECTED, now)
-        return self._leave(course.to_move, DISCONNECTED if course.to_move in standing.away else TIMEOUT, now)
+        seat = standing.clock.first
+        return self._leave(seat, DISCONNECTED if seat in standing.away else TIMEOUT, now)
 
     def _delayed(self, event: Delayed, now: float) -> list[Effect]:
         standing = self.standing
-        if standing.clock.running != event.seat:
+        if event.seat not in standing.clock.running:
             return []
         standing.clock = standing.clock.delayed(event.seat, event.after, event.until)
         return [self._deadline()]
@@ -363,19 +394,46 @@ class Match:
         seat = course.to_move
         if seat is None or course.over:
             return self._finish(now)
+        if not isinstance(seat, int) or seat == CHANCE:
+            if course.due:
+                return self._follow_up(now)
+            asked = course.awaited
+            if not course.sealed:
+                standing.round_ms = standing.clock.milliseconds(now)
+        else:
+            asked = (seat,)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)
-        effects.append(self._tell_turn(seat, clock_ms, digest))
+        for seat in asked:
+            effects.append(self._tell_turn(seat, clock_ms, digest))
         if standing.follows:
-            effects += self._tell_followers(standing.follows - {seat, *course.out}, clock_ms, digest)
+            effects += self._tell_followers(standing.follows - {*asked, *course.out}, clock_ms, digest)
         if self._watched:
             effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
         standing.shown = standing.dropped + len(standing.events)
         return effects
 
-    def _shown(self, now: float) -> tuple[list[int], str]:
-        """What the clocks show, and the digest, as they travel."""
-        return self.standing.clock.milliseconds(now), self.standing.playing.digest.hex()
+    def _follow_up(self, now: float) -> list[Effect]:
+        """What is due happens: a round in which all have chosen, or a deal."""
+        standing = self.standing
+        standing.course, event = standing.playing.go_on()
+        return [self._happened(event, now), *self._next(now)]
+
+    def _shown(self, now: float, seat: int | None = None) -> tuple[list[int], str]:
+        """What the clocks show to a seat, or to anybody, and the digest, as they travel."""
+        return self._clock_shown(now, seat), self.standing.playing.digest.hex()
+
+    def _clock_shown(self, now: float, seat: int | None = None) -> list[int]:
+        """What the clocks show to a seat, or to anybody: while several choose, others' as the round began: they would
+        tell who has chosen.
+        """
+        standing = self.standing
+        shown = standing.clock.milliseconds(now)
+        if standing.course is None or not isinstance(standing.course.to_move, tuple):
+            return shown
+        return [
+            ms if at == seat else known for at, (ms, known) in enumerate(zip(shown, standing.round_ms, strict=True))
+        ]
 
     def _tell_turn(self, seat: int, clock_ms: list[int], digest: str) -> Tell:
         standing = self.standing
@@ -384,9 +442,10 @@ class Match:
     def _tell_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[TellMany]:
         """The turn for seats that are not to move."""
         standing = self.standing
-        alike: dict[tuple[int, bool], list[int]] = {}
+        alike: dict[tuple[int, bool, int], list[int]] = {}
         for seat in seats:
-            alike.setdefault((standing.told.get(seat, 0), seat in standing.answered), []).append(seat)
+            sees = seat if self.game.hidden else 0
+            alike.setdefault((standing.told.get(seat, 0), seat in standing.answered, sees), []).append(seat)
         tell = []
         for group in alike.values():
             *_, events = map(standing.tell, group)
@@ -396,10 +455,14 @@ class Match:
 
     def _ply_line(self, course: Course, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
         """The line of an event after which the course is this one."""
+        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=self._newly_given(), info=info)
+
+    def _newly_given(self) -> int:
+        """The milliseconds that clocks have given back and no line says yet."""
         standing = self.standing
         given = sum(standing.clock.given)
         before, standing.noted = standing.noted, given
-        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given - before, info=info)
+        return given - before
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
         return [Tell(event.seat, messages.too_early(self.id, event.ply))]

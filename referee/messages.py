@@ -81,15 +81,15 @@ def turn(
 
     It keeps the list of `events`, and that of `clock_ms`.
     """
-    course = standing.playing
+    course, game = standing.playing, standing.playing.game
     assert course.to_move is not None
-    legal, options = course.game.legal_moves_for_turn(course.state) if seat == course.to_move else (None, None)
+    legal, options = course.legal(seat) if seat is not None and course.awaits(seat) else (None, None)
     return Turn(
         match=match,
         ply=course.ply,
         to_move=course.to_move,
-        state=course.wire,
-        events=latest(events),
+        state=game.view(course.wire, seat) if game.hidden else course.wire,
+        events=_seen(game, latest(events), seat),
         clock=clock_ms,
         legal=legal,
         options=options,
@@ -108,13 +108,14 @@ def end(
 ) -> End:
     """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
     course, over = standing.playing, standing.phase is Phase.OVER
+    hides = course.game.hidden and not over
     bots = [player.bot for player in players]
     reasons = [course.seat_reason(at) for at in range(len(bots))]
     return End(
         match=match,
         ply=course.ply,
-        events=latest(standing.news(seat)),
-        state=course.wire,
+        events=_seen(course.game, latest(standing.news(seat)), seat) if hides else latest(standing.news(seat)),
+        state=course.game.view(course.wire, seat) if hides else course.wire,
         digest=course.digest.hex(),
         ranks=list(course.ranks),
         reason=course.reason if over or seat is None else course.seat_reason(seat),
@@ -136,7 +137,7 @@ def end_of_record(record: Record) -> End:
     for line, course in replay(record):
         if isinstance(line, Ply):
             news.append(line.event)
-            if line.event.out is None and line.event.seat != CHANCE and not course.over:
+            if line.event.out is None and (line.event.seat != CHANCE or line.event.moves) and not course.over:
                 news = []
     assert course is not None
     bots = [seat.bot for seat in header.seats]
@@ -178,9 +179,11 @@ def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: in
     )
 
 
-def misplaced(match: str, ply: int, course: Course) -> Rejected:
+def misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
     """A move at `ply` that answers no turn of its seat."""
-    if ply == course.ply:
+    if ply == course.ply and seat in course.sealed:
+        code, message = NOT_YOUR_TURN, f"you have moved at ply {ply}, and that stands: the others are still to move"
+    elif ply == course.ply:
         code, message = NOT_YOUR_TURN, f"seat {course.to_move} is to move at ply {ply}"
     elif ply < course.ply:
         code, message = STALE_PLY, f"ply {ply} has passed: the match is at ply {course.ply}"
@@ -203,6 +206,11 @@ def too_late(match: str, ply: int) -> Rejected:
 def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
     """A move that stands, whose `info` is left out."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
+
+
+def _seen(game: Game[Any, Any], events: list[Event], seat: int | None) -> list[Event]:
+    """What a seat, or a spectator, may hear of events."""
+    return [game.view_event(event, seat) for event in events] if game.hidden else events
 
 
 def latest(events: list[Event]) -> list[Event]:

@@ -71,6 +71,18 @@ class Ply(Line, frozen=True, kw_only=True):
     info: Info | None = None
 
 
+class Sealed(Line, frozen=True, kw_only=True):
+    """A move in a round in which several move at once, before the round's event, which has all of them. Not part of the
+    digest chain. What else there is, is as in the line of a move."""
+
+    ply: int
+    seat: int
+    move: dict[str, Any]
+    clock: list[Milliseconds]
+    given: Milliseconds = 0
+    info: Info | None = None
+
+
 class Strike(Line, frozen=True, kw_only=True):
     """A move that cost its seat a strike. Not part of the digest chain."""
 
@@ -111,7 +123,9 @@ class Void(Line, frozen=True, kw_only=True):
     """Only in a journal: the match was called off."""
 
 
-AnyLine = Header | Ply | Strike | Footer | Secret | Begun | Void
+Between = Ply | Sealed | Strike
+"""What is between the header and the footer of a record."""
+AnyLine = Header | Ply | Sealed | Strike | Footer | Secret | Begun | Void
 _encode = msgspec.json.Encoder().encode
 _PRIVATE = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
 
@@ -120,7 +134,7 @@ class Record(NamedTuple):
     """A finished match, whole."""
 
     header: Header
-    lines: Collection[Ply | Strike]
+    lines: Collection[Between]
     footer: Footer
 
     @property

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from protocol.errors import BadRecord
-from referee.record import FORMAT, MOST_BYTES, AnyLine, Footer, Header, Ply, Record, Strike
+from referee.record import FORMAT, MOST_BYTES, AnyLine, Between, Footer, Header, Ply, Record, Sealed, Strike
 
 MOST_A_LINE = 256 * 1024
 """Bytes. What is in a line came in a frame, or is the dice of one."""
@@ -34,7 +34,7 @@ class _Opening(Struct, frozen=True):
 _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
-class Lines(Collection[Ply | Strike]):
+class Lines(Collection[Between]):
     """The lines between header and footer of a record that is sound, whose bytes alone are kept: they are unpacked and
     decoded each time that they are looked at.
     """
@@ -42,10 +42,10 @@ class Lines(Collection[Ply | Strike]):
     def __init__(self, data: bytes, count: int, name: str) -> None:
         self._data, self._count, self._name = data, count, name
 
-    def __iter__(self) -> Iterator[Ply | Strike]:
+    def __iter__(self) -> Iterator[Between]:
         for number, row in enumerate(islice(_rows(self._data, self._name), 1, self._count + 1), 2):
             line = _line(row, number, self._name)
-            assert isinstance(line, (Ply, Strike))
+            assert isinstance(line, (Ply, Sealed, Strike))
             yield line
 
     def __len__(self) -> int:
@@ -151,12 +151,13 @@ def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
     """Refuse a line between header and footer that is no event, or has more or fewer clocks than there are seats."""
-    if not isinstance(line, (Ply, Strike)):
+    if not isinstance(line, (Ply, Sealed, Strike)):
         kind = type(line).__name__.lower()
         raise BadRecord(f"{name}: line {number} is a {kind}, where only events may be")
     seats = len(header.seats)
-    if isinstance(line, Ply) and len(line.clock) != seats:
-        raise BadRecord(f"{name}: ply {line.event.ply}: {len(line.clock)} clocks, the header has {seats} seats")
+    if not isinstance(line, Strike) and len(line.clock) != seats:
+        ply = line.event.ply if isinstance(line, Ply) else line.ply
+        raise BadRecord(f"{name}: ply {ply}: {len(line.clock)} clocks, the header has {seats} seats")
 
 
 def _check_footer(footer: Footer, header: Header, name: str) -> None:

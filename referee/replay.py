@@ -12,7 +12,7 @@ from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import ILLEGAL, LEAVING, VOID
 from referee.course import Course
-from referee.record import AnyLine, Begun, Header, Ply, Record, Strike, Void, size_of
+from referee.record import AnyLine, Begun, Between, Header, Ply, Record, Sealed, Strike, Void
 from referee.state import MatchStanding
 
 
@@ -27,7 +27,7 @@ def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequenc
     return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
 
 
-def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
+def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
     """The course before the first event (with None) and after every line.
 
     Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
@@ -45,9 +45,7 @@ def replay(record: Record) -> Iterator[tuple[Ply | Strike | None, Course]]:
     yield from redo(course, deal, record.lines, header.match)
 
 
-def redo(
-    course: Course, deal: Event | None, lines: Iterable[Ply | Strike], match: str
-) -> Iterator[tuple[Ply | Strike, Course]]:
+def redo(course: Course, deal: Event | None, lines: Iterable[Between], match: str) -> Iterator[tuple[Between, Course]]:
     """Referee again, on a course that has just begun, what the lines say: each line, and the course after it.
 
     Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
@@ -57,10 +55,14 @@ def redo(
     for line in lines:
         if isinstance(line, Strike):
             _strike_again(course, line, strikes, match)
+        elif isinstance(line, Sealed):
+            course = _seal_again(course, line, strikes, f"{match}: ply {line.ply}")
         else:
             where = f"{match}: ply {line.event.ply}"
             event, deal = deal, None
-            if event is None:
+            if event is None and course.due:
+                course, event = course.go_on()
+            elif event is None:
                 course, event = _again(course, line.event, strikes, where)
             if event != line.event:
                 raise BadRecord(f"{where}: {_difference(line.event, event)}")
@@ -80,7 +82,7 @@ class Moved(NamedTuple):
     after: Any
 
 
-def moves(begun: Course, lines: Iterable[tuple[Ply | Strike | None, Course]]) -> Iterator[Moved]:
+def moves(begun: Course, lines: Iterable[tuple[Between | None, Course]]) -> Iterator[Moved]:
     """The moves of seats in the lines that `replay` goes on with after the course that has just `begun`."""
     before = begun.state
     for line, course in lines:
@@ -106,7 +108,7 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
-    events = [line for line in lines if isinstance(line, (Ply, Strike))]
+    events = [line for line in lines if isinstance(line, (Ply, Sealed, Strike))]
     called_off = any(isinstance(line, Void) for line in lines)
     if begun is None:
         if events:
@@ -119,7 +121,7 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
     return Recalled(begun=True, called_off=called_off, free=free, deal=None if standing.events else deal)
 
 
-def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | Strike], match: str) -> list[int]:
+def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> list[int]:
     """Bring a standing that has just begun to where the lines leave it; the seats that are free since.
 
     Raises `BadRecord` as `redo` does.
@@ -130,13 +132,15 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
         if isinstance(line, Strike):
             standing.strike(line.seat)
             continue
-        event = line.event
         standing.clock = standing.clock.showing(line.clock)
-        if line.info is not None:
-            standing.count_info(event.seat, size_of(line.info))
-        if line.given and was_to_move is not None:
-            standing.clock = standing.clock.give(was_to_move, line.given)
-            standing.noted += line.given
+        if isinstance(line, Sealed):
+            standing.seal(line.seat)
+            standing.forget(line.seat)
+            standing.note(line.seat, line.given, line.info)
+            continue
+        event, standing.round_ms = line.event, line.clock
+        if isinstance(was_to_move, int):
+            standing.note(was_to_move, line.given, line.info)
         if event.out is None and event.seat != CHANCE:
             standing.accept(event)
             standing.forget(event.seat)
@@ -147,8 +151,31 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Ply | S
     return free
 
 
+def _seal_again(course: Course, line: Sealed, strikes: Sequence[int], where: str) -> Course:
+    _check_mover(course, line.seat, strikes, where)
+    if line.ply != course.ply:
+        raise BadRecord(f"{where}: a sealed move, but the match is at ply {course.ply}")
+    try:
+        after, event = course.play(line.seat, course.game.decode_move(line.move))
+    except BotFault as exc:
+        raise BadRecord(f"{where}: {exc}") from exc
+    if event is not None:
+        raise BadRecord(f"{where}: a sealed move of seat {line.seat}, which moves alone")
+    return after
+
+
+def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
+    """Refuse a move of a seat that was not to move, or had too many strikes."""
+    if course.over:
+        raise BadRecord(f"{where}: the match was over before this event")
+    if not course.awaits(seat):
+        raise BadRecord(f"{where}: seat {seat} moves, but seat {course.to_move} is to move")
+    if strikes[seat] >= MAX_STRIKES:
+        raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
+
+
 def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:
-    if course.over or (line.ply, line.seat) != (course.ply, course.to_move):
+    if course.over or line.ply != course.ply or not course.awaits(line.seat):
         raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
     if strikes[line.seat] >= MAX_STRIKES:
         where = f"{match}: ply {line.ply}"
@@ -161,14 +188,14 @@ def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> 
     if course.over:
         raise BadRecord(f"{where}: the match was over before this event")
     if event.out is None:
-        if seat != course.to_move:
-            raise BadRecord(f"{where}: seat {seat} moves, but seat {course.to_move} is to move")
-        if strikes[seat] >= MAX_STRIKES:
-            raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
+        _check_mover(course, seat, strikes, where)
         try:
-            return course.play(course.game.decode_move(event.move))
+            course, made = course.play(seat, course.game.decode_move(event.move))
         except BotFault as exc:
             raise BadRecord(f"{where}: {exc}") from exc
+        if made is None:
+            raise BadRecord(f"{where}: a move of seat {seat} alone, where several move at once")
+        return course, made
     if seat in course.out or not 0 <= seat < course.game.seats:
         raise BadRecord(f"{where}: seat {seat} is not in the match and cannot leave it")
     if event.out not in LEAVING:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import enum
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -77,6 +78,8 @@ class MatchStanding(Struct, gc=False):
     older: Older | None = None
     said: Mapping[int, int] = {}
     """How many bytes of `info` of each seat are in the lines."""
+    round_ms: Sequence[int] = ()
+    """What each clock showed when the round began in which several move at once."""
     noted: int = 0
     """How many of the milliseconds that the clock has given back are in the lines."""
 
@@ -138,20 +141,26 @@ class MatchStanding(Struct, gc=False):
     def _missing(self) -> list[tuple[float, bool, int]]:
         """Since when, whether it is another's turn, and the seat, of those that are away from a match they are in."""
         course = self.playing
-        return [(since, at != course.to_move, at) for at, since in self.away.items() if at not in course.out]
+        return [(since, not course.awaits(at), at) for at, since in self.away.items() if at not in course.out]
 
     def accept(self, event: Event) -> None:
         """Note a seat's move."""
         self.answered = {**self.answered, event.seat: self.dropped + len(self.events)}
         self.events.append(event)
 
-    def accepted(self, seat: int, ply: int) -> Event | None:
+    def seal(self, seat: int) -> None:
+        """Note that a seat has moved, in a round that is not over."""
+        self.answered = {**self.answered, seat: self.dropped + len(self.events)}
+
+    def accepted(self, seat: int, ply: int) -> dict[str, Any] | None:
         """The move of a seat at a ply that has passed, of those that are kept."""
         for event in islice(self.events, bisect_left(self.events, ply, key=lambda event: event.ply), None):
             if event.ply != ply:
                 break
+            if event.moves is not None:
+                return event.moves[seat]
             if event.seat == seat and event.out is None:
-                return event
+                return event.move
         return None
 
     def strike(self, seat: int) -> int:
@@ -168,6 +177,14 @@ class MatchStanding(Struct, gc=False):
                 raise MalformedMessage(f"info: {said} bytes are kept of this match, of {MOST_INFO} at most")
             self.count_info(seat, size)
         return info
+
+    def note(self, seat: int, given: int, info: Info | None) -> None:
+        """Note what a line says beside the move of a seat: milliseconds given back, and what it said."""
+        if info is not None:
+            self.count_info(seat, size_of(info))
+        if given:
+            self.clock = self.clock.give(seat, given)
+            self.noted += given
 
     def count_info(self, seat: int, size: int) -> None:
         """Count so many bytes of what a seat said."""

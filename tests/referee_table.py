@@ -216,14 +216,14 @@ class Table:
             if isinstance(effect, Write):
                 self.lines.append(effect.line)
             elif isinstance(effect, Tell):
-                self._check(effect.message)
+                self._check(effect.message, effect.seat)
                 self.told[effect.seat].append(effect.message)
             elif isinstance(effect, TellMany):
-                self._check(effect.message)
+                self._check(effect.message, effect.seats[0])
                 for seat in effect.seats:
                     self.told[seat].append(effect.message)
             elif isinstance(effect, Show):
-                self._check(effect.message)
+                self._check(effect.message, None)
                 self.shown.append(effect.message)
             elif isinstance(effect, Release):
                 self.released.append(effect.seat)
@@ -233,7 +233,7 @@ class Table:
                 self.finishes += 1
         return effects
 
-    def _check(self, message: Any) -> None:
+    def _check(self, message: Any, seat: int | None) -> None:
         assert not (isinstance(message, End) and message.seed), "the seed may be told only after Finish"
         if isinstance(message, Start):
             assert self.header in self.lines
@@ -241,7 +241,8 @@ class Table:
             assert any(isinstance(line, Strike) and line.message == message.message for line in self.lines)
         elif isinstance(message, (Turn, End)):
             plies = [line for line in self.lines if isinstance(line, Ply)]
-            assert all(any(event == line.event for line in plies) for event in message.events)
+            seen = [self.match.game.view_event(line.event, seat) for line in plies]
+            assert all(event in seen for event in message.events)
             assert not plies or message.digest in [line.digest for line in plies]
 
     def record(self) -> records.Record:

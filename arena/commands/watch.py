@@ -150,8 +150,9 @@ class _Shown:
     def turned(self, turn: Turn) -> None:
         """Show what happened since the last turn, and the board after it."""
         self._clock = turn.clock
-        mover = f"{self._header.seats[turn.to_move].bot} is to move"
-        self._show(turn.events, turn.state, turn.digest, [mover])
+        movers = [self._header.seats[seat].bot for seat in turn.movers]
+        waits = f"{' and '.join(movers)} {'is' if len(movers) == 1 else 'are'} to move"
+        self._show(turn.events, turn.state, turn.digest, [waits])
 
     def ended(self, end: End) -> None:
         """Show the last events, the board and the result."""

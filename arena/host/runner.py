@@ -297,8 +297,7 @@ class Runner:
 
     def clocks(self) -> tuple[list[int], int | None]:
         """The milliseconds that each seat has left now, and whose clock runs, if one does."""
-        clock = self._match.standing.clock
-        return clock.milliseconds(self._loop.time()), clock.running
+        return self._match.clocks(self._loop.time())
 
     def farewell(self, ratings: Ratings | None) -> None:
         """Tell everyone the end who was not told before."""

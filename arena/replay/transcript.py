@@ -11,7 +11,7 @@ from protocol.display import printable
 from protocol.games.base import Game
 from protocol.messages import CHANCE
 from protocol.reasons import FAILED
-from referee.record import Header, Ply, Strike
+from referee.record import Between, Header, Ply, Sealed, Strike
 
 MAX_DEAL_CHARS = 40
 """Characters of a deal that are shown: the board shows it all."""
@@ -42,32 +42,41 @@ class TranscriptLine(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def describe_line(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
+def describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
     """What a line of a record says, with what its dice gave."""
     return TranscriptLine(*map(printable, _describe_line(line, game, header, luck)))
 
 
-def _describe_line(line: Ply | Strike, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
+def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
     if isinstance(line, Strike):
         return TranscriptLine(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
-    event, info = line.event, line.info
+    if isinstance(line, Sealed):
+        return _moved(line, line.ply, line.seat, game.notation(game.decode_move(line.move)), header)
+    event = line.event
     ply = str(event.ply)
+    if event.moves is not None:
+        moves = " ".join("-" if move is None else game.notation(game.decode_move(move)) for move in event.moves)
+        return TranscriptLine(ply, "all", ": ".join(filter(None, (moves, game.told(event)))))
     if event.seat == CHANCE:
         return TranscriptLine(ply, "chance", game.told(event) or _dealt(event.move))
-    bot = header.seats[event.seat].bot
-    left = f"{line.clock[event.seat] / 1000:.1f}"
-    back = f"{line.given / 1000:g}" if line.given else ""
     if event.out is not None:
         left_by = "its program failed" if event.out == FAILED else f"out: {event.out}"
-        return TranscriptLine(ply, bot, left_by, left=left, back=back)
+        return _moved(line, event.ply, event.seat, left_by, header)
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
     given = luck.get((event.ply, event.seat))
-    gave = "" if given is None else format_signed(given)
+    return _moved(line, event.ply, event.seat, move, header, "" if given is None else format_signed(given))
+
+
+def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:
+    """What a seat did, what its dice gave, and what else is in the line."""
+    bot, info = header.seats[seat].bot, line.info
+    left = f"{line.clock[seat] / 1000:.1f}"
+    back = f"{line.given / 1000:g}" if line.given else ""
     if info is None:
-        return TranscriptLine(ply, bot, move, gave, left, back)
+        return TranscriptLine(str(ply), bot, move, gave, left, back)
     value = "" if info.value is None else f"{info.value:.7g}"
-    return TranscriptLine(ply, bot, move, gave, left, back, value, info.note or "")
+    return TranscriptLine(str(ply), bot, move, gave, left, back, value, info.note or "")
 
 
 def _dealt(move: Any) -> str:

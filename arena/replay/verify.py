@@ -11,12 +11,13 @@ from arena.ratings import rating_system
 from protocol.display import shown
 from protocol.errors import BadRecord
 from protocol.games.base import Game
+from protocol.messages import CHANCE
 from protocol.names import folded
 from protocol.reasons import NO_SHOW, VOID
 from referee.clock import most_given
 from referee.course import Course
 from referee.footer import moves_of, pool_of, thinking
-from referee.record import Ply, Record
+from referee.record import Ply, Record, Sealed
 from referee.replay import replay
 from referee.result import Result, SeatRating, SeatResult
 
@@ -65,14 +66,14 @@ def _replayed(record: Record) -> tuple[Course, int]:
     _, course = next(lines)
     last = 0
     for line, after in lines:
-        seat = course.to_move
+        seat = line.seat if isinstance(line, Sealed) else course.to_move
         if isinstance(line, Ply):
             last = line.event.ply
-            if seat is not None:
-                given[seat] += line.given
-                if given[seat] > most:
-                    back = f"seat {seat} was given back {given[seat]} ms so far"
-                    raise BadRecord(f"{header.match}: ply {last}: {back}: at most {most} may be")
+        if isinstance(line, (Ply, Sealed)) and isinstance(seat, int) and seat != CHANCE:
+            given[seat] += line.given
+            if given[seat] > most:
+                back = f"seat {seat} was given back {given[seat]} ms so far"
+                raise BadRecord(f"{header.match}: ply {course.ply}: {back}: at most {most} may be")
         course = after
     return course, last
 

@@ -50,7 +50,7 @@ class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     board: str = ""
     position: dict[str, Any] = {}
     happened: list[str] = []
-    to_move: int | None = None
+    to_move: int | tuple[int, ...] | None = None
     legal_moves: list[str] = []
     more_moves: str = ""
     how_to_move: str = ""

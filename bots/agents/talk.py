@@ -73,7 +73,8 @@ class AgentMatch:
             return [self.start.clock.bank_ms] * len(self.start.seats)
         left = list(self.turn.clock)
         if not self.over:
-            left[self.turn.to_move] = max(0, left[self.turn.to_move] - round((now - self.heard) * 1000))
+            for seat in self.turn.movers:
+                left[seat] = max(0, left[seat] - round((now - self.heard) * 1000))
         return left
 
     def hear(self, events: list[messages.Event]) -> None:

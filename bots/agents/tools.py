@@ -338,4 +338,5 @@ class AgentTools:
         if match.turn is None:
             return "starting", "the match begins as soon as all are ready: look waits"
         held = f"; the arena says: {talk.notice}" if talk.notice else ""
-        return "their_turn", f"it is {match.start.seats[match.turn.to_move].bot}'s turn: look waits for yours{held}"
+        others = " and ".join(match.start.seats[seat].bot for seat in match.turn.movers if seat != match.start.seat)
+        return "their_turn", f"it is {others}'s turn: look waits for yours{held}"

@@ -210,7 +210,7 @@ class Seat:
     def turned(self, message: messages.Turn, now: float) -> list[Effect]:
         """A `turn`. One that is told again after a reconnect is answered with the move there is, if there is one."""
         self._playing = True
-        if message.to_move != self._seat:
+        if self._seat not in message.movers:
             return []
         if self._resignation is not None:
             return [self._resignation]

@@ -269,9 +269,8 @@ class LocalMatch:
                 line = write_line(effect.line)
                 if public(line):
                     self._lines.append(line)
-                if self._told is not None and isinstance(effect.line, (Begun, Ply, Strike)):
-                    event = None if isinstance(effect.line, Begun) else effect.line
-                    self._told(event, self._match.standing.playing.state)
+                if self._told is not None:
+                    self._tell_of(effect)
             elif isinstance(effect, Tell):
                 self._tell(effect.seat, effect.message)
             elif isinstance(effect, TellMany):
@@ -281,6 +280,15 @@ class LocalMatch:
                 self._guests.pop(effect.seat, None)
             elif isinstance(effect, Finish):
                 self._over = True
+
+    def _tell_of(self, written: Write) -> None:
+        assert self._told is not None
+        if isinstance(written.line, Begun):
+            self._told(None, self._match.standing.playing.state)
+        elif isinstance(written.line, Ply):
+            self._told(written.line, written.state)
+        elif isinstance(written.line, Strike):
+            self._told(written.line, self._match.standing.playing.state)
 
     def _tell(self, seat: int, message: FromServer) -> None:
         if seat not in self._guests:

@@ -42,6 +42,8 @@ class Game(ABC, Generic[S, M]):
     """The config on which a tutorial teaches the game; None where there is no tutorial."""
     draw_probability: ClassVar[float]
     """How often equal players draw; fixed for the game's rating pools."""
+    hidden: bool = False
+    """Whether states or events hold what a seat may not see: each is told its `view`, and digests are salted."""
 
     @abstractmethod
     def __init__(self, config: Mapping[str, Any]) -> None: ...
@@ -57,7 +59,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def to_move(self, state: S) -> int | None:
-        """The seat whose turn it is; None when the game is over."""
+        """The seat whose turn it is; `CHANCE` where `apply_chance` draws something first; None when all is over."""
 
     @abstractmethod
     def ply(self, state: S) -> int:
@@ -82,6 +84,18 @@ class Game(ABC, Generic[S, M]):
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
         """The state after `move` and the event to tell. Raises `IllegalMove`, saying what would be legal."""
 
+    def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
+        """The state after what chance does by itself, where it is to move, and the event to tell."""
+        raise ValueError(f"in {self.name} nothing is dealt once it has begun")
+
+    def chance_outcomes(self, state: S) -> Sequence[tuple[Fraction, S]]:
+        """Every result that `apply_chance` may have, with its exact probability; they sum to 1."""
+        raise ValueError(f"in {self.name} nothing is dealt once it has begun")
+
+    def information(self, state: S, seat: int) -> Hashable:
+        """What a seat knows of a state, as far as it matters to it: the same where it can't tell states apart."""
+        return self.key(state)
+
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
         """Every result that chance may give to a legal `move`, with its exact probability; they sum to 1."""
         return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
@@ -98,6 +112,10 @@ class Game(ABC, Generic[S, M]):
         are out have the rank that is left to them.
         """
 
+    def returns(self, state: S) -> tuple[int, ...] | None:
+        """What each seat has been paid so far, where that is what counts; None in a game that is won, drawn or lost."""
+        return None
+
     def reason(self, state: S) -> str:
         """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
@@ -109,6 +127,16 @@ class Game(ABC, Generic[S, M]):
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
         return self.config
+
+    # What a seat may see.
+
+    def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
+        """What a seat may see of a state that goes on, or a spectator (None): of the same form as all of it."""
+        return wire
+
+    def view_event(self, event: Event, seat: int | None) -> Event:
+        """What a seat may hear of an event of a match that goes on, or a spectator (None)."""
+        return event
 
     # How states and moves travel.
 

@@ -21,7 +21,7 @@ def test_a_clock_is_shown_in_milliseconds_that_are_really_left(now: float) -> No
 
 def test_a_clock_at_rest_keeps_nothing_of_the_turn_that_is_over() -> None:
     clock = TimeBanks.new(2, 60_000, 500)
-    assert clock.start(1, 10).press(13) == TimeBanks((60, 57.5), 0.5, 600, (0, 0))
+    assert clock.start(1, 10).press(1, 13) == TimeBanks((60, 57.5), 0.5, 600, (0, 0))
     stopped = clock.start(1, 10).stop(13)
-    assert (stopped.running, stopped.deadline) == (None, None)
+    assert (stopped.running, stopped.deadline) == ({}, None)
     assert stopped.left(1, 99) == 57

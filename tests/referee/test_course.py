@@ -30,7 +30,7 @@ def test_the_digest_chain_is_that_of_the_protocol() -> None:
     assert deal is None
     first = first_digest("m-1", "nim", nim.game.config, ["ann", "bob"], b"c" * 32, [b"", b""])
     assert nim.digest == first
-    after, event = nim.play(nim.game.decode_move({"heap": 0, "take": 3}))
+    after, event = nim.play(0, nim.game.decode_move({"heap": 0, "take": 3}))
     assert after.digest == next_digest(first, event, {"heaps": [0, 5, 7], "to_move": 1, "ply": 1})
 
 
@@ -46,13 +46,13 @@ def test_a_deal_is_an_event_at_ply_0_and_the_first_turn_is_ply_1() -> None:
 def test_an_illegal_move_is_refused() -> None:
     nim, _ = course().begin()
     with pytest.raises(IllegalMove):
-        nim.play(nim.game.decode_move({"heap": 0, "take": 4}))
+        nim.play(0, nim.game.decode_move({"heap": 0, "take": 4}))
 
 
 def test_whatever_happens_to_a_course_it_stays_what_it_was() -> None:
     dibs = three()
     digest, wire = dibs.digest, dict(dibs.wire)
-    dibs.play(1)
+    dibs.play(0, 1)
     dibs.leave(2, "timeout")
     dibs.voided()
     assert (dibs.ply, dibs.to_move, dibs.out, dibs.over) == (0, 0, {}, False)
@@ -81,7 +81,7 @@ def test_of_three_the_first_to_leave_is_last_and_the_others_go_on() -> None:
 
 def test_a_game_that_ends_by_its_rules_is_won_by_them() -> None:
     nim, _ = course("nim", {"heaps": [1]}).begin()
-    nim, _ = nim.play(nim.game.decode_move({"heap": 0, "take": 1}))
+    nim, _ = nim.play(0, nim.game.decode_move({"heap": 0, "take": 1}))
     assert nim.over
     assert nim.reason == nim.seat_reason(0) == "win"
     assert nim.ranks == (1, 2)

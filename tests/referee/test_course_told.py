@@ -36,11 +36,11 @@ def test_a_deal_is_drawn_with_the_dice_of_ply_0() -> None:
 def test_a_move_is_rolled_with_the_dice_of_its_ply() -> None:
     duel, _ = course("risk-duel", {}).begin()
     for to in range(4):
-        duel, _ = duel.play(duel.game.decode_move({"do": "invade", "to": to}))
+        duel, _ = duel.play(0, duel.game.decode_move({"do": "invade", "to": to}))
     attack = next(move for move in duel.game.legal_moves(duel.state) if move.do == "attack")
     _, expected = duel.game.apply(duel.state, attack, dice(4))
     assert expected.dice is not None
-    assert duel.play(attack)[1] == expected
+    assert duel.play(0, attack)[1] == expected
 
 
 def test_a_seat_that_leaves_is_entered_in_the_digest_chain() -> None:
@@ -51,7 +51,7 @@ def test_a_seat_that_leaves_is_entered_in_the_digest_chain() -> None:
 
 def test_a_game_that_ends_by_a_limit_ends_by_it_for_every_seat() -> None:
     duel, _ = course("risk-duel", {"max_plies": 1}).begin()
-    duel, _ = duel.play(duel.game.decode_move({"do": "invade", "to": 0}))
+    duel, _ = duel.play(0, duel.game.decode_move({"do": "invade", "to": 0}))
     assert duel.over
     assert duel.reason == duel.seat_reason(0) == duel.seat_reason(1) == "ply_limit"
     assert duel.ranks == (1, 1)
@@ -67,6 +67,6 @@ def test_who_is_left_alone_has_won_whatever_the_board_says() -> None:
 def test_a_seat_that_left_stays_out_while_the_others_play() -> None:
     dibs, _ = Course.new("m-1", load("dibs"), ("ann", "bob", "cas"), b"c" * 32, SEED, (b"", b"", b"")).begin()
     dibs, _ = dibs.leave(0, "timeout")
-    dibs, _ = dibs.play(1)
+    dibs, _ = dibs.play(0, 1)
     assert dibs.out == {0: "timeout"}
     assert dibs.seat_reason(0) == "timeout"

@@ -1,0 +1,267 @@
+"""The prisoner's dilemma and every other game of two who choose at once, for payoffs of a matrix, in many rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any, ClassVar, NamedTuple
+
+from protocol.dice import Dice
+from protocol.display import among, shown
+from protocol.errors import BadConfig, IllegalMove, MalformedMove
+from protocol.games.parsing import integer, read_config, read_move_fields
+from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE, Event
+
+FEWEST, MOST = 2, 5
+MOST_ROUNDS = 10_000
+MOST_PAYOFF = 1_000_000
+PARTS = 10_000
+"""A chance is a whole number of these parts."""
+LONGEST_NAME = 20
+
+_PRISON = [["silent", "confess"]] * 2
+_AXELROD = [["cooperate", "defect"]] * 2
+_TEMPTING = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
+
+
+class Rounds(NamedTuple):
+    """Rounds played, the payoffs so far, what was played in the last, and whether it was the last of all."""
+
+    at: int
+    payoffs: tuple[int, int]
+    last: tuple[int, int] | None
+    over: bool
+
+
+class Dilemma(SimultaneousGame[Rounds, int]):
+    """Config: `payoffs`, for each choice of seat 0 a row that has, for each of seat 1, both payoffs; the names of the
+    `choices` by seat; `rounds`; `go_on`, the chance that another round follows, until there were `rounds`, or null;
+    `noise`, the chance that a choice is changed to another.
+
+    A move is the index of a choice. Who gets more in all is ahead.
+    """
+
+    name = "dilemma"
+    title = "Dilemma"
+    about = "Two choose at once, again and again: together or each for oneself?"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "axelrod": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 200},
+        "open-end": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 2000, "go_on": "0.995"},
+        "prison": {"payoffs": [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]], "choices": _PRISON, "rounds": 100},
+        "rock-paper-scissors": {
+            "payoffs": [[[0, 0], [-1, 1], [1, -1]], [[1, -1], [0, 0], [-1, 1]], [[-1, 1], [1, -1], [0, 0]]],
+            "choices": [["rock", "paper", "scissors"]] * 2,
+            "rounds": 100,
+        },
+        "stag-hunt": {
+            "payoffs": [[[4, 4], [0, 3]], [[3, 0], [3, 3]]],
+            "choices": [["stag", "hare"]] * 2,
+            "rounds": 100,
+        },
+        "chicken": {
+            "payoffs": [[[0, 0], [-1, 1]], [[1, -1], [-10, -10]]],
+            "choices": [["swerve", "straight"]] * 2,
+            "rounds": 100,
+        },
+    }
+    preset_titles: ClassVar[Mapping[str, str]] = {
+        "axelrod": "the prisoner’s dilemma, 200 rounds",
+        "open-end": "the prisoner’s dilemma without a known end",
+        "prison": "years in prison",
+        "rock-paper-scissors": "rock, paper, scissors",
+        "stag-hunt": "stag hunt",
+        "chicken": "chicken",
+    }
+    draw_probability = 0.3
+    move_syntax = "cooperate, coop or 0: a choice, the beginning of its name or its number"
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        defaults = {"payoffs": _TEMPTING, "choices": None, "rounds": 200, "go_on": None, "noise": "0"}
+        given = read_config(Dilemma, config, defaults)
+        self.payoffs = _matrix(given["payoffs"])
+        counts = len(self.payoffs), len(self.payoffs[0])
+        self.choices = _names(given["choices"], counts)
+        self.rounds = integer("dilemma", "rounds", given["rounds"], 1, MOST_ROUNDS)
+        self.go_on = None if given["go_on"] is None else _parts("go_on", given["go_on"], PARTS - 1)
+        self.noise = _parts("noise", given["noise"], PARTS // 2)
+        self.hidden = self.noise > 0
+        self.config = {
+            "payoffs": [[list(pair) for pair in row] for row in self.payoffs],
+            "choices": [list(names) for names in self.choices],
+            "rounds": self.rounds,
+            "go_on": None if self.go_on is None else _decimal(self.go_on),
+            "noise": _decimal(self.noise),
+        }
+
+    def initial(self, dice: Dice) -> tuple[Rounds, None]:
+        return Rounds(0, (0, 0), None, over=False), None
+
+    def movers(self, state: Rounds) -> tuple[int, ...]:
+        return () if state.over else (0, 1)
+
+    def ply(self, state: Rounds) -> int:
+        return state.at
+
+    def key(self, state: Rounds) -> Rounds:
+        return state
+
+    def legal_moves_of(self, state: Rounds, seat: int) -> range:
+        return range(len(self.choices[seat]))
+
+    def check_move(self, state: Rounds, seat: int, move: int) -> None:
+        if not 0 <= move < len(self.choices[seat]):
+            named = ", ".join(f"{at} {name}" for at, name in enumerate(self.choices[seat]))
+            raise IllegalMove(f"there is no choice {move}: {named}")
+
+    def resolve(self, state: Rounds, moves: Mapping[int, int], dice: Dice) -> tuple[Rounds, Event]:
+        played = self._disturbed(moves[0], 0, dice), self._disturbed(moves[1], 1, dice)
+        got = self.payoffs[played[0]][played[1]]
+        at = state.at + 1
+        over = at == self.rounds or (self.go_on is not None and dice.choice("end", PARTS) >= self.go_on)
+        payoffs = state.payoffs[0] + got[0], state.payoffs[1] + got[1]
+        result = {"payoffs": list(got), **({"played": list(played)} if self.noise else {})}
+        event = Event(ply=state.at, seat=CHANCE, moves=self.encode_moves(moves), result=result)
+        return Rounds(at, payoffs, played, over), event
+
+    def _disturbed(self, choice: int, seat: int, dice: Dice) -> int:
+        """What is played for a choice: with noise it may be any other."""
+        purpose = f"noise-{seat}"
+        if not self.noise or dice.choice(purpose, PARTS) >= self.noise:
+            return choice
+        other = dice.choice(purpose, len(self.choices[seat]) - 1)
+        return other + (other >= choice)
+
+    def returns(self, state: Rounds) -> tuple[int, int]:
+        return state.payoffs
+
+    def ranks(self, state: Rounds) -> tuple[int, ...]:
+        one, two = state.payoffs
+        return (1 + (one < two), 1 + (two < one))
+
+    def view_event(self, event: Event, seat: int | None) -> Event:
+        """With noise nobody is told what others meant to play."""
+        if event.moves is None or not self.noise:
+            return event
+        seen = [move if at == seat else None for at, move in enumerate(event.moves)]
+        return Event(ply=event.ply, seat=event.seat, moves=seen, result=event.result)
+
+    def encode_state(self, state: Rounds) -> dict[str, Any]:
+        return {
+            "payoffs": list(state.payoffs),
+            "last": None if state.last is None else list(state.last),
+            "to_move": None if state.over else [0, 1],
+            "ply": state.at,
+        }
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Rounds:
+        one, two = wire["payoffs"]
+        last = wire["last"]
+        return Rounds(wire["ply"], (one, two), None if last is None else (last[0], last[1]), wire["to_move"] is None)
+
+    def encode_move(self, move: int) -> dict[str, Any]:
+        return {"choose": move}
+
+    def decode_move(self, wire: Any) -> int:
+        return read_move_fields(wire, '{"choose": 0}', "choose")[0]
+
+    def board(self, state: Rounds) -> str:
+        lines = [self.summary(state)]
+        if state.last is not None:
+            lines.append(f"last: {self._named(state.last)}")
+        return "\n".join(lines)
+
+    def summary(self, state: Rounds) -> str:
+        of = f" of {self.rounds}" if self.go_on is None else ""
+        return f"{state.at}{of} rounds played, payoffs {state.payoffs[0]} and {state.payoffs[1]}"
+
+    def notation(self, move: int) -> str:
+        """By the names of seat 0, where both have the same."""
+        names = self.choices[0]
+        return names[move] if self.choices[0] == self.choices[1] and move < len(names) else str(move)
+
+    def parse(self, text: str) -> int:
+        word = text.strip().casefold()
+        if word.isdecimal():
+            return int(word)
+        found = {move for names in self.choices for move, name in enumerate(names) if name.casefold().startswith(word)}
+        if not word or len(found) != 1:
+            raise MalformedMove(f"{shown(text)} is no move here: {among(self.choices[0])}")
+        return found.pop()
+
+    def told(self, event: Event) -> str:
+        result = event.result or {}
+        played = f"played {self._named(result['played'])}, " if "played" in result else ""
+        one, two = result["payoffs"]
+        return f"{played}payoffs {one} and {two}"
+
+    def _named(self, played: Sequence[int]) -> str:
+        return " and ".join(names[choice] for names, choice in zip(self.choices, played, strict=True))
+
+
+def _matrix(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """The payoffs. Raises `BadConfig`."""
+    rows = _list("payoffs", value, "rows, one for each choice of seat 0")
+    width = len(rows[0]) if isinstance(rows[0], (list, tuple)) else 0
+    found = []
+    for at, row in enumerate(rows):
+        columns = _list(f"payoffs[{at}]", row, "pairs, one for each choice of seat 1")
+        if len(columns) != width:
+            raise BadConfig(f"dilemma: payoffs[{at}] has {len(columns)} pairs, payoffs[0] {width}: it is as long")
+        pairs = []
+        for column, pair in enumerate(columns):
+            if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                raise BadConfig(f"dilemma: payoffs[{at}][{column}] is {shown(pair)}: it is two payoffs, like [3, 3]")
+            one, two = (
+                integer("dilemma", f"payoffs[{at}][{column}][{seat}]", payoff, -MOST_PAYOFF, MOST_PAYOFF)
+                for seat, payoff in enumerate(pair)
+            )
+            pairs.append((one, two))
+        found.append(tuple(pairs))
+    return tuple(found)
+
+
+def _list(key: str, value: Any, of: str) -> Sequence[Any]:
+    if not isinstance(value, (list, tuple)) or not FEWEST <= len(value) <= MOST:
+        raise BadConfig(f"dilemma: {key} is {shown(value)}: it is a list of {FEWEST} to {MOST} {of}")
+    return value
+
+
+def _names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The choices' names by seat; numbers from 1 where none are given. Raises `BadConfig`."""
+    if value is None:
+        one, two = (tuple(str(number + 1) for number in range(count)) for count in counts)
+        return one, two
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise BadConfig(f"dilemma: choices is {shown(value)}: it is two lists of names, one for each seat")
+    found = []
+    for seat, (names, count) in enumerate(zip(value, counts, strict=True)):
+        fits = isinstance(names, (list, tuple)) and len(names) == count and all(map(_is_name, names))
+        if not fits or len(set(names)) != count:
+            form = f"{count} different names of 1 to {LONGEST_NAME} printable characters"
+            raise BadConfig(f"dilemma: choices[{seat}] is {shown(names)}: it is {form}")
+        found.append(tuple(names))
+    return found[0], found[1]
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME and value.isprintable() and value == value.strip()
+
+
+def _parts(key: str, value: Any, most: int) -> int:
+    """A chance, as a number or in decimals, in whole parts. Raises `BadConfig`."""
+    try:
+        if type(value) not in (int, float, str):
+            raise InvalidOperation
+        parts = Decimal(str(value)) * PARTS
+        if not (parts.is_finite() and parts == parts.to_integral_value() and 0 <= parts <= most):
+            raise InvalidOperation
+    except InvalidOperation:
+        form = f"a chance from 0 to {_decimal(most)} with up to four decimals, like 0.05"
+        raise BadConfig(f"dilemma: {key} is {shown(value)}: it is {form}") from None
+    return int(parts)
+
+
+def _decimal(parts: int) -> str:
+    """A chance as it travels: no digest has floats."""
+    return f"{Decimal(parts) / PARTS:f}"
