@@ -22,6 +22,9 @@ _WHERE = {
     "tictactoe": "protocol.games.tictactoe:TicTacToe",
     "risk-duel": "protocol.games.risk.duel:Duel",
     "risk-campaign": "protocol.games.risk.campaign:Campaign",
+    "dilemma": "protocol.games.dilemma:Dilemma",
+    "kuhn": "protocol.games.kuhn:Kuhn",
+    "leduc": "protocol.games.leduc:Leduc",
 }
 NAMES = tuple(_WHERE)
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
