@@ -1,0 +1,22 @@
+"""Kuhn poker: three cards, one of them each, one bet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from protocol.games.poker import Poker
+
+
+class Kuhn(Poker):
+    """An ante of 1, a bet of 1. Perfect play costs who moves first 1/18 of a chip a hand (Kuhn, 1950)."""
+
+    name = "kuhn"
+    title = "Kuhn poker"
+    about = "Three cards, one each, one bet: call or fold?"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
+    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
+    ranks_of_cards = "JQK"
+    alike = 1
+    stakes = (1,)
+    most_bets = 1

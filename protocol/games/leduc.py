@@ -1,0 +1,22 @@
+"""Leduc poker: six cards of three ranks, one of them each, a public one, two rounds of betting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from protocol.games.poker import Poker
+
+
+class Leduc(Poker):
+    """An ante of 1, bets and raises of 2, then 4, two a round (Southey et al., 2005)."""
+
+    name = "leduc"
+    title = "Leduc poker"
+    about = "Six cards, one each and one for both, two rounds of bets."
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {"hands": 100}, "short": {"hands": 10}}
+    preset_titles: ClassVar[Mapping[str, str]] = {"classic": "100 hands", "short": "10 hands"}
+    ranks_of_cards = "JQK"
+    alike = 2
+    stakes = (2, 4)
+    most_bets = 2

@@ -1,0 +1,265 @@
+"""Poker of two with a small deck, hand after hand: what Kuhn's and Leduc's games have in common.
+
+A card is a number; its rank is the number divided by how many cards there are of each rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, ClassVar, NamedTuple
+
+from protocol.dice import Dice
+from protocol.display import among, shown
+from protocol.errors import MalformedMove
+from protocol.games.base import Game
+from protocol.games.parsing import integer, raise_illegal, read_config
+from protocol.messages import CHANCE, Event
+
+FOLD, CHECK, CALL, BET, RAISE = MOVES = ("fold", "check", "call", "bet", "raise")
+ANTE = 1
+MOST_HANDS = 10_000
+FORM = '{"do": "check"}'
+
+
+class Table(NamedTuple):
+    """Between two moves. `cards` and `public` are None where they are not dealt, a card of another seat's also where it
+    is not told; `bets` has a string of the moves' first letters for each round of betting.
+    """
+
+    at: int
+    hand: int
+    """Hands that are over."""
+    chips: tuple[int, int]
+    """What each seat has won in them, negative where it lost."""
+    cards: tuple[int | None, int | None] | None
+    public: int | None
+    bets: tuple[str, ...]
+    paid: tuple[int, int]
+    """Into the pot, by seat."""
+    seat: int
+    """Whose turn it is, once all is dealt."""
+
+
+class Poker(Game[Table, str]):
+    """Config: `hands`. The seats take turns at moving first, seat 0 in the first hand. Chips are summed."""
+
+    ranks_of_cards: ClassVar[str]
+    """What is written for each rank, the lowest first."""
+    alike: ClassVar[int]
+    """Cards of each rank."""
+    stakes: ClassVar[tuple[int, ...]]
+    """What a bet and a raise are in each round of betting; before each but the first a public card is dealt."""
+    most_bets: ClassVar[int]
+    """Bets and raises in a round."""
+    draw_probability = 0.05
+    hidden = True
+    move_syntax = "check, bet, call, raise or fold, or the first letter; k is check"
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = read_config(type(self), config, {"hands": 100})
+        self.hands = integer(self.name, "hands", given["hands"], 1, MOST_HANDS)
+        self.config = {"hands": self.hands}
+
+    def initial(self, dice: Dice) -> tuple[Table, Event]:
+        return self.apply_chance(Table(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0), dice)
+
+    def to_move(self, state: Table) -> int | None:
+        if state.hand == self.hands:
+            return None
+        dealt = state.cards is not None and (state.public is not None) == (len(state.bets) > 1)
+        return state.seat if dealt else CHANCE
+
+    def ply(self, state: Table) -> int:
+        return state.at
+
+    def key(self, state: Table) -> Table:
+        return state._replace(at=0)
+
+    def rank_of(self, card: int) -> int:
+        """The rank of a card, the lowest 0."""
+        return card // self.alike
+
+    def apply_chance(self, state: Table, dice: Dice) -> tuple[Table, Event]:
+        deck = list(range(len(self.ranks_of_cards) * self.alike))
+        if state.cards is None:
+            one, two, *_ = dice.shuffle("deal", deck)
+            event = Event(ply=state.at, seat=CHANCE, move={"cards": [one, two]})
+            return self._dealt(state, one, two), event
+        left = [card for card in deck if card not in state.cards]
+        public = left[dice.choice("deal", len(left))]
+        return self._turned(state, public), Event(ply=state.at, seat=CHANCE, move={"public": public})
+
+    def chance_outcomes(self, state: Table) -> list[tuple[Fraction, Table]]:
+        deck = range(len(self.ranks_of_cards) * self.alike)
+        if state.cards is None:
+            after = [self._dealt(state, one, two) for one in deck for two in deck if one != two]
+        else:
+            after = [self._turned(state, public) for public in deck if public not in state.cards]
+        return [(Fraction(1, len(after)), each) for each in after]
+
+    def _dealt(self, state: Table, one: int, two: int) -> Table:
+        return state._replace(at=state.at + 1, cards=(one, two), seat=state.hand % 2)
+
+    def _turned(self, state: Table, public: int) -> Table:
+        return state._replace(at=state.at + 1, public=public, seat=state.hand % 2)
+
+    def information(self, state: Table, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
+        """The ranks of the own card and of the public one, and what was bet: the suits don't matter."""
+        own = None if state.cards is None else state.cards[seat]
+        return self._rank(own), self._rank(state.public), state.bets
+
+    def _rank(self, card: int | None) -> int | None:
+        return None if card is None else self.rank_of(card)
+
+    def legal_moves(self, state: Table) -> list[str]:
+        if self.to_move(state) in (None, CHANCE):
+            return []
+        made = sum(state.bets[-1].count(letter) for letter in "br")
+        owes = state.paid[0] != state.paid[1]
+        more = [] if made == self.most_bets else [RAISE if owes else BET]
+        return [FOLD, CALL, *more] if owes else [CHECK, *more]
+
+    def apply(self, state: Table, move: str, dice: Dice) -> tuple[Table, Event]:
+        legal = self.legal_moves(state)
+        if move not in legal:
+            raise_illegal(f"{move} is not possible now: {among(legal)}")
+        seat, at = state.seat, state.at + 1
+        event = Event(ply=state.at, seat=seat, move={"do": move})
+        if move == FOLD:
+            won = _won(1 - seat, state.paid)
+            return self._over(state, 1 - seat, at), Event(ply=state.at, seat=seat, move={"do": move}, result=won)
+        bets = (*state.bets[:-1], state.bets[-1] + _letter(move))
+        most = max(state.paid)
+        pays = most if move in (CHECK, CALL) else most + self.stakes[len(bets) - 1]
+        paid = (pays, state.paid[1]) if seat == 0 else (state.paid[0], pays)
+        after = state._replace(at=at, bets=bets, paid=paid, seat=1 - seat)
+        if move in (BET, RAISE) or bets[-1] == _letter(CHECK):
+            return after, event
+        if len(bets) < len(self.stakes):
+            return after._replace(bets=(*bets, "")), event
+        winner = self._best(after)
+        assert state.cards is not None
+        result = {**_won(winner, paid), "cards": list(state.cards)}
+        return self._over(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
+
+    def _best(self, state: Table) -> int | None:
+        """Who wins when cards are shown: a pair with the public card, else the higher card; None: both alike."""
+        assert state.cards is not None
+        one, two = (self._strength(card, state.public) for card in state.cards)
+        return None if one == two else int(two > one)
+
+    def _strength(self, card: int | None, public: int | None) -> tuple[bool, int]:
+        assert card is not None
+        rank = self.rank_of(card)
+        return public is not None and rank == self.rank_of(public), rank
+
+    def _over(self, state: Table, winner: int | None, at: int) -> Table:
+        """The next hand, before it is dealt."""
+        lost = 0 if winner is None else state.paid[1 - winner]
+        one = lost if winner == 0 else -lost
+        chips = state.chips[0] + one, state.chips[1] - one
+        return Table(at, state.hand + 1, chips, None, None, ("",), (ANTE, ANTE), (state.hand + 1) % 2)
+
+    def returns(self, state: Table) -> tuple[int, int]:
+        return state.chips
+
+    def ranks(self, state: Table) -> tuple[int, ...]:
+        one, two = state.chips
+        return (1 + (one < two), 1 + (two < one))
+
+    def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
+        return wire if wire["cards"] is None else {**wire, "cards": _seen(wire["cards"], seat)}
+
+    def view_event(self, event: Event, seat: int | None) -> Event:
+        if event.seat != CHANCE or event.move is None or "cards" not in event.move:
+            return event
+        return Event(ply=event.ply, seat=CHANCE, move={"cards": _seen(event.move["cards"], seat)})
+
+    def encode_state(self, state: Table) -> dict[str, Any]:
+        return {
+            "hand": state.hand,
+            "chips": list(state.chips),
+            "cards": None if state.cards is None else list(state.cards),
+            "public": state.public,
+            "bets": list(state.bets),
+            "paid": list(state.paid),
+            "to_move": self.to_move(state),
+            "ply": state.at,
+        }
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Table:
+        cards = wire["cards"]
+        (won, lost), (one, two) = wire["chips"], wire["paid"]
+        to_move = wire["to_move"]
+        return Table(
+            at=wire["ply"],
+            hand=wire["hand"],
+            chips=(won, lost),
+            cards=None if cards is None else (cards[0], cards[1]),
+            public=wire["public"],
+            bets=tuple(wire["bets"]),
+            paid=(one, two),
+            seat=wire["hand"] % 2 if to_move in (None, CHANCE) else to_move,
+        )
+
+    def encode_move(self, move: str) -> dict[str, Any]:
+        return {"do": move}
+
+    def decode_move(self, wire: Any) -> str:
+        if not isinstance(wire, Mapping) or wire.keys() != {"do"}:
+            raise MalformedMove(f"a move looks like {FORM}, not {shown(wire)}")
+        if wire["do"] not in MOVES:
+            raise MalformedMove(f"do is {shown(wire['do'])}: it is {among(MOVES)}")
+        return str(wire["do"])
+
+    def board(self, state: Table) -> str:
+        lines = [self.summary(state)]
+        if state.cards is not None:
+            public = "" if state.public is None else f", public {self._written(state.public)}"
+            lines.append(f"cards: {' '.join(map(self._written, state.cards))}{public}")
+            lines.append(f"pot: {sum(state.paid)}, paid {state.paid[0]} and {state.paid[1]}")
+        return "\n".join(lines)
+
+    def summary(self, state: Table) -> str:
+        return f"{state.hand} of {self.hands} hands played, chips {state.chips[0]} and {state.chips[1]}"
+
+    def _written(self, card: int | None) -> str:
+        return "?" if card is None else self.ranks_of_cards[self.rank_of(card)]
+
+    def notation(self, move: str) -> str:
+        return move
+
+    def parse(self, text: str) -> str:
+        word = text.strip().casefold()
+        found = [move for move in MOVES if word in (move, _letter(move))]
+        if not found:
+            raise MalformedMove(f"{shown(text)} is no move here: {among(MOVES)}")
+        return found[0]
+
+    def told(self, event: Event) -> str:
+        if event.seat == CHANCE:
+            move = event.move or {}
+            if "public" in move:
+                return f"public card {self._written(move['public'])}"
+            return f"cards {' '.join(map(self._written, move['cards']))}"
+        result = event.result
+        if result is None:
+            return ""
+        cards = f"cards {' '.join(map(self._written, result['cards']))}, " if "cards" in result else ""
+        if result["won"] is None:
+            return f"{cards}shared"
+        return f"{cards}seat {result['won']} wins {result['chips']}"
+
+
+def _letter(move: str) -> str:
+    """One for each move: check and call begin alike."""
+    return "k" if move == CHECK else move[0]
+
+
+def _won(winner: int | None, paid: Sequence[int]) -> dict[str, Any]:
+    return {"won": winner, "chips": 0 if winner is None else paid[1 - winner]}
+
+
+def _seen(cards: Sequence[int], seat: int | None) -> list[int | None]:
+    return [card if at == seat else None for at, card in enumerate(cards)]
