@@ -38,7 +38,7 @@ class Table(NamedTuple):
     paid: tuple[int, int]
     """Into the pot, by seat."""
     seat: int
-    """Whose turn it is, once all is dealt."""
+    """Whose turn it is, or will be once the cards are dealt."""
 
 
 class Poker(Game[Table, str]):
@@ -99,10 +99,10 @@ class Poker(Game[Table, str]):
         return [(Fraction(1, len(after)), each) for each in after]
 
     def _dealt(self, state: Table, one: int, two: int) -> Table:
-        return state._replace(at=state.at + 1, cards=(one, two), seat=state.hand % 2)
+        return state._replace(at=state.at + 1, cards=(one, two))
 
     def _turned(self, state: Table, public: int) -> Table:
-        return state._replace(at=state.at + 1, public=public, seat=state.hand % 2)
+        return state._replace(at=state.at + 1, public=public)
 
     def information(self, state: Table, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
         """The ranks of the own card and of the public one, and what was bet: the suits don't matter."""
@@ -137,7 +137,7 @@ class Poker(Game[Table, str]):
         if move in (BET, RAISE) or bets[-1] == _letter(CHECK):
             return after, event
         if len(bets) < len(self.stakes):
-            return after._replace(bets=(*bets, "")), event
+            return after._replace(bets=(*bets, ""), seat=state.hand % 2), event
         winner = self._best(after)
         assert state.cards is not None
         result = {**_won(winner, paid), "cards": list(state.cards)}

@@ -16,11 +16,22 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
 from protocol.games import NAMES, game_class, load
 from protocol.games.base import CERTAIN, NO_DICE, Game
-from protocol.messages import Turn
+from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE, Turn
 
 PRESETS = [(name, preset) for name in NAMES for preset in game_class(name).presets]
+IN_TURN = [(name, preset) for name, preset in PRESETS if not issubclass(game_class(name), SimultaneousGame)]
 every_preset = pytest.mark.parametrize(("name", "preset"), PRESETS)
+every_preset_in_turn = pytest.mark.parametrize(("name", "preset"), IN_TURN)
 every_game = pytest.mark.parametrize("name", NAMES)
+
+
+def matrices(rows: int, columns: int) -> st.SearchStrategy[Any]:
+    """Payoffs of both seats for each pair of choices."""
+    pairs = st.tuples(st.integers(-1_000_000, 1_000_000), st.integers(-3, 3)).map(list)
+    row = st.lists(pairs, min_size=columns, max_size=columns)
+    return st.lists(row, min_size=rows, max_size=rows)
+
 
 heaps = st.lists(st.integers(0, 12), min_size=1, max_size=5)
 CONFIGS = {
@@ -52,9 +63,21 @@ CONFIGS = {
             "deal": st.none() | st.binary(min_size=16, max_size=16).map(bytes.hex),
         }
     ),
+    "dilemma": st.fixed_dictionaries(
+        {
+            "payoffs": st.tuples(st.integers(2, 5), st.integers(2, 5)).flatmap(lambda size: matrices(*size)),
+            "rounds": st.integers(1, 12),
+            "go_on": st.none() | st.sampled_from(("0", "0.5", "0.9999")),
+            "noise": st.sampled_from(("0", "0.05", "0.5")),
+        }
+    ),
+    "kuhn": st.fixed_dictionaries({"hands": st.integers(1, 5)}),
+    "leduc": st.fixed_dictionaries({"hands": st.integers(1, 5)}),
 }
-ROLLING = ("risk-duel", "risk-campaign")
+ROLLING = ("risk-duel", "risk-campaign", "dilemma")
 """Games with chance in their moves."""
+DEALT = ("kuhn", "leduc")
+"""Games that can't begin without chance."""
 UNLISTED = ("risk-campaign",)
 """Games that do not list every legal move."""
 SHORTER = {"risk-campaign": {"max_rounds": 8}}
@@ -70,7 +93,21 @@ def dice_of(game: Game[Any, Any]) -> Dice:
 
 def begin(game: Game[Any, Any]) -> Any:
     """The first state, dealt without a roll where the rules have no chance."""
-    return game.initial(dice_of(game))[0]
+    return game.initial(Dice(bytes(32), 0) if game.name in DEALT else dice_of(game))[0]
+
+
+def stepped(game: Game[Any, Any], state: Any, dice: Dice, chooser: random.Random) -> Any:
+    """The state after the next thing that happens: a deal, a round or a move, chosen at random."""
+    if game.to_move(state) == CHANCE:
+        return game.apply_chance(state, dice)[0]
+    if isinstance(game, SimultaneousGame):
+        return game.resolve(state, choices(game, state, chooser), dice)[0]
+    return game.apply(state, chooser.choice(game.legal_moves(state)), dice)[0]
+
+
+def choices(game: SimultaneousGame[Any, Any], state: Any, chooser: random.Random) -> dict[int, Any]:
+    """What each seat chooses that chooses now."""
+    return {seat: chooser.choice(game.legal_moves_of(state, seat)) for seat in game.movers(state)}
 
 
 CLOSELY = 50
@@ -84,21 +121,16 @@ def play(game: Game[Any, Any], chooser: random.Random) -> list[Any]:
     assert game.ply(state) == (0 if deal is None else 1)
     states = [state]
     while (seat := game.to_move(state)) is not None:
-        moves = game.legal_moves(state)
-        assert moves, "somebody is to move, so there is a move"
-        assert len(set(moves)) == len(moves)
-        assert seat in range(game.seats)
+        ply = game.ply(state)
         close = len(states) <= CLOSELY or len(states) % CLOSELY == 0
         if close:
             check_state(game, state)
-            check_offer(game, state)
-        move = chooser.choice([chooser.choice(moves), game.sample(state, chooser.randrange)])
-        assert move in moves or game.name in UNLISTED
-        if close:
-            check_move(game, state, move)
-        ply = game.ply(state)
-        state, event = game.apply(state, move, Dice(key, ply))
-        assert (event.ply, event.seat, event.move) == (ply, seat, game.encode_move(move))
+        if seat == CHANCE:
+            state = after_chance(game, state, Dice(key, ply))
+        elif isinstance(game, SimultaneousGame):
+            state = after_round(game, state, key, chooser)
+        else:
+            state = after_move(game, state, Dice(key, ply), chooser, close=close)
         assert game.ply(state) == ply + 1
         states.append(state)
     check_state(game, state)
@@ -107,17 +139,75 @@ def play(game: Game[Any, Any], chooser: random.Random) -> list[Any]:
     return states
 
 
+def after_move(game: Game[Any, Any], state: Any, dice: Dice, chooser: random.Random, *, close: bool) -> Any:
+    seat = game.to_move(state)
+    moves = game.legal_moves(state)
+    assert moves, "somebody is to move, so there is a move"
+    assert len(set(moves)) == len(moves)
+    assert seat in range(game.seats)
+    if close:
+        check_offer(game, state)
+    move = chooser.choice([chooser.choice(moves), game.sample(state, chooser.randrange)])
+    assert move in moves or game.name in UNLISTED
+    if close:
+        check_move(game, state, move)
+    after, event = game.apply(state, move, dice)
+    assert (event.ply, event.seat, event.move) == (game.ply(state), seat, game.encode_move(move))
+    return after
+
+
+def after_round(game: SimultaneousGame[Any, Any], state: Any, key: bytes, chooser: random.Random) -> Any:
+    ply = game.ply(state)
+    movers = game.movers(state)
+    assert list(movers) == sorted(set(movers))
+    moves = choices(game, state, chooser)
+    for seat, move in moves.items():
+        game.check_move(state, seat, move)
+        check_written(game, move)
+    after, event = game.resolve(state, moves, Dice(key, ply))
+    other_order = dict(reversed(moves.items()))
+    assert game.resolve(state, other_order, Dice(key, ply)) == (after, event), "the order says nothing"
+    assert (event.ply, event.seat) == (ply, CHANCE)
+    assert event.moves == [game.encode_move(moves[seat]) if seat in moves else None for seat in range(game.seats)]
+    return after
+
+
+def after_chance(game: Game[Any, Any], state: Any, dice: Dice) -> Any:
+    assert not game.legal_moves(state), "nobody moves where something is dealt"
+    outcomes = game.chance_outcomes(state)
+    assert sum(chance for chance, _ in outcomes) == CERTAIN
+    after, event = game.apply_chance(state, dice)
+    assert (event.ply, event.seat) == (game.ply(state), CHANCE)
+    assert after in [outcome for _, outcome in outcomes]
+    return after
+
+
 def check_state(game: Game[Any, Any], state: Any) -> None:
     hash(state)
     wire = game.encode_state(state)
     assert wire["ply"] == game.ply(state)
-    assert wire["to_move"] == game.to_move(state)
+    if isinstance(game, SimultaneousGame):
+        assert wire["to_move"] == (list(game.movers(state)) or None)
+    else:
+        assert wire["to_move"] == game.to_move(state)
+    check_views(game, state)
     for travelled in (msgpack.unpackb(msgpack.packb(wire)), msgspec.json.decode(msgspec.json.encode(wire))):
         again = game.decode_state(travelled)
         assert again == state
         assert game.to_move(again) == game.to_move(state)
     assert len(game.board(state)) > 0
     assert max(map(len, game.board(state).splitlines())) <= 80
+
+
+def check_views(game: Game[Any, Any], state: Any) -> None:
+    wire = game.encode_state(state)
+    for seat in (*range(game.seats), None):
+        seen = game.view(wire, seat)
+        assert seen == wire or game.hidden, "where nothing is hidden all is seen"
+        assert seen.keys() == wire.keys(), "a view has the form of all of it"
+        assert game.view(seen, seat) == seen
+        assert game.board(game.decode_state(seen))
+    assert wire == game.encode_state(state), "looking changes nothing"
 
 
 def check_offer(game: Game[Any, Any], state: Any) -> None:
@@ -144,19 +234,26 @@ def check_offer(game: Game[Any, Any], state: Any) -> None:
 
 
 def check_move(game: Game[Any, Any], state: Any, move: Any) -> None:
-    hash(move)
-    assert game.decode_move(msgpack.unpackb(msgpack.packb(game.encode_move(move)))) == move
-    assert game.notation(move)
+    check_written(game, move)
     outcomes = game.outcomes(state, move)
     assert sum(chance for chance, _ in outcomes) == CERTAIN
     assert all(chance > 0 for chance, _ in outcomes)
     assert len({after for _, after in outcomes}) == len(outcomes)
 
 
+def check_written(game: Game[Any, Any], move: Any) -> None:
+    hash(move)
+    assert game.decode_move(msgpack.unpackb(msgpack.packb(game.encode_move(move)))) == move
+    assert game.notation(move)
+
+
 def check_result(game: Game[Any, Any], state: Any) -> None:
     ranks = game.ranks(state)
     assert len(ranks) == game.seats
     assert min(ranks) == 1
+    if (paid := game.returns(state)) is not None:
+        assert len(paid) == game.seats
+        assert all((paid[one] > paid[two]) == (ranks[one] < ranks[two]) for one in (0, 1) for two in (0, 1))
     reason = game.reason(state)
     if reason in LIMITS:
         assert LIMITS[reason] in game.config
@@ -191,6 +288,9 @@ def test_every_legal_move_is_accepted(name: str, preset: str) -> None:
     game = load(name, {"preset": preset})
     state, _ = game.initial(Dice(bytes(32), 0))
     for move in game.legal_moves(state):
+        if isinstance(game, SimultaneousGame):
+            game.check_move(state, 0, move)
+            continue
         after, _ = game.apply(state, move, dice_of(game))
         assert game.ply(after) == game.ply(state) + 1
 
@@ -250,7 +350,7 @@ def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
         assert len(str(malformed.value)) < 200
 
 
-@every_preset
+@every_preset_in_turn
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15)
 def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, preset: str, seed: int) -> None:
@@ -269,7 +369,7 @@ def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, pres
     assert all(len(keys) == 1 for keys in by_position.values())
 
 
-@every_preset
+@every_preset_in_turn
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=15)
 def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset: str, seed: int) -> None:
@@ -278,8 +378,8 @@ def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset:
     state = begin(game)
     known = set(game.legal_moves(state))
     for _ in range(chooser.randrange(8)):
-        if moves := game.legal_moves(state):
-            state, _ = game.apply(state, chooser.choice(moves), dice_of(game))
+        if game.to_move(state) is not None:
+            state = stepped(game, state, Dice(bytes(32), game.ply(state)), chooser)
     legal = set(game.legal_moves(state))
     for move in legal:
         game.apply(state, move, dice_of(game))
@@ -294,6 +394,9 @@ def test_a_paired_match_starts_as_its_config_would_with_the_same_dice(name: str,
     for extra in ({}, {"start": "p-position"}) if name == "nim" else ({},):
         game = load(name, {**game_class(name).presets[preset], **extra})
         paired = load(name, game.config_of_deal(Dice(bytes(32), 0)))
+        if game.hidden:
+            assert paired.config == game.config, "what a config said would be known"
+            continue
         expected, _ = game.initial(Dice(bytes(32), 0))
         state, deal = paired.initial(NO_DICE)
         assert deal is None, "nothing is left to chance"
@@ -330,12 +433,14 @@ def test_a_move_is_read_as_it_is_written(name: str, preset: str) -> None:
     for _ in range(40):
         if game.to_move(state) is None:
             break
+        if game.to_move(state) == CHANCE:
+            state = game.apply_chance(state, Dice(bytes(32), game.ply(state)))[0]
         moves = game.legal_moves(state)
         for move in moves[:50]:
             text = game.notation(move)
             if " and " not in text:  # a long draft is cut
                 assert game.parse(text) == game.parse(f" {text.upper()} ") == move
-        state = game.apply(state, moves[dice.randrange(len(moves))], Dice(bytes(32), game.ply(state)))[0]
+        state = stepped(game, state, Dice(bytes(32), game.ply(state)), dice)
 
 
 @every_game
@@ -352,6 +457,6 @@ def test_what_is_no_move_says_how_one_is_written(name: str) -> None:
 def test_who_has_seen_the_board_is_told_what_is_new_on_it(name: str) -> None:
     game = load(name)
     state = game.initial(Dice(bytes(32), 0))[0]
-    after = game.apply(state, game.legal_moves(state)[0], Dice(bytes(32), game.ply(state)))[0]
+    after = stepped(game, state, Dice(bytes(32), game.ply(state)), random.Random(0))
     assert game.changes(state, after)
     assert len(game.changes(state, after)) <= len(game.board(after))
