@@ -20,8 +20,9 @@ PARTS = 10_000
 """A chance is a whole number of these parts."""
 LONGEST_NAME = 20
 
+COOPERATE_OR_DEFECT = ("cooperate", "defect")
 _PRISON = [["silent", "confess"]] * 2
-_AXELROD = [["cooperate", "defect"]] * 2
+_AXELROD = [list(COOPERATE_OR_DEFECT)] * 2
 _TEMPTING = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
 
 
@@ -81,7 +82,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         given = read_config(Dilemma, config, defaults)
         self.payoffs = _matrix(given["payoffs"])
         counts = len(self.payoffs), len(self.payoffs[0])
-        self.choices = _names(given["choices"], counts)
+        self.choices = _named(self.payoffs) if given["choices"] is None else _names(given["choices"], counts)
         self.rounds = integer("dilemma", "rounds", given["rounds"], 1, MOST_ROUNDS)
         self.go_on = None if given["go_on"] is None else _parts("go_on", given["go_on"], PARTS - 1)
         self.noise = _parts("noise", given["noise"], PARTS // 2)
@@ -184,7 +185,10 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         word = text.strip().casefold()
         if word.isdecimal():
             return int(word)
-        found = {move for names in self.choices for move, name in enumerate(names) if name.casefold().startswith(word)}
+        named = [(move, name.casefold()) for names in self.choices for move, name in enumerate(names)]
+        found = {move for move, name in named if name == word} or {
+            move for move, name in named if name.startswith(word)
+        }
         if not word or len(found) != 1:
             raise MalformedMove(f"{shown(text)} is no move here: {among(self.choices[0])}")
         return found.pop()
@@ -227,25 +231,42 @@ def _list(key: str, value: Any, of: str) -> Sequence[Any]:
     return value
 
 
+def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
+    """Whether these payoffs of two choices each tempt both seats away from the first: temptation > reward of both
+    choosing it > punishment of neither > what is left to the one who did.
+    """
+    if len(payoffs) != 2 or len(payoffs[0]) != 2:
+        return False
+    (reward, left), (temptation, punishment) = ((pair[0] for pair in row) for row in payoffs)
+    (reward_1, temptation_1), (left_1, punishment_1) = ((pair[1] for pair in row) for row in payoffs)
+    return temptation > reward > punishment > left and temptation_1 > reward_1 > punishment_1 > left_1
+
+
+def _named(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The choices' names by seat where none are given."""
+    if is_prisoners_dilemma(payoffs):
+        return COOPERATE_OR_DEFECT, COOPERATE_OR_DEFECT
+    return tuple("abcde"[: len(payoffs)]), tuple("abcde"[: len(payoffs[0])])
+
+
 def _names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The choices' names by seat; numbers from 1 where none are given. Raises `BadConfig`."""
-    if value is None:
-        one, two = (tuple(str(number + 1) for number in range(count)) for count in counts)
-        return one, two
+    """The choices' names by seat. Raises `BadConfig`."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise BadConfig(f"dilemma: choices is {shown(value)}: it is two lists of names, one for each seat")
     found = []
     for seat, (names, count) in enumerate(zip(value, counts, strict=True)):
         fits = isinstance(names, (list, tuple)) and len(names) == count and all(map(_is_name, names))
-        if not fits or len(set(names)) != count:
-            form = f"{count} different names of 1 to {LONGEST_NAME} printable characters"
+        if not fits or len({name.casefold() for name in names}) != count:
+            form = f"{count} different names of 1 to {LONGEST_NAME} printable characters, none of them a number"
             raise BadConfig(f"dilemma: choices[{seat}] is {shown(names)}: it is {form}")
         found.append(tuple(names))
     return found[0], found[1]
 
 
 def _is_name(value: Any) -> bool:
-    return isinstance(value, str) and 1 <= len(value) <= LONGEST_NAME and value.isprintable() and value == value.strip()
+    if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_NAME:
+        return False
+    return value.isprintable() and value == value.strip() and not value.isdecimal()
 
 
 def _parts(key: str, value: Any, most: int) -> int:

@@ -12,6 +12,7 @@ import pytest
 from protocol.dice import Dice
 from protocol.errors import BadConfig
 from protocol.games import NAMES, game_class, load
+from protocol.games.base import NO_DICE
 from protocol.games.nim import MOST_BYTES
 from protocol.games.risk.battle import battle_odds, round_odds
 from protocol.games.risk.campaign import MOST_UNITS
@@ -56,6 +57,25 @@ def test_the_documents_state_and_move_are_as_it_says(name: str, leaves: list[int
         after, _ = game.apply(state, move, Dice(b"", 0))
         assert list(game.encode_state(after)["heaps"]) == leaves
         assert str(leaves) in SECTIONS[name]
+
+
+def test_the_dilemmas_example_pays_what_the_document_says() -> None:
+    game = load("dilemma")
+    state = game.decode_state(shown("dilemma", "State"))
+    assert json.loads(json.dumps(game.encode_state(state))) == shown("dilemma", "State")
+    chosen = game.decode_move(shown("dilemma", "Move"))
+    after, _ = game.resolve(state, {0: chosen, 1: 0}, Dice(b"", 3))
+    assert f"the\npayoffs are `{list(after.payoffs)}`" in SECTIONS["dilemma"]
+
+
+@pytest.mark.parametrize(("name", "wins"), [("kuhn", "it wins {} chips"), ("leduc", "seat 0 wins {} chips")])
+def test_the_poker_examples_win_what_the_document_says(name: str, wins: str) -> None:
+    game = load(name)
+    state = game.decode_state(shown(name, "State"))
+    assert json.loads(json.dumps(game.encode_state(state))) == shown(name, "State")
+    _, event = game.apply(state, game.decode_move(shown(name, "Move")), NO_DICE)
+    assert event.result["won"] == 0
+    assert wins.format(event.result["chips"]) in SECTIONS[name]
 
 
 def risk(name: str) -> tuple[Any, Any]:
