@@ -75,7 +75,10 @@ class TimeBanks(Struct, frozen=True, gc=False):
             given = _put(given, seat, had + by)
         left = self.banks[seat] - used
         banks = _put(self.banks, seat, (left if left > 0.0 else 0.0) + self.increment)
-        others = {} if len(running) == 1 else {at: since for at, since in running.items() if at != seat}
+        others = {}
+        for at in running:
+            if at != seat:
+                others[at] = running[at]
         return TimeBanks(banks, self.increment, self.most_given, given, others)
 
     def stop(self, now: float) -> TimeBanks:
@@ -109,13 +112,17 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def over(self, seat: int, arrived: float) -> bool:
         """Whether what arrived then from a seat came after the end of its bank, if that runs."""
-        since = self.running.get(seat)
-        return since is not None and arrived > since + self.banks[seat]
+        return seat in self.running and arrived > self.running[seat] + self.banks[seat]
 
     @property
     def deadline(self) -> float | None:
         """When the first of the running banks ends."""
-        return min((since + self.banks[seat] for seat, since in self.running.items()), default=None)
+        first = None
+        for seat in self.running:  # a generator would cost each ply two calls
+            end = self.running[seat] + self.banks[seat]
+            if first is None or end < first:
+                first = end
+        return first
 
     @property
     def first(self) -> int:

@@ -68,7 +68,7 @@ class Match:
         self.game = rules_of(header.game, header.config)
         self.players = list(players)
         banks = TimeBanks.new(self.game.seats, header.clock.bank_ms, header.clock.increment_ms)
-        self.standing = MatchStanding(banks, older=older, round_ms=banks.milliseconds(0.0))
+        self.standing = MatchStanding(banks, older=older, round_ms=banks.milliseconds(0.0), noted=banks.given)
         self._before: Snapshot | None = None
         """The standing before the last event."""
         self._seed = seed
@@ -191,11 +191,11 @@ class Match:
                 effects += self._drop(seat, reason, now)
         return effects + self._next(now)
 
-    def _happened(self, event: Event, now: float) -> Write:
-        """Note an event that is no move."""
+    def _happened(self, event: Event, now: float, mover: int | None = None) -> Write:
+        """Note an event that is no move; `mover` is the seat whose turn it was."""
         self.standing.events.append(event)
         course = self.standing.playing
-        return Write(self._ply_line(course, event, self.standing.clock.milliseconds(now)), course.state)
+        return Write(self._ply_line(course, event, self.standing.clock.milliseconds(now), mover), course.state)
 
     def _ready(self, event: Readied, now: float) -> list[Effect]:
         standing = self.standing
@@ -205,7 +205,7 @@ class Match:
     def _played(self, event: Played, now: float) -> list[Effect]:
         standing, seat, waited = self.standing, event.seat, event.waited or 0.0
         course, clock = standing.playing, standing.clock
-        if event.ply != course.ply or not course.awaits(seat):
+        if event.ply != course.ply or (seat != course.to_move and not course.awaits(seat)):
             return self._misplaced(event)
         if event.waited is not None and clock.over(seat, now - waited):
             return self._leave(seat, TIMEOUT, now)
@@ -220,10 +220,10 @@ class Match:
             return self._sealed(event, now)
         standing.accept(happened)
         if event.info is None:
-            line = self._ply_line(course, happened, standing.clock.milliseconds(now))
+            line = self._ply_line(course, happened, standing.clock.milliseconds(now), seat)
             return [Write(line, course.state), *self._next(now, line)]
         info, complaint = self._info(event)
-        line = self._ply_line(course, happened, standing.clock.milliseconds(now), info)
+        line = self._ply_line(course, happened, standing.clock.milliseconds(now), seat, info)
         return [Write(line, course.state), *complaint, *self._next(now, line)]
 
     def _sealed(self, event: Played, now: float) -> list[Effect]:
@@ -233,7 +233,8 @@ class Match:
         info, complaint = (None, []) if event.info is None else self._info(event)
         shown = standing.clock.milliseconds(now)
         move = self.game.encode_move(standing.playing.sealed[seat])
-        line = Sealed(ply=event.ply, seat=seat, move=move, clock=shown, given=self._newly_given(), info=info)
+        given = standing.newly_given(seat)
+        line = Sealed(ply=event.ply, seat=seat, move=move, clock=shown, given=given, info=info)
         if standing.playing.due:
             return [Write(line), *complaint, *self._next(now)]
         return [Write(line), *complaint, self._deadline()]
@@ -315,7 +316,7 @@ class Match:
         to_move = standing.playing.to_move
         if standing.until is not None or to_move is None:
             return []
-        if isinstance(to_move, int):
+        if type(to_move) is int:
             standing.clock = clock = standing.clock.start(to_move, now)
         else:
             standing.clock = clock = standing.clock.start_all(standing.playing.awaited, now)
@@ -376,8 +377,9 @@ class Match:
 
     def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
         """A seat drops out; where the match goes on without it, it is told its own end at once and is free."""
+        mover = self.standing.playing.to_move
         self.standing.course, event = self.standing.playing.leave(seat, reason)
-        left = self._happened(event, now)
+        left = self._happened(event, now, mover if isinstance(mover, int) else None)
         return [left] if self.standing.course.over else [left, Tell(seat, self.farewell(seat)), Release(seat)]
 
     def _finish(self, now: float) -> list[Effect]:
@@ -394,14 +396,14 @@ class Match:
         seat = course.to_move
         if seat is None or course.over:
             return self._finish(now)
-        if not isinstance(seat, int) or seat == CHANCE:
-            if course.due:
-                return self._follow_up(now)
+        if type(seat) is int and seat != CHANCE:
+            asked: tuple[int, ...] = (seat,)
+        elif course.due:
+            return self._follow_up(now)
+        else:
             asked = course.awaited
             if not course.sealed:
                 standing.round_ms = standing.clock.milliseconds(now)
-        else:
-            asked = (seat,)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)
         for seat in asked:
@@ -453,16 +455,13 @@ class Match:
             tell.append(TellMany(tuple(group), turn))
         return tell
 
-    def _ply_line(self, course: Course, event: Event, clock_ms: list[int], info: Info | None = None) -> Ply:
-        """The line of an event after which the course is this one."""
-        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=self._newly_given(), info=info)
-
-    def _newly_given(self) -> int:
-        """The milliseconds that clocks have given back and no line says yet."""
+    def _ply_line(
+        self, course: Course, event: Event, clock_ms: list[int], mover: int | None, info: Info | None = None
+    ) -> Ply:
+        """The line of an event after which the course is this one; `mover` is the seat whose turn it was."""
         standing = self.standing
-        given = sum(standing.clock.given)
-        before, standing.noted = standing.noted, given
-        return given - before
+        given = 0 if mover is None or standing.clock.given == standing.noted else standing.newly_given(mover)
+        return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given, info=info)
 
     def _too_early(self, event: Played, now: float) -> list[Effect]:
         return [Tell(event.seat, messages.too_early(self.id, event.ply))]

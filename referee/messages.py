@@ -81,15 +81,21 @@ def turn(
 
     It keeps the list of `events`, and that of `clock_ms`.
     """
-    course, game = standing.playing, standing.playing.game
-    assert course.to_move is not None
-    legal, options = course.legal(seat) if seat is not None and course.awaits(seat) else (None, None)
+    course = standing.playing
+    game, to_move = course.game, course.to_move
+    assert to_move is not None
+    legal: list[dict[str, Any]] | None = None
+    options = None
+    if seat == to_move:
+        legal, options = game.legal_moves_for_turn(course.state)
+    elif seat is not None and course.awaits(seat):
+        legal, options = course.legal(seat)
     return Turn(
         match=match,
         ply=course.ply,
-        to_move=course.to_move,
+        to_move=to_move,
         state=game.view(course.wire, seat) if game.hidden else course.wire,
-        events=_seen(game, latest(events), seat),
+        events=_seen(game, latest(events), seat) if game.hidden else latest(events),
         clock=clock_ms,
         legal=legal,
         options=options,
@@ -210,7 +216,7 @@ def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
 
 def _seen(game: Game[Any, Any], events: list[Event], seat: int | None) -> list[Event]:
     """What a seat, or a spectator, may hear of events."""
-    return [game.view_event(event, seat) for event in events] if game.hidden else events
+    return [game.view_event(event, seat) for event in events]
 
 
 def latest(events: list[Event]) -> list[Event]:

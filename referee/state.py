@@ -80,8 +80,8 @@ class MatchStanding(Struct, gc=False):
     """How many bytes of `info` of each seat are in the lines."""
     round_ms: Sequence[int] = ()
     """What each clock showed when the round began in which several move at once."""
-    noted: int = 0
-    """How many of the milliseconds that the clock has given back are in the lines."""
+    noted: tuple[int, ...] = ()
+    """By seat, how many of the milliseconds that its clock has been given back are in the lines."""
 
     @property
     def playing(self) -> Course:
@@ -184,7 +184,13 @@ class MatchStanding(Struct, gc=False):
             self.count_info(seat, size_of(info))
         if given:
             self.clock = self.clock.give(seat, given)
-            self.noted += given
+            self.newly_given(seat)
+
+    def newly_given(self, seat: int) -> int:
+        """The milliseconds that a seat's clock has been given back and no line says yet; from now on one does."""
+        given, noted = self.clock.given, self.noted
+        self.noted = (*noted[:seat], given[seat], *noted[seat + 1 :])
+        return given[seat] - noted[seat]
 
     def count_info(self, seat: int, size: int) -> None:
         """Count so many bytes of what a seat said."""

@@ -120,7 +120,8 @@ def broker(tmp_path: Path) -> Iterator[Mosquitto]:
 
 @pytest.fixture(scope="module")
 def dibs() -> Iterator[None]:
-    """The game for three is one that the arena knows."""
+    """The games for three are some that the arena knows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(games._WHERE, "dibs", "referee_table:Dibs")
+        patch.setitem(games._WHERE, "bids", "referee_table:Bids")
         yield

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from arena.replay.verify import verify
-from protocol.messages import CHANCE, MAX_STRIKES, Event
+from protocol.messages import MAX_STRIKES, Turn
 from protocol.reasons import LEAVING
 from referee.effects import (
     Absent,
@@ -22,25 +22,23 @@ from referee.effects import (
     Readied,
     Resigned,
     Returned,
+    Show,
+    Tell,
+    TellMany,
     Voided,
 )
-from referee.record import Ply, Strike, write_line
+from referee.record import Ply, Sealed, Strike, write_line
 from referee.record_reader import read_lines
-from referee.state import MatchStanding, Phase
-from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED
+from referee.state import Phase
+from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED, moves_in
 from referee_table import Table
 
 SECONDS = st.floats(0, 0.1) | st.floats(0, 4)
 BANK, INCREMENT = 8.0, 0.25
 
 
-def moves_in(standing: MatchStanding) -> list[Event]:
-    """What seats have moved so far."""
-    return [event for event in standing.events if event.out is None and event.seat != CHANCE]
-
-
 class RefereeMachine(RuleBasedStateMachine):
-    """One match, from `start` to its end and beyond. The game `dibs` has to be registered."""
+    """One match, from `start` to its end and beyond. The games for three have to be registered."""
 
     table: Table
 
@@ -64,19 +62,22 @@ class RefereeMachine(RuleBasedStateMachine):
         self._send(Readied(self._seat(seat), nonce))
 
     @precondition(lambda self: self._is_playing)
-    @rule(number=st.integers(0, 30), info=INFO, waited=WAITED, seconds=SECONDS)
-    def move(self, number: int, info: Any, waited: float | None, seconds: float) -> None:
-        offered = self._offered()
-        move = offered[number % len(offered)]
+    @rule(at=SEATS, number=st.integers(0, 30), info=INFO, waited=WAITED, seconds=SECONDS)
+    def move(self, at: int, number: int, info: Any, waited: float | None, seconds: float) -> None:
         table = self.table
-        seat, before = table.to_move, table.match.standing.clock.banks
-        self._send(Played(seat, table.ply, move, info=info, round_trip=0.03, waited=waited), seconds)
+        seat, before = self._mover(at), table.match.standing.clock.banks
+        offered = self._offered(seat)
+        move = offered[number % len(offered)]
+        effects = self._send(Played(seat, table.ply, move, info=info, round_trip=0.03, waited=waited), seconds)
+        if seat in table.match.standing.playing.sealed:
+            assert not any(isinstance(effect, (TellMany, Show)) for effect in effects)
+            assert {effect.seat for effect in effects if isinstance(effect, Tell)} <= {seat}, "nobody else is told"
         assert table.match.standing.clock.banks[seat] <= before[seat] + INCREMENT
 
     @precondition(lambda self: self._is_playing)
-    @rule(move=GARBAGE)
-    def move_illegally(self, move: Any) -> None:
-        self._send(Played(self.table.to_move, self.table.ply, move))
+    @rule(at=SEATS, move=GARBAGE)
+    def move_illegally(self, at: int, move: Any) -> None:
+        self._send(Played(self._mover(at), self.table.ply, move))
 
     @rule(seat=SEATS, ply=st.integers(-1, 12), move=GARBAGE)
     def move_elsewhere(self, seat: int, ply: int, move: Any) -> None:
@@ -86,9 +87,9 @@ class RefereeMachine(RuleBasedStateMachine):
     @rule(seat=SEATS)
     def repeat(self, seat: int) -> None:
         """What was accepted before is nothing new; nor is it once more."""
-        for event in moves_in(self.table.match.standing):
-            if event.seat == self._seat(seat):
-                assert self._send(Played(event.seat, event.ply, event.move)) == []
+        for mover, ply, move in moves_in(self.table.match.standing):
+            if mover == self._seat(seat):
+                assert self._send(Played(mover, ply, move)) == []
 
     @rule(kind=st.sampled_from([Resigned, Left, Returned, Forfeited, Absent]), seat=SEATS)
     def come_and_go(self, kind: Any, seat: int) -> None:
@@ -115,12 +116,12 @@ class RefereeMachine(RuleBasedStateMachine):
         self._send(Held(seconds))
 
     @precondition(lambda self: self._is_playing)
-    @rule()
-    def lose_a_move(self) -> None:
+    @rule(at=SEATS)
+    def lose_a_move(self, at: int) -> None:
         """The arena fails before it has recorded a move: the match is void, as if the move had not been."""
-        table = self.table
+        table, seat = self.table, self._mover(at)
         before = [*table.match.standing.events]
-        table.match.receive(Played(table.to_move, table.ply, self._offered()[0]), table.now)
+        table.match.receive(Played(seat, table.ply, self._offered(seat)[0]), table.now)
         self._send(Voided(undo=True))
         assert table.match.standing.playing.reason == "void"
         assert table.match.standing.events == before
@@ -147,15 +148,12 @@ class RefereeMachine(RuleBasedStateMachine):
         again = self._again(self.table, self.table.now).match.standing
         assert again.phase is was.phase
         assert again.playing.digest == was.playing.digest
-        assert (again.playing.state, again.playing.ply, again.playing.out) == (
-            was.playing.state,
-            was.playing.ply,
-            was.playing.out,
-        )
+        for what in ("state", "ply", "to_move", "out", "sealed"):
+            assert getattr(again.playing, what) == getattr(was.playing, what)
         assert (again.events, again.strikes) == (was.events, was.strikes)
         assert again.mixed_in == was.mixed_in
-        assert sum(again.clock.given) == was.noted
-        lines = [line for line in self.table.lines if isinstance(line, Ply)]
+        assert again.clock.given == was.noted
+        lines = [line for line in self.table.lines if isinstance(line, (Ply, Sealed))]
         banks = [round(1000 * bank) for bank in again.clock.banks]
         assert banks == (lines[-1].clock if lines else [1000 * BANK] * len(self.table.seats))
 
@@ -163,10 +161,34 @@ class RefereeMachine(RuleBasedStateMachine):
     def no_clock_gains(self) -> None:
         """But by the increment of each accepted move: what is given back was taken off before."""
         standing = self.table.match.standing
-        movers = [event.seat for event in moves_in(standing)]
+        alone = [line.event.seat for line in self.table.lines if isinstance(line, Ply) and line.event.out is None]
+        movers = alone + [line.seat for line in self.table.lines if isinstance(line, Sealed)]
         for seat, bank in enumerate(standing.clock.banks):
             assert bank <= BANK + INCREMENT * movers.count(seat) + 0.001 * len(movers) + 1e-9
         assert max(standing.clock.given) <= standing.clock.most_given
+
+    @invariant()
+    def all_are_asked_who_have_to_move(self) -> None:
+        """And only they: who has moved in a round that is not over waits, and nothing is left that is due."""
+        standing = self.table.match.standing
+        if standing.phase is Phase.PLAYING:
+            course = standing.playing
+            assert course.awaited
+            assert not course.due
+            assert standing.until is not None or set(standing.clock.running) == set(course.awaited)
+
+    @invariant()
+    def nobody_is_told_what_is_not_for_it(self) -> None:
+        """Before the end: no state but its view, and of the moves of a round that is not over none."""
+        match = self.table.match
+        if match.standing.phase is not Phase.OVER:
+            tellings = [*enumerate(self.table.told), (None, self.table.shown)]
+            for seat, told in tellings:
+                for turn in told:
+                    if isinstance(turn, Turn):
+                        assert match.game.view(turn.state, seat) == turn.state
+                        assert [match.game.view_event(event, seat) for event in turn.events] == turn.events
+                        assert all(event.ply < turn.ply or event.out is not None for event in turn.events)
 
     @invariant()
     def it_ends_once(self) -> None:
@@ -194,8 +216,13 @@ class RefereeMachine(RuleBasedStateMachine):
     def _seat(self, number: int) -> int:
         return number % len(self.table.seats)
 
-    def _offered(self) -> list[Any]:
-        return list(self.table.match.game.legal_moves_for_turn(self.table.match.standing.playing.state)[0])
+    def _mover(self, number: int) -> int:
+        """One of the seats that have to move."""
+        awaited = self.table.match.standing.playing.awaited
+        return awaited[number % len(awaited)]
+
+    def _offered(self, seat: int) -> list[Any]:
+        return list(self.table.match.standing.playing.legal(seat)[0])
 
     def _send(self, event: Any, after: float = 0.0) -> list[Effect]:
         return self.table.send(event, after)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from protocol.messages import CHANCE
 from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
-from referee.state import Phase
+from referee.state import MatchStanding, Phase
 from referee_table import Table
 
 GAMES: list[tuple[str, dict[str, Any]]] = [
@@ -18,6 +18,10 @@ GAMES: list[tuple[str, dict[str, Any]]] = [
     ("grundy", {}),
     ("dibs", {"sticks": [9]}),
     ("dibs", {"sticks": [15], "dealt": True}),
+    ("dilemma", {"rounds": 4, "noise": "0.2", "go_on": "0.8"}),
+    ("kuhn", {"hands": 2}),
+    ("leduc", {"hands": 1}),
+    ("bids", {}),
 ]
 GARBAGE = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -45,21 +49,38 @@ SCRIPTS = st.lists(st.tuples(OFTEN | BAD | STEPS, st.floats(0, 4)), max_size=40)
 READY = st.lists(SEATS, max_size=4)
 
 
+def moves_in(standing: MatchStanding) -> list[tuple[int, int, dict[str, Any]]]:
+    """What seats have moved so far: seat, ply and move, also of a round that is not over."""
+    found = []
+    for event in standing.events:
+        if event.moves is not None:
+            found += [(seat, event.ply, move) for seat, move in enumerate(event.moves) if move is not None]
+        elif event.move is not None and event.seat != CHANCE:
+            found.append((event.seat, event.ply, event.move))
+    if standing.course is None:
+        return found
+    course = standing.course
+    return found + [(seat, course.ply, course.game.encode_move(move)) for seat, move in course.sealed.items()]
+
+
 def step(table: Table, what: tuple[Any, ...]) -> None:
     kind, match = what[0], table.match
     seat = what[1] % len(table.seats) if kind in _OF_A_SEAT else 0
     if kind in ("legal", "garbage", "repeat"):
-        if match.standing.course is None or match.standing.course.to_move is None:
+        course = match.standing.course
+        if course is None or not course.awaited:
             return
         if kind == "legal":
-            offered = match.game.legal_moves_for_turn(match.standing.course.state)[0]
-            table.play(offered[what[1] % len(offered)], info=what[2], round_trip=0.03, waited=what[3])
+            seat = course.awaited[what[1] % len(course.awaited)]
+            offered = course.legal(seat)[0]
+            move = offered[what[1] // 2 % len(offered)]
+            table.send(Played(seat, table.ply, move, what[2], round_trip=0.03, waited=what[3]))
         elif kind == "garbage":
             table.play(what[1], info=what[2])
         else:
-            for event in match.standing.events:
-                if event.ply == what[1] and event.move is not None and event.seat != CHANCE:
-                    effects = table.send(Played(event.seat, event.ply, event.move))
+            for seat, ply, move in moves_in(match.standing):
+                if ply == what[1]:
+                    effects = table.send(Played(seat, ply, move))
                     assert effects == [] or match.standing.phase is Phase.OVER
     elif kind == "elsewhere":
         table.send(Played(seat, what[2], what[3]))

@@ -1,4 +1,4 @@
-"""A referee's table in memory for tests: a match, its journal and what every seat was told; and a game for three."""
+"""A referee's table in memory for tests: a match, its journal and what every seat was told; and two games for three."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from arena.ratings import rating_system
 from arena.replay.verify import verify
 from protocol.dice import Dice
 from protocol.games.base import Game
-from protocol.games.parsing import integers, one_of, raise_illegal, read_config, read_move_fields
+from protocol.games.parsing import integer, integers, one_of, raise_illegal, read_config, read_move_fields
+from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Clock, End, Event, Player, Rejected, Start, Turn
 from referee import record as records
 from referee import record_reader
@@ -113,6 +114,123 @@ class Dibs(Game[Pile, int]):
         return str(move)
 
 
+class Auction(NamedTuple):
+    """Rounds that are over, who won how much, what each may bid, if that is dealt, the ply, and who dropped out."""
+
+    rounds: int
+    won: tuple[int, ...]
+    most: tuple[int | None, ...] | None
+    at: int
+    out: tuple[int, ...] = ()
+
+
+class Bids(SimultaneousGame[Auction, int]):
+    """Three seats are each dealt in secret how much they may bid, and bid at once; a highest bid, drawn by lot, wins as
+    much. Who won most in all is first.
+    """
+
+    name = "bids"
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"classic": {}}
+    draw_probability = 0.1
+    seats = 3
+    hidden = True
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        given = read_config(Bids, config, {"rounds": 3})
+        self.config = {"rounds": integer("bids", "rounds", given["rounds"], 1, 9)}
+
+    def initial(self, dice: Dice) -> tuple[Auction, Event]:
+        return self.apply_chance(Auction(0, (0, 0, 0), None, 0), dice)
+
+    def apply_chance(self, state: Auction, dice: Dice) -> tuple[Auction, Event]:
+        most = [dice.choice("deal", 4) for _ in range(3)]
+        event = Event(ply=state.at, seat=CHANCE, move={"most": most})
+        return state._replace(most=tuple(most), at=state.at + 1), event
+
+    def _over(self, state: Auction) -> bool:
+        return state.rounds == self.config["rounds"] or len(state.out) >= 2
+
+    def movers(self, state: Auction) -> tuple[int, ...]:
+        if state.most is None or self._over(state):
+            return ()
+        return tuple(seat for seat in range(3) if seat not in state.out)
+
+    def to_move(self, state: Auction) -> int | None:
+        return CHANCE if state.most is None and not self._over(state) else super().to_move(state)
+
+    def ply(self, state: Auction) -> int:
+        return state.at
+
+    def key(self, state: Auction) -> Auction:
+        return state._replace(at=0)
+
+    def legal_moves_of(self, state: Auction, seat: int) -> range:
+        assert state.most is not None
+        return range((state.most[seat] or 0) + 1)
+
+    def check_move(self, state: Auction, seat: int, move: int) -> None:
+        if move not in self.legal_moves_of(state, seat):
+            raise_illegal(f"bid is {move}: it is one of {list(self.legal_moves_of(state, seat))}")
+
+    def resolve(self, state: Auction, moves: Mapping[int, int], dice: Dice) -> tuple[Auction, Event]:
+        highest = [seat for seat in sorted(moves) if moves[seat] == max(moves.values())]
+        winner = highest[dice.choice("lot", len(highest))]
+        won = tuple(had + moves[winner] * (seat == winner) for seat, had in enumerate(state.won))
+        event = Event(ply=state.at, seat=CHANCE, moves=self.encode_moves(moves), result={"winner": winner})
+        return Auction(state.rounds + 1, won, None, state.at + 1, state.out), event
+
+    def remove_seat(self, state: Auction, seat: int) -> Auction:
+        return state._replace(out=(*state.out, seat))
+
+    def ranks(self, state: Auction) -> tuple[int, ...]:
+        late = {seat: place for place, seat in enumerate(reversed(state.out))}
+        staying = [seat for seat in range(3) if seat not in late]
+        behind = len(staying) + 1
+        return tuple(
+            behind + late[seat] if seat in late else 1 + sum(state.won[other] > state.won[seat] for other in staying)
+            for seat in range(3)
+        )
+
+    def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
+        return wire if wire["most"] is None else {**wire, "most": _own(wire["most"], seat)}
+
+    def view_event(self, event: Event, seat: int | None) -> Event:
+        if event.move is None:
+            return event
+        return msgspec.structs.replace(event, move={"most": _own(event.move["most"], seat)})
+
+    def encode_state(self, state: Auction) -> dict[str, Any]:
+        dealt = state.most is not None or self._over(state)
+        return {
+            "rounds": state.rounds,
+            "won": list(state.won),
+            "most": None if state.most is None else list(state.most),
+            "out": list(state.out),
+            "to_move": (list(self.movers(state)) or None) if dealt else CHANCE,
+            "ply": state.at,
+        }
+
+    def decode_state(self, wire: Mapping[str, Any]) -> Auction:
+        most = None if wire["most"] is None else tuple(wire["most"])
+        return Auction(wire["rounds"], tuple(wire["won"]), most, wire["ply"], tuple(wire["out"]))
+
+    def encode_move(self, move: int) -> dict[str, Any]:
+        return {"bid": move}
+
+    def decode_move(self, wire: Any) -> int:
+        return read_move_fields(wire, '{"bid": 1}', "bid")[0]
+
+    def board(self, state: Auction) -> str:
+        return " ".join(map(str, state.won))
+
+    def notation(self, move: int) -> str:
+        return str(move)
+
+
+def _own(values: Iterable[Any], seat: int | None) -> list[Any]:
+    return [value if at == seat else None for at, value in enumerate(values)]
+
+
 def header(
     game: str = "nim",
     config: Mapping[str, Any] | None = None,
@@ -145,7 +263,7 @@ class Table:
     """A match that is performed on paper. Every effect is checked: nothing is told before it is recorded."""
 
     def __init__(self, game: str = "nim", config: Mapping[str, Any] | None = None, **fixed: Any) -> None:
-        bots = ("ann", "bob", "cas") if game == "dibs" else ("ann", "bob")
+        bots = ("ann", "bob", "cas") if game in ("dibs", "bids") else ("ann", "bob")
         self.header = fixed.pop("header", None) or header(game, config, bots=bots, **fixed)
         self.match = Match(self.header, SEED, [Player(bot=seat.bot, version="1") for seat in self.header.seats])
         self.seats = range(self.match.game.seats)
@@ -192,7 +310,7 @@ class Table:
     def finish_at_random(self) -> Table:
         """Play the first legal move until the end."""
         while self.match.standing.phase is Phase.PLAYING:
-            self.play(self.match.game.legal_moves_for_turn(self.match.standing.playing.state)[0][0])
+            self.play(self.match.standing.playing.legal(self.to_move)[0][0])
         return self
 
     @property
@@ -201,9 +319,8 @@ class Table:
 
     @property
     def to_move(self) -> int:
-        seat = self.match.standing.playing.to_move
-        assert seat is not None
-        return seat
+        """The seat that is to move; of several the first."""
+        return self.match.standing.playing.awaited[0]
 
     def banks(self) -> list[int]:
         return self.match.standing.clock.milliseconds(self.now)

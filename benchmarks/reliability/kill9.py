@@ -3,7 +3,7 @@
 Then what the bots were told is compared with what was kept. A claim is broken by one end, move or match that was lost,
 told otherwise than kept or rated twice, by ratings that do not follow, by a match that hangs, by a folder refused.
 
-    python benchmarks/reliability/kill9.py [--kills 200] [--worlds 2] [--creations 80] [--seed 1] [--small]
+    python benchmarks/reliability/kill9.py [--kills 200] [--worlds 2] [--creations 80] [--games nim kuhn] [--small]
 
 `--kills 1000` takes some half an hour on two processors. Needs gcc.
 """
@@ -20,8 +20,10 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from ledger import Ledger, Player, compiled, run_out
 from rig import Server, small_or_asked, tell_broken
@@ -30,7 +32,14 @@ from arena.store.integrity_check import check_database
 from arena.store.registry import registered_bot
 from arena.store.store import Store
 
-GAMES = ("nim", "nim", "nim", "nim", "tictactoe", "tictactoe")
+GAMES: dict[str, tuple[str, dict[str, Any]]] = {
+    "nim": ("nim", {}),
+    "tictactoe": ("tictactoe", {}),
+    "dilemma": ("dilemma", {"rounds": 20}),
+    "noise": ("dilemma", {"rounds": 20, "noise": "0.05"}),
+    "kuhn": ("kuhn", {"preset": "short"}),
+    "leduc": ("leduc", {"preset": "short"}),
+}
 MOST_CALLS = 600
 """A server is killed in one of so many calls that change a file; it makes some hundreds in a second."""
 
@@ -38,11 +47,13 @@ MOST_CALLS = 600
 class World:
     """A server on its folder, its players, and how often it was killed."""
 
-    def __init__(self, number: int, seed: int, library: Path) -> None:
+    def __init__(self, number: int, seed: int, library: Path, games: Sequence[str]) -> None:
         self.server = Server("--clock", "5+0.2", environment={"LD_PRELOAD": str(library)})
         self.ledger = Ledger()
         self.kills: Counter[str] = Counter()
         self.players: list[Player] = []
+        self._games = [game for game in games for _ in range(2)]
+        """Two players each."""
         self._number = number
         self._random = random.Random(f"{seed}/{number}")
 
@@ -51,7 +62,8 @@ class World:
         self._environ(None)
         await asyncio.to_thread(self.server.start)
         self.players = [
-            Player(self.ledger, self.server.port, 100 * self._number + at, game) for at, game in enumerate(GAMES)
+            Player(self.ledger, self.server.port, 100 * self._number + at, *GAMES[game])
+            for at, game in enumerate(self._games)
         ]
         tasks = [asyncio.create_task(player.run()) for player in self.players]
         try:
@@ -130,7 +142,7 @@ def creations(count: int, library: Path, chance: random.Random) -> tuple[int, li
 
 
 async def measure(arguments: argparse.Namespace, library: Path) -> list[str]:
-    worlds = [World(number, arguments.seed, library) for number in range(arguments.worlds)]
+    worlds = [World(number, arguments.seed, library, arguments.games) for number in range(arguments.worlds)]
     share = -(-arguments.kills // arguments.worlds)
     began = time.perf_counter()
     found = await asyncio.gather(*(world.live(share) for world in worlds))
@@ -153,6 +165,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=200)
     parser.add_argument("--worlds", type=int, default=2)
     parser.add_argument("--creations", type=int, default=80)
+    parser.add_argument("--games", nargs="+", choices=GAMES, default=["nim", "tictactoe", "noise", "kuhn"])
     parser.add_argument("--seed", type=int, default=1)
     arguments = small_or_asked(parser, kills=4, worlds=1, creations=2)
     with tempfile.TemporaryDirectory() as folder:

@@ -24,8 +24,10 @@ from arena.commands.db import look
 from arena.store.integrity_check import check_database
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
+from protocol.games import rules_of
 from referee import record_reader
-from referee.record import Ply
+from referee.record import Ply, Record
+from referee.replay import replay
 
 SLOTS = 3
 SETTLED = 90.0
@@ -88,17 +90,42 @@ class Ledger:
                 by_match.setdefault(told.message["match"], []).append(told)
         for match, turns in by_match.items():
             body = store.read(record_of, match)
-            lines = record_reader.read(body, match).lines if body else []
-            events = [msgspec.to_builtins(line.event) for line in lines if isinstance(line, Ply)]
-            digests = [line.digest for line in lines if isinstance(line, Ply)]
-            for told in turns:
-                news, digest = told.message["events"], told.message["digest"]
-                if news and (digest not in digests or not _ends_with(events[: digests.index(digest) + 1], news)):
-                    yield "moves told and lost"
+            if body is None:
+                yield "records lost"
+                continue
+            record = record_reader.read(body, match)
+            for bot in {told.bot for told in turns}:
+                yield from _wrong_turns(_Seen(record, bot), [told.message for told in turns if told.bot == bot])
 
 
-def _ends_with(events: list[Any], news: list[Any]) -> bool:
-    return [{**event} for event in events[-len(news) :]] == [msgspec.to_builtins(event) for event in news]
+class _Seen:
+    """What a bot may have been told of a match before its end, as its record has it."""
+
+    def __init__(self, record: Record, bot: str) -> None:
+        game = rules_of(record.header.game, record.header.config)
+        seat = [each.bot for each in record.header.seats].index(bot)
+        lines = [line for line in record.lines if isinstance(line, Ply)]
+        self.events = [msgspec.to_builtins(game.view_event(line.event, seat)) for line in lines]
+        self.digests = [line.digest for line in lines]
+        self.states: dict[str, Any] = {}
+        """By digest, of a game in which something is hidden."""
+        if game.hidden:
+            for _, course in replay(record):
+                self.states[course.digest.hex()] = msgspec.to_builtins(game.view(course.wire, seat))
+
+
+def _wrong_turns(seen: _Seen, turns: list[dict[str, Any]]) -> Iterator[str]:
+    for turn in turns:
+        news, digest = turn["events"], turn["digest"]
+        if news and (digest not in seen.digests or not _ends_with(seen, digest, news)):
+            yield "moves told and lost, or told before their time"
+        if seen.states.get(digest, turn["state"]) != turn["state"]:
+            yield "states told otherwise than the seat may see them"
+
+
+def _ends_with(seen: _Seen, digest: str, news: list[Any]) -> bool:
+    events: list[Any] = seen.events[: seen.digests.index(digest) + 1]
+    return events[-len(news) :] == [*news]
 
 
 def _wrong_end(told: Told, kept: Any) -> Iterator[str]:
@@ -120,12 +147,22 @@ def _wrong_end(told: Told, kept: Any) -> Iterator[str]:
 class Player:
     """A bot that plays at random, as many matches at once as it has slots, and comes back whenever it is cut off."""
 
-    def __init__(self, ledger: Ledger, port: int, number: int, game: str, *, pace: float = 0.01) -> None:
+    def __init__(
+        self,
+        ledger: Ledger,
+        port: int,
+        number: int,
+        game: str,
+        config: dict[str, Any] | None = None,
+        *,
+        pace: float = 0.01,
+    ) -> None:
         self.name = f"player-{number}"
         self.seeking = True
         self.seats: dict[str, int] = {}
         """By match that goes on, its seat."""
-        self._ledger, self._port, self._game, self._pace = ledger, port, game, pace
+        self._ledger, self._port, self._pace = ledger, port, pace
+        self._wanted = {"game": game, "config": config or {}}
         self._source = f"127.0.1.{number + 1}"
         self._random = random.Random(number)
         self._sought = 0
@@ -155,7 +192,7 @@ class Player:
             while self.seeking and len(seeks) + len(self.seats) < SLOTS:
                 self._sought += 1
                 seeks.add(f"s{self._sought}")
-                raw.send(type="seek", id=f"s{self._sought}", game=self._game)
+                raw.send(type="seek", id=f"s{self._sought}", **self._wanted)
             told = await raw.receive()
             match told["type"]:
                 case "start":
@@ -165,7 +202,7 @@ class Player:
                     raw.send(type="ready", match=told["match"])
                 case "turn":
                     self._ledger.turns.append(Told(self.name, told))
-                    if told["to_move"] == self.seats.get(told["match"]):
+                    if "legal" in told:
                         await asyncio.sleep(self._pace)
                         move = self._random.choice(told["legal"])
                         raw.send(type="move", match=told["match"], ply=told["ply"], move=move)

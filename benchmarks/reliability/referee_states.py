@@ -31,7 +31,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=50)
     parser.add_argument("--seed", type=int, default=1)
     options = small_or_asked(parser, runs=60)
-    games._WHERE["dibs"] = "referee_table:Dibs"
+    games._WHERE |= {"dibs": "referee_table:Dibs", "bids": "referee_table:Bids"}
     began = time.monotonic()
     settings = hypothesis.settings(
         max_examples=options.runs,

@@ -15,7 +15,7 @@ from protocol.reasons import LEAVING
 from referee.effects import Returned, Voided, Write
 from referee.match import Match
 from referee.messages import end_of_record
-from referee.record import Begun, Ply
+from referee.record import AnyLine, Begun, Ply, Sealed
 from referee.state import Phase
 from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
 from referee_table import Table
@@ -49,9 +49,10 @@ def check(table: Table) -> None:
     assert result.rated == (result.reason != "void")
     verify(table.record())
     assert [line.event for line in table.lines if isinstance(line, Ply)] == match.standing.events
-    assert all(ms >= 0 for line in table.lines if isinstance(line, Ply) for ms in line.clock)
+    moved = [line for line in table.lines if isinstance(line, (Ply, Sealed))]
+    assert all(ms >= 0 for line in moved for ms in line.clock)
     assert max(match.standing.clock.given) <= table.header.clock.bank_ms / 100
-    assert sum(line.given for line in table.lines if isinstance(line, Ply)) == match.standing.noted
+    assert sum(line.given for line in moved) == sum(match.standing.noted)
 
 
 def check_told(table: Table) -> None:
@@ -59,8 +60,9 @@ def check_told(table: Table) -> None:
     for seat in table.seats:
         for message in table.told[seat]:
             if isinstance(message, Turn):
-                assert (message.legal is not None) == (message.to_move == seat)
                 assert message.legal is None or message.legal
+                assert message.legal is None or seat in message.movers
+                assert message.legal is not None or message.to_move != seat
                 assert all(ms >= 0 for ms in message.clock)
         assert sum(isinstance(message, End) for message in table.told[seat]) <= 1
         end = table.match.farewell(seat)
@@ -73,7 +75,9 @@ def check_told(table: Table) -> None:
     assert replace(kept, events=told.events) == told
     assert kept.events[len(kept.events) - len(told.events) :] == told.events
     shown = [event for message in table.shown if isinstance(message, Turn) for event in message.events]
-    assert shown + told.events == table.match.standing.events
+    seen = [table.match.game.view_event(event, None) for event in table.match.standing.events]
+    assert shown == seen[: len(shown)], "a spectator is told its view"
+    assert told.events == table.match.standing.events[len(shown) :], "and at the end all"
 
 
 @pytest.mark.no_cover
@@ -109,6 +113,21 @@ def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
         check_resumed(table, cut)
 
 
+def events_before_last_move(lines: list[AnyLine], seat: int) -> int:
+    events = before = 0
+    for line in lines:
+        if line_of_move(line, seat):
+            before = events
+        events += isinstance(line, Ply)
+    return before
+
+
+def line_of_move(line: AnyLine, seat: int) -> bool:
+    if isinstance(line, Sealed):
+        return line.seat == seat
+    return isinstance(line, Ply) and line.event.seat == seat and line.event.move is not None
+
+
 def check_resumed(table: Table, cut: int) -> None:
     again = Table(header=table.header)
     again.match.watch(wanted=True)
@@ -118,10 +137,11 @@ def check_resumed(table: Table, cut: int) -> None:
     assert [line for line in again.lines if not isinstance(line, Ply)] == [
         line for line in expected if not isinstance(line, Ply)
     ]
-    lines = [line for line in again.lines if isinstance(line, Ply)]
-    before = [line for line in expected if isinstance(line, Ply)]
-    assert [line.event for line in lines] == [line.event for line in before]
-    assert [line.digest for line in lines] == [line.digest for line in before]
+    lines = [line for line in again.lines if isinstance(line, (Ply, Sealed))]
+    before = [line for line in expected if isinstance(line, (Ply, Sealed))]
+    assert [(line.event, line.digest) for line in lines if isinstance(line, Ply)] == [
+        (line.event, line.digest) for line in before if isinstance(line, Ply)
+    ]
     if lines and before and cut == len(again.lines):
         assert again.banks() == before[-1].clock
         assert sum(again.match.standing.clock.given) == sum(line.given for line in before)
@@ -131,9 +151,9 @@ def check_resumed(table: Table, cut: int) -> None:
         to_move = again.to_move
         turn = again.last(to_move)
         assert isinstance(turn, Turn)
-        mine = [at for at, event in enumerate(again.match.standing.events) if event.seat == to_move and event.move]
-        assert turn.events == again.match.standing.events[mine[-1] if mine else 0 :]
-        assert turn.legal == again.match.game.legal_moves_for_turn(again.match.standing.course.state)[0]
+        news = again.match.standing.events[events_before_last_move(again.lines, to_move) :]
+        assert turn.events == [again.match.game.view_event(event, to_move) for event in news]
+        assert turn.legal == again.match.standing.course.legal(to_move)[0]
         again.finish_at_random()
     check(again)
 
