@@ -45,7 +45,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
 
     name = "dilemma"
     title = "Dilemma"
-    about = "Two choose at once, again and again: together or each for oneself?"
+    about = "Two choose at once, again and again: together, or each for itself."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "axelrod": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 200},
         "open-end": {"payoffs": _TEMPTING, "choices": _AXELROD, "rounds": 2000, "go_on": "0.995"},
@@ -67,8 +67,8 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         },
     }
     preset_titles: ClassVar[Mapping[str, str]] = {
-        "axelrod": "the prisoner’s dilemma, 200 rounds",
-        "open-end": "the prisoner’s dilemma without a known end",
+        "axelrod": "200 rounds",
+        "open-end": "without a known end",
         "prison": "years in prison",
         "rock-paper-scissors": "rock, paper, scissors",
         "stag-hunt": "stag hunt",

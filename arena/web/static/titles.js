@@ -31,6 +31,25 @@ export const TITLES = {
       paper: "Grid, without dice",
     },
   },
+  dilemma: {
+    title: "Dilemma",
+    presets: {
+      axelrod: "200 rounds",
+      "open-end": "without a known end",
+      prison: "years in prison",
+      "rock-paper-scissors": "rock, paper, scissors",
+      "stag-hunt": "stag hunt",
+      chicken: "chicken",
+    },
+  },
+  kuhn: {
+    title: "Kuhn poker",
+    presets: { classic: "100 hands", short: "10 hands" },
+  },
+  leduc: {
+    title: "Leduc poker",
+    presets: { classic: "100 hands", short: "10 hands" },
+  },
 };
 
 /**
