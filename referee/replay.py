@@ -169,7 +169,12 @@ def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) 
     if course.over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.awaits(seat):
-        raise BadRecord(f"{where}: seat {seat} moves, but seat {course.to_move} is to move")
+        if seat in course.sealed:
+            raise BadRecord(f"{where}: seat {seat} moves again in a round in which it has moved")
+        movers = " and ".join(f"seat {mover}" for mover in course.awaited)
+        raise BadRecord(
+            f"{where}: seat {seat} moves, but {movers} {'is' if len(course.awaited) == 1 else 'are'} to move"
+        )
     if strikes[seat] >= MAX_STRIKES:
         raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
 
@@ -187,6 +192,8 @@ def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> 
     seat = event.seat
     if course.over:
         raise BadRecord(f"{where}: the match was over before this event")
+    if event.moves is not None and course.awaited:
+        raise BadRecord(f"{where}: a round in which seat {course.awaited[0]} had yet to move")
     if event.out is None:
         _check_mover(course, seat, strikes, where)
         try:

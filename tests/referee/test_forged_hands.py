@@ -1,0 +1,154 @@
+"""Records of rounds and hands that lie about what nobody saw while it happened: each is refused, naming its ply."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from arena.replay.verify import verify
+from protocol.digest import next_digest, salt
+from protocol.errors import BadRecord
+from referee import record_reader
+from referee.effects import Played
+from referee.replay import replay
+from referee_table import Table
+
+Rows = list[dict[str, Any]]
+
+
+def rounds() -> Table:
+    """Six rounds of the dilemma with much noise."""
+    table = Table("dilemma", {"rounds": 6, "noise": "0.3"}).begin()
+    while not table.finishes:
+        for seat in (1, 0):
+            table.send(Played(seat, table.ply, {"choose": (table.ply + seat) % 2}))
+    return table
+
+
+def hands() -> Table:
+    table = Table("leduc", {"hands": 3}).begin()
+    while not table.finishes:
+        table.play(table.last(table.to_move).legal[-1])
+    return table
+
+
+def rows_of(table: Table) -> Rows:
+    return [json.loads(line) for line in record_reader.unpack(table.packed(), "m-1").splitlines()]
+
+
+def bytes_of(rows: Rows) -> bytes:
+    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
+
+
+def refusal(rows: Rows) -> str:
+    with pytest.raises(BadRecord) as caught:
+        verify(record_reader.read(bytes_of(rows), "m-1.jsonl.gz"))
+    return str(caught.value)
+
+
+def plies_of(rows: Rows) -> Rows:
+    return [row for row in rows if row["type"] == "ply"]
+
+
+def sealed_of(rows: Rows, ply: int) -> Rows:
+    return [row for row in rows if row["type"] == "sealed" and row["ply"] == ply]
+
+
+def change_a_sealed_move(rows: Rows) -> None:
+    move = sealed_of(rows, 2)[0]["move"]
+    move["choose"] = 1 - move["choose"]
+
+
+def change_a_move_everywhere(rows: Rows) -> None:
+    """So that line and event agree: what it led to does not, or the digest."""
+    sealed = sealed_of(rows, 2)[0]
+    sealed["move"]["choose"] = 1 - sealed["move"]["choose"]
+    plies_of(rows)[2]["event"]["moves"][sealed["seat"]] = sealed["move"]
+
+
+def flip_the_coin_of_noise(rows: Rows) -> None:
+    played = plies_of(rows)[3]["event"]["result"]["played"]
+    played[0] = 1 - played[0]
+
+
+def alter_payoffs(rows: Rows) -> None:
+    plies_of(rows)[4]["event"]["result"]["payoffs"][0] += 1
+
+
+def forget_a_sealed_move(rows: Rows) -> None:
+    rows.remove(sealed_of(rows, 1)[0])
+
+
+def repeat_a_sealed_move(rows: Rows) -> None:
+    again = sealed_of(rows, 1)[0]
+    rows.insert(rows.index(again), again)
+
+
+def seal_after_the_round(rows: Rows) -> None:
+    late = sealed_of(rows, 1)[1]
+    rows.remove(late)
+    rows.insert(rows.index(plies_of(rows)[1]) + 1, late)
+
+
+ROUNDS: list[tuple[Callable[[Rows], None], str]] = [
+    (change_a_sealed_move, "m-1: ply 2: moves should be "),
+    (change_a_move_everywhere, "m-1: ply 2: "),
+    (flip_the_coin_of_noise, "m-1: ply 3: result should be "),
+    (alter_payoffs, "m-1: ply 4: result should be "),
+    (forget_a_sealed_move, "m-1: ply 1: a round in which seat 1 had yet to move"),
+    (repeat_a_sealed_move, "m-1: ply 1: seat 1 moves again in a round in which it has moved"),
+    (seal_after_the_round, "m-1: ply 1: a round in which seat 0 had yet to move"),
+]
+
+
+@pytest.mark.parametrize(("change", "said"), ROUNDS, ids=[change.__name__ for change, _ in ROUNDS])
+def test_a_round_that_was_otherwise_is_refused_naming_its_ply(change: Callable[[Rows], None], said: str) -> None:
+    rows = rows_of(rounds())
+    change(rows)
+    assert refusal(rows).startswith(said)
+
+
+def test_a_hand_exchanged_is_refused_naming_its_ply() -> None:
+    rows = rows_of(hands())
+    for row in plies_of(rows):
+        move = row["event"].get("move") or {}
+        for name, card in (("cards", None), ("public", move.get("public"))):
+            if name in move:
+                changed = json.loads(json.dumps(rows))
+                event = changed[rows.index(row)]["event"]
+                event["move"][name] = move["cards"][::-1] if card is None else (card + 1) % 6
+                assert refusal(changed).startswith(f"m-1: ply {event['ply']}: move should be ")
+
+
+@pytest.mark.parametrize("table", [rounds, hands])
+@pytest.mark.parametrize("forged", ["none", "of the ply before"])
+def test_a_digest_without_its_own_salt_is_refused_naming_its_ply(table: Callable[[], Table], forged: str) -> None:
+    """With the salt of another ply, or without one, whoever tries all hands out would find what was dealt."""
+    packed = table().packed()
+    record = record_reader.read(packed, "m-1")
+    courses = [course for line, course in replay(record) if getattr(line, "digest", None)]
+    before, last = courses[-2], courses[-1]
+    reused = b"" if forged == "none" else salt(last.key, courses[-3].digest)
+    event = [line.event for line in record.lines if hasattr(line, "event")][-1]
+    assert next_digest(before.digest, event, last.wire, salt(last.key, before.digest)) == last.digest
+    rows = [json.loads(line) for line in record_reader.unpack(packed, "m-1").splitlines()]
+    digest = next_digest(before.digest, event, last.wire, reused).hex()
+    plies_of(rows)[-1]["digest"] = rows[-1]["digest"] = digest
+    assert refusal(rows).startswith(f"m-1: ply {event.ply}: the digest does not follow")
+
+
+def test_what_a_seat_was_shown_is_what_the_record_holds_of_it() -> None:
+    """With the key, which the seed gives in the end, everyone can check what was hidden from them."""
+    table = hands()
+    game = table.match.game
+    turns = {turn.digest: turn for turn in table.told[0] if hasattr(turn, "events")}
+    seen = 0
+    for line, course in replay(table.record()):
+        if line is not None and (turn := turns.get(line.digest)) is not None and turn is not table.told[0][-1]:
+            assert msgspec.to_builtins(turn.state) == msgspec.to_builtins(game.view(course.wire, 0))
+            seen += 1
+    assert seen > 4
