@@ -37,7 +37,9 @@ def first_digest(
 
 def next_digest(previous: bytes, event: Event, state: Mapping[str, Any], salt: bytes = b"") -> bytes:
     """D(k) from D(k − 1), the event and the encoded state after it; with a `salt` where these are not for everybody."""
-    return hashlib.sha256(previous + salt + _canonical({"event": event, "state": state})).digest()
+    return hashlib.sha256(
+        (previous + salt if salt else previous) + _canonical({"event": event, "state": state})
+    ).digest()
 
 
 def salt(key: bytes, previous: bytes) -> bytes:

@@ -23,6 +23,10 @@ def most_given(bank_ms: int) -> int:
     return bank_ms // 100
 
 
+NOBODY: Mapping[int, float] = {}
+"""No bank runs. One for all, since a new one would cost each ply."""
+
+
 class TimeBanks(Struct, frozen=True, gc=False):
     """A bank of seconds for every seat. All times are seconds of one monotonic clock."""
 
@@ -75,10 +79,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
             given = _put(given, seat, had + by)
         left = self.banks[seat] - used
         banks = _put(self.banks, seat, (left if left > 0.0 else 0.0) + self.increment)
-        others = {}
-        for at in running:
-            if at != seat:
-                others[at] = running[at]
+        others = NOBODY if len(running) == 1 else {at: since for at, since in running.items() if at != seat}
         return TimeBanks(banks, self.increment, self.most_given, given, others)
 
     def stop(self, now: float) -> TimeBanks:

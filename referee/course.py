@@ -18,6 +18,9 @@ from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
+NOTHING_SEALED: Mapping[int, Any] = {}
+"""One for all, since a new one would cost each ply."""
+
 
 class Course(Struct, frozen=True, gc=False):
     """A match so far, a value. `begin` sets up, `play`, `leave` and what is `due` go on until `over`: each gives the
@@ -154,7 +157,7 @@ class Course(Struct, frozen=True, gc=False):
         to_move = wire["to_move"]
         if type(to_move) is list:
             to_move = tuple(to_move)
-        return Course(game, self.key, digest, state, wire["ply"], to_move, wire, self.out)
+        return Course(game, self.key, digest, state, wire["ply"], to_move, wire, self.out, False, NOTHING_SEALED)
 
     @property
     def _rounds(self) -> SimultaneousGame[Any, Any]:

@@ -316,11 +316,11 @@ class Match:
         to_move = standing.playing.to_move
         if standing.until is not None or to_move is None:
             return []
-        if type(to_move) is int:
-            standing.clock = clock = standing.clock.start(to_move, now)
-        else:
-            standing.clock = clock = standing.clock.start_all(standing.playing.awaited, now)
-        return [self._deadline() if standing.away else Deadline(clock.deadline)]
+        if type(to_move) is not int:
+            standing.clock = standing.clock.start_all(standing.playing.awaited, now)
+            return [self._deadline()]
+        standing.clock = clock = standing.clock.start(to_move, now)
+        return [self._deadline() if standing.away else Deadline(now + clock.banks[to_move])]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
         """The time to be ready is over."""
