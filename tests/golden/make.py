@@ -50,6 +50,12 @@ GOLDEN = {
     "campaign-deterministic": Golden(
         "risk-campaign", {"map": "australia", "battle": "deterministic", "max_rounds": 8, "deal": "0f" * 16}
     ),
+    "dilemma-prison": Golden("dilemma", {"preset": "prison", "rounds": 10}),
+    "dilemma-open-end": Golden("dilemma", {"preset": "open-end", "go_on": "0.9", "noise": "0.2"}),
+    "dilemma-late": Golden("dilemma", {"preset": "rock-paper-scissors"}, late=3),
+    "kuhn-short": Golden("kuhn", {"preset": "short"}),
+    "leduc-short": Golden("leduc", {"preset": "short"}),
+    "leduc-resigned": Golden("leduc", {}, leaves=12),
 }
 
 
@@ -100,9 +106,10 @@ def make(name: str, golden: Golden) -> bytes:
         assert course.to_move is not None
         if course.ply == golden.leaves and golden.leaver not in course.out:
             return Resigned(golden.leaver)
-        if course.ply == golden.late and not course.out:
+        if course.ply == golden.late and not course.out and len(course.awaited) == 1:
             return Expired()
-        return Played(course.to_move, course.ply, chooser.choice(match.game.legal_moves_for_turn(course.state)[0]))
+        seat = course.awaited[0] if len(course.awaited) == 1 else chooser.choice(course.awaited)
+        return Played(seat, course.ply, chooser.choice(course.legal(seat)[0]))
 
     return referee(header, seed, nonces, choose)
 
