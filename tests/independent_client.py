@@ -14,7 +14,7 @@ import hmac
 import json
 import random
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -176,6 +176,9 @@ class Client:
     With `err` its first move of each match is one that the rules forbid. Without a config it takes any.
     """
 
+    game = "nim"
+    match_of: Callable[[Map], Match] = Match
+
     def __init__(
         self, url: str, bot: str, subprotocol: str, config: Map | None, *, cut: str = "", err: bool = False
     ) -> None:
@@ -223,7 +226,7 @@ class Client:
 
     async def on_welcome(self, socket: ClientConnection, welcome: Map) -> None:
         assert welcome["protocol"] == 1
-        assert "nim" in welcome["games"]
+        assert self.game in welcome["games"]
         for gone in self.matches.keys() - set(welcome["resumed"]):
             del self.matches[gone]
             self.missed += 1
@@ -234,7 +237,7 @@ class Client:
     async def seek(self, socket: ClientConnection) -> None:
         self.sought += 1
         wanted = {"open": True} if self.config is None else {"config": self.config}
-        await self.send(socket, {"type": "seek", "id": str(self.sought), "game": "nim", **wanted})
+        await self.send(socket, {"type": "seek", "id": str(self.sought), "game": self.game, **wanted})
 
     async def on_start(self, socket: ClientConnection, start: Map) -> None:
         match = self.matches.get(start["match"])
@@ -243,7 +246,7 @@ class Client:
             assert {**start, "seek": match.start["seek"]} == {**match.start, "resumed": True}
             return
         assert start.get("resumed", False) or start["seek"] == str(self.sought)
-        match = self.matches[start["match"]] = Match(start)
+        match = self.matches[start["match"]] = self.match_of(start)
         await self.send(socket, {"type": "ready", "match": match.id, "nonce": match.nonce})
 
     async def on_turn(self, socket: ClientConnection, turn: Map) -> None:

@@ -14,6 +14,7 @@ from websockets.asyncio.client import ClientConnection
 from commands import call
 from conftest import free_port
 from independent_client import JSON, MSGPACK, Client, Map, Played
+from independent_hidden_client import HiddenClient
 from processes import Served, play, run, serving
 from timeouts import WITHIN
 
@@ -75,6 +76,32 @@ async def test_the_deal_and_the_digests_hold_through_lost_connections(
     played = await meet(arena, client, "--unrated", *(word for key in keys for word in ("--config", key)))
     assert sum(one.match.returns for one in played) > 0
     assert all(one.match.events[0]["seat"] == -1 and not one.match.start["rated"] for one in played)
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "cut", "subprotocol"),
+    [
+        ("kuhn", {"hands": 6}, "before", JSON),
+        ("kuhn", {"hands": 6}, "after", MSGPACK),
+        ("dilemma", {"rounds": 30, "go_on": "0.95", "noise": "0.3"}, "before", MSGPACK),
+        ("dilemma", {"rounds": 30, "go_on": "0.95", "noise": "0.3"}, "after", JSON),
+    ],
+)
+async def test_what_was_hidden_proves_in_the_end_to_have_been_fixed(
+    arena: Served, game: str, config: Map, cut: str, subprotocol: str
+) -> None:
+    client = HiddenClient(arena.url, "stranger", subprotocol, game, config, cut=cut)
+    options = [
+        "--game",
+        game,
+        "--unrated",
+        *(w for key, value in config.items() for w in ("--config", f"{key}={value}")),
+    ]
+    async with asyncio.timeout(WITHIN), asyncio.TaskGroup() as group:
+        group.create_task(play(arena, "random", MATCHES, *options))
+        played = await client.play(MATCHES)
+    assert sum(one.match.returns for one in played) > 0
+    assert {one.end["reason"] for one in played} <= {"win", "draw"}
 
 
 async def test_a_move_that_the_rules_forbid_costs_a_strike_and_the_match_goes_on(arena: Served) -> None:
