@@ -118,7 +118,7 @@ def analyze(context: typer.Context) -> None:
     command_line.command(analyze, context.args or ["--help"], "arena-bot analyze")
 
 
-_add_command("solve", "Solve bounded Risk on a map that is too large for a match, once and for good.")
+_add_command("solve", "Solve bounded Risk on a map that is too large for a match, once and for good; or poker.")
 _add_command("compare", "Minimax beside alpha-beta: nodes, leaves, time and value.")
 
 

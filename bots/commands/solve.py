@@ -1,4 +1,6 @@
-"""`arena-bot solve`: a table of bounded Risk that takes long, with what it has come to, and where it is."""
+"""`arena-bot solve`: a table of bounded Risk that takes long, with what it has come to, and where it is; or an
+equilibrium of poker, what it is worth and how much it can be exploited.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,9 @@ import json
 import math
 import os
 import time
+from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -15,7 +19,7 @@ from bots.client.settings import read_config
 from bots.commands.output import Json, stoppable
 from machine.terminal import say
 from protocol.display import shown
-from protocol.errors import BadConfig, UnknownGame, UsageFault
+from protocol.errors import BadConfig, UnknownGame, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
     from machine.exact.duel import Table
@@ -23,16 +27,77 @@ if TYPE_CHECKING:
 
 _EVERY = 5.0
 """Seconds between two lines."""
+_ROUNDS = 2000
+_MOST_ROUNDS = 1_000_000
+_AT_ONCE = 100
+"""Rounds between two looks at the clock."""
 
 
 def solve(
-    game: Annotated[str, typer.Argument(metavar="GAME", help="risk-duel.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help="risk-duel, kuhn or leduc.")],
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
     config: Annotated[list[str] | None, typer.Option(metavar="KEY=VALUE", help="A config key of the game.")] = None,
-    jobs: Annotated[int | None, typer.Option(help="Threads [one a core].")] = None,
+    jobs: Annotated[int | None, typer.Option(help="Of risk-duel: threads [one a core].")] = None,
+    rounds: Annotated[int | None, typer.Option(help=f"Of poker: rounds of CFR+ [{_ROUNDS:,}].")] = None,
+    write: Annotated[Path | None, typer.Option(metavar="FILE", help="Of poker: where to leave the strategy.")] = None,
     json_: Json = False,
 ) -> None:
-    """Solve bounded Risk; stopped in any way, the same command goes on. A table that is there is checked."""
+    """Solve bounded Risk (stopped in any way, the same command goes on; a table that is there is checked), or a hand of
+    poker.
+    """
+    from machine.exact.hand_strategies import GAMES as POKER
+
+    if game in POKER:
+        if preset is not None or config or jobs is not None:
+            raise UsageFault(f"{game} is solved hand by hand: of the options --rounds and --write are for it")
+        _solve_hand(game, _ROUNDS if rounds is None else rounds, write, as_json=json_)
+    elif rounds is not None or write is not None:
+        raise UsageFault(f"--rounds and --write are for {' and '.join(POKER)}, not for {shown(game)}")
+    else:
+        _solve_duel(game, preset, config or (), jobs, as_json=json_)
+
+
+def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> None:
+    from machine.exact.hand_solving import Solver, exploitability, value
+    from machine.exact.hand_strategies import hand_of, write_table
+
+    if not 1 <= rounds <= _MOST_ROUNDS:
+        raise UsageFault(f"--rounds is {rounds}: 1 to {_MOST_ROUNDS:,}")
+    if file is not None and not file.absolute().parent.is_dir():
+        raise UsageFault(f"--write {file}: there is no folder {file.parent}")
+    rules, start = hand_of(game)
+    solver, began, told = Solver(rules, start), time.monotonic(), time.monotonic()
+    with stoppable(lambda: "stopped; nothing is written"):
+        for done in range(0, rounds, _AT_ONCE):
+            solver.run(min(_AT_ONCE, rounds - done))
+            if (now := time.monotonic()) - told >= _EVERY:
+                told = now
+                say(f"arena-bot: {done + _AT_ONCE:,} of {rounds:,} rounds", err=True)
+    strategy = solver.strategy()
+    facts: dict[str, float | int] = {
+        "rounds": rounds,
+        "value": float(value(rules, start, strategy)),
+        "exploitability": float(exploitability(rules, start, strategy)),
+    }
+    if file is not None:
+        with os_errors_as(UsageFault, f"{file} can't be written"):
+            write_table(file, rules, strategy, facts)
+    told_facts = {"game": game, "decisions": len(strategy), **facts, "seconds": round(time.monotonic() - began, 3)}
+    if as_json:
+        say(json.dumps({**told_facts, "file": None if file is None else str(file)}))
+        return
+    rows = [
+        ("solved", f"{rules.title}, {len(strategy)} decisions that a seat can tell apart"),
+        ("value", f"{facts['value']:+.6f} chips a hand, to who moves first"),
+        ("exploitability", f"{facts['exploitability']:.2g} chips a hand"),
+        ("spent", f"{rounds:,} rounds, {told_facts['seconds']:.0f} s"),
+        *([] if file is None else [("file", str(file))]),
+    ]
+    for name, words in rows:
+        say(f"{name:<14}  {words}")
+
+
+def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int | None, *, as_json: bool) -> None:
     from machine.cache import cache_folder
     from machine.exact.duel import load_mapped
     from machine.exact.duel_file import MappedValues
@@ -44,14 +109,14 @@ def solve(
     if jobs is not None and not 1 <= jobs <= 64:
         raise UsageFault(f"--jobs is {jobs}: 1 to 64")
     try:
-        rules = load(game, read_config(config or (), preset))
+        rules = load(game, read_config(config, preset))
     except UnknownGame as exc:
         where = f"--config map={game}" if game in MAPS else f"--config map=NAME, one of {', '.join(MAPS)}"
         raise UsageFault(f"there is no game {shown(game)}; a map goes with its game: risk-duel {where}") from exc
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
     if not isinstance(rules, Duel):
-        raise UsageFault(f"{game} is not solved by a table: risk-duel is")
+        raise UsageFault(f"{game} is not solved here: risk-duel, kuhn and leduc are")
     check_compiled()
     if not is_solvable(rules.map, rules.max_troops):
         raise UsageFault(f"{rules.map.name} with {rules.max_troops} troops has more than {MOST_BOARDS:,} full boards")
@@ -68,7 +133,7 @@ def solve(
     assert isinstance(table.values, MappedValues)
     table.values.check()
     where = f"{rules.map.name}, at most {rules.max_troops} troops"
-    _print(where, table.values, table, as_json=json_)
+    _print(where, table.values, table, as_json=as_json)
 
 
 class _Progress:
