@@ -32,7 +32,9 @@ from protocol.names import folded
 
 RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
 OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
-SEEKING = "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500"
+SEEKING = (
+    "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
+)
 """One for each game. Most need no warm-up, and begin at once."""
 PACE = ("--min-move-time", "0.7")
 """So that people can follow."""

@@ -33,7 +33,9 @@ def run_bot(
     bot: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="random, greedy, minimax, alphabeta, ga, uct, raider, perfect, oracle, human, …"
+            metavar="NAME",
+            help="random, greedy, minimax, alphabeta, ga, uct, raider, perfect, oracle, tit-for-tat, generous, grim, "
+            "pavlov, extort, always-cooperate, always-defect, equilibrium, human, …",
         ),
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,

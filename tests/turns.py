@@ -8,6 +8,8 @@ from typing import Any
 from bots.client.bot import Bot, Choice, Turn, seeded
 from protocol.dice import Dice
 from protocol.games.base import Game
+from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE, Event
 
 
 def turn(
@@ -18,9 +20,13 @@ def turn(
     match: str = "m-1",
     bank_ms: int = 60_000,
     received: float = 1e15,
+    seat: int | None = None,
+    events: Sequence[Event] = (),
 ) -> Turn:
-    """`state` as a bot gets it. `received` in the far future keeps a slow machine from cutting the thought short."""
-    seat = rules.to_move(state)
+    """`state` as a bot gets it, on the seat that is first to move unless told. `received` in the far future keeps a
+    slow machine from cutting the thought short.
+    """
+    seat = rules.to_move(state) if seat is None else seat
     assert seat is not None
     legal, options = rules.legal_moves_for_turn(state)
     return Turn(
@@ -30,7 +36,7 @@ def turn(
         state=rules.encode_state(state),
         legal=legal,
         options=options,
-        events=[],
+        events=events,
         players=[],
         clock_ms=[bank_ms] * rules.seats,
         increment_ms=0,
@@ -48,10 +54,31 @@ def move_of(chosen: Mapping[str, Any] | Choice) -> Mapping[str, Any]:
 def play(
     rules: Game[Any, Any], bots: Sequence[Bot], state: Any, seed: str = "s", key: bytes = b""
 ) -> tuple[Any, list[Any]]:
-    """The finished state and the moves; an illegal move raises. Each seat draws for itself."""
+    """The finished state and the moves (in rounds by seat); an illegal move raises. Each seat draws for itself."""
     moves = []
     while (seat := rules.to_move(state)) is not None:
+        dice = Dice(key, rules.ply(state))
+        if isinstance(rules, SimultaneousGame):
+            state, played = _round(rules, bots, state, seed, dice)
+            moves.append(played)
+            continue
+        if seat == CHANCE:
+            state = rules.apply_chance(state, dice)[0]
+            continue
         move = rules.decode_move(move_of(bots[seat].choose(turn(rules, state, seed=seed, match=str(seat)))))
         moves.append(move)
-        state = rules.apply(state, move, Dice(key, rules.ply(state)))[0]
+        state = rules.apply(state, move, dice)[0]
     return state, moves
+
+
+def _round(
+    rules: SimultaneousGame[Any, Any], bots: Sequence[Bot], state: Any, seed: str, dice: Dice
+) -> tuple[Any, dict[int, Any]]:
+    """The state after all have chosen, and what they did by seat."""
+    chosen = {
+        seat: rules.decode_move(move_of(bots[seat].choose(turn(rules, state, seed=seed, match=str(seat), seat=seat))))
+        for seat in rules.movers(state)
+    }
+    for seat, move in chosen.items():
+        rules.check_move(state, seat, move)
+    return rules.resolve(state, chosen, dice)[0], chosen

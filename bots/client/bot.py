@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self
 
 from bots import mistakes
+from bots.client.installed import players_of
 from protocol.errors import UsageFault
 from protocol.games import NAMES
 from protocol.games.base import Game
@@ -117,7 +118,9 @@ class Bot(ABC):
         Raises `UsageFault` where the bot does not play it, or not as it is set.
         """
         if game.name not in self.games:
-            raise UsageFault(f"{self.name} does not play {game.name}: it plays {', '.join(self.games)}")
+            others = players_of(game.name)
+            instead = f"; for {game.name} there are {', '.join(others)}" if others else ""
+            raise UsageFault(f"{self.name} does not play {game.name}: it plays {', '.join(self.games)}{instead}")
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         """Called once, before the bot connects: for compiling and tables, which no clock should pay for.

@@ -11,14 +11,14 @@ import sys
 import traceback
 from collections.abc import Collection, Iterator, Mapping
 from contextvars import ContextVar
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from bots.client.bot import Bot
+from bots.client.installed import installed
 from bots.mistakes import PACKAGES, is_own
-from protocol.bot_launch import REFERENCE_BOTS
 from protocol.errors import Fault, UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
@@ -27,7 +27,7 @@ _loading: ContextVar[bool] = ContextVar("loading", default=False)
 
 def find(name: str) -> EntryPoint:
     """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
-    known = {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
+    known = installed()
     if name.endswith(".py"):
         raise UsageFault(f"{name[:80]!r} is a program, which needs no arena-bot: python {name[:80]}")
     if name not in known:

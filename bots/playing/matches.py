@@ -64,11 +64,11 @@ class Played:
 
     @property
     def states(self) -> list[Any]:
-        """The states of the rules: the first, and that after every move and every seat that left."""
+        """The states of the rules: the first, and that after every move or round and every seat that left."""
         return [
             course.state
             for line, course in replay(self.record)
-            if line is None or (isinstance(line, Ply) and line.event.seat != CHANCE)
+            if line is None or (isinstance(line, Ply) and (line.event.seat != CHANCE or line.event.moves is not None))
         ]
 
     def luck(self, value: str | None = None) -> Luck:

@@ -30,11 +30,17 @@ from bots.search.kernels import (
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
 from protocol.errors import UsageFault
-from protocol.games import load
+from protocol.games import NAMES as ALL
+from protocol.games import game_class, load
 from protocol.games.base import Game
+from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import Start
 
 K = TypeVar("K")
+SEARCHED = tuple(
+    name for name in ALL if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
+)
+"""The games in which one seat at a time moves, and sees all there is."""
 EVAL = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
 WEIGHTS = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 
@@ -92,6 +98,8 @@ def evaluation_for(game: str, name: str | None) -> Evaluate:
 
 class CompiledBot(Bot):
     """A bot that has what it plays by compiled before a match begins."""
+
+    games = SEARCHED
 
     def prepare(self, start: Start) -> None:
         self.warm_up(load(start.game, start.config))

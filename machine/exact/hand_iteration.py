@@ -8,7 +8,6 @@ from __future__ import annotations
 from typing import Any
 
 from machine.compiled import compiled, entry
-from machine.exact.hand_solving import END
 from protocol.messages import CHANCE
 
 
@@ -38,7 +37,7 @@ def _regret(
     """The worth of each node to a seat, what it regrets not to have done there, and its acts added to the mean."""
     who, first, count, slot, chance, value = tree
     for node in range(len(who) - 1, -1, -1):
-        if who[node] == END:
+        if count[node] == 0:
             worth[node] = value[node] if seat == 0 else -value[node]
             continue
         total = 0.0
@@ -72,9 +71,9 @@ def _match(seat: int, sets: Any, now: Any, regret: Any) -> None:
 def iterate(begin: int, end: int, tree: Any, sets: Any, now: Any, regret: Any, mean: Any, scratch: Any) -> None:
     """The rounds from `begin` to `end`, without it; those count in proportion to their numbers.
 
-    `tree`: by node who acts, the first node after it and how many, its first act, how likely chance leads to it, what
-    it is worth to seat 0 at the end. `sets`: by what a seat may know the seat, the first act and how many. `now`, `regret`
-    and `mean` are by act; `scratch` are three arrays by node.
+    `tree`: by node who acts, the first node after it and how many, which are none at the end, its first act, how likely
+    chance leads to it, what it is worth to seat 0 at the end. `sets`: by what a seat may know the seat, the first act
+    and how many. `now`, `regret` and `mean` are by act; `scratch` are three arrays by node.
     """
     own, others, worth = scratch
     for number in range(begin, end):

@@ -18,8 +18,6 @@ Knowledge = tuple[int, Hashable]
 """A seat, and what it knows."""
 Number = float | Fraction
 Strategy = Mapping[Knowledge, Sequence[Number]]
-END = -2
-"""Who acts at the end, in numbers."""
 
 
 class _Node:
@@ -68,7 +66,7 @@ class Solver:
                 acts += len(node.after)
         self._sets = sets
         self._tree = (
-            ints(_who(node) for node in nodes),
+            ints(CHANCE if node.seat is None else node.seat for node in nodes),
             ints(first),
             ints(len(node.after) for node in nodes),
             ints(0 if node.key is None else sets[node.key][0] for node in nodes),
@@ -101,11 +99,6 @@ class Solver:
             total = sum(sums)
             found[key] = tuple(each / total for each in sums) if total else (1 / count,) * count
         return found
-
-
-def _who(node: _Node) -> int:
-    """As `iterate` has it."""
-    return END if node.seat is None else node.seat
 
 
 def value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:

@@ -48,7 +48,7 @@ def test_bots_are_named_by_commas_and_their_settings_too() -> None:
             "random,RANDOM=random",
             "two bots are called 'random': give one another name, like random-2=BOT",
         ),
-        ("deepblue", "there is no house bot 'deepblue': one of alphabeta, ga, greedy,"),
+        ("deepblue", "there is no house bot 'deepblue': one of alphabeta, always-cooperate,"),
         ("human", "there is no house bot 'human': one of alphabeta,"),
         ("a b=random", "'a b' is no bot name"),
         ("ga:depth", "ga: 'depth' is no setting: write KEY=VALUE, as in ga=ga:KEY=VALUE"),

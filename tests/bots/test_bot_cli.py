@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from importlib.metadata import entry_points
@@ -26,6 +27,7 @@ def test_help_names_the_bots_that_come_with_the_package() -> None:
     assert code == 0
     ours = [bot.name for bot in entry_points(group=REFERENCE_BOTS) if bot.value.startswith("bots.")]
     assert "oracle" in ours
+    out = re.sub(r"-\s+", "-", out)  # a name may go on in the next line
     assert [name for name in ours if f" {name}," not in out] == []
 
 

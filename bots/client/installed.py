@@ -1,0 +1,23 @@
+"""The bots that packages offer by name, as entry points, and which of them play a game."""
+
+from __future__ import annotations
+
+import contextlib
+from importlib.metadata import EntryPoint, entry_points
+
+from protocol.bot_launch import REFERENCE_BOTS
+
+
+def installed() -> dict[str, EntryPoint]:
+    """Where each is, by its name."""
+    return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
+
+
+def players_of(game: str) -> list[str]:
+    """The names of those that play a game; all are imported for it."""
+    found = []
+    for name, entry in installed().items():
+        with contextlib.suppress(ImportError):
+            if game in entry.load().games:
+                found.append(name)
+    return sorted(found)
