@@ -1,0 +1,132 @@
+"""The referee and the reference bots beside the library axelrod: the same strategies get the same totals and table."""
+
+from __future__ import annotations
+
+import sys
+from collections import defaultdict
+from contextlib import closing
+from fractions import Fraction
+from itertools import combinations_with_replacement
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from arena.store.result_queries import iter_results, record_of
+from arena.store.store import Store
+from bots import play
+from bots.client.loading import load_bot
+from bots.commands.pipe import Piped
+from bots.playing.matches import Played
+from commands import call
+from referee.record_reader import read
+from referee.replay import replay
+
+STRATEGIES = Path(__file__).parents[1] / "rivals" / "axelrod_strategies.py"
+PROGRAM = STRATEGIES.with_name("axelrod_program.py")
+OURS = {
+    "always-cooperate": "Cooperator",
+    "always-defect": "Defector",
+    "grim": "Grudger",
+    "pavlov": "WinStayLoseShift",
+    "tit-for-tat": "TitForTat",
+}
+"""Reference bots, and what axelrod calls the same strategies."""
+ROUNDS = 200
+
+
+@pytest.fixture(scope="module")
+def axelrod() -> ModuleType:
+    """The library, which takes ten seconds to import."""
+    import axelrod
+
+    return axelrod
+
+
+def names() -> tuple[str, ...]:
+    from rivals.axelrod_strategies import NAMES
+
+    return NAMES
+
+
+def their_totals(axelrod: ModuleType, one: str, two: str) -> tuple[int, int]:
+    match = axelrod.Match([getattr(axelrod, one)(), getattr(axelrod, two)()], turns=ROUNDS)
+    match.play()
+    first, second = match.final_score()
+    return int(first), int(second)
+
+
+def totals(played: Played) -> tuple[int, int]:
+    found: tuple[int, int] = played.states[-1].payoffs
+    return found
+
+
+def theirs(strategy: str) -> Any:
+    return load_bot(STRATEGIES, strategy, strategy, {}, {})
+
+
+def test_fifteen_strategies_of_axelrod_get_the_same_totals_here_each_against_each(axelrod: ModuleType) -> None:
+    bots = {name: theirs(name) for name in names()}
+    assert len(bots) == 15
+    pairs = list(combinations_with_replacement(names(), 2))
+    here, there = {}, {}
+    for number, (one, two) in enumerate(pairs):
+        if number % 2:
+            one, two = two, one
+        here[one, two] = totals(play([bots[one], bots[two]], "dilemma", config={"rounds": ROUNDS}, raises=True))
+        there[one, two] = their_totals(axelrod, one, two)
+    assert len(here) == 120
+    assert here == there
+    assert len({total for pair in here.values() for total in pair}) > 60, "they are hardly told apart"
+
+
+@pytest.mark.parametrize("ours", OURS)
+def test_a_reference_bot_plays_as_axelrod_has_its_strategy_against_all_fifteen(axelrod: ModuleType, ours: str) -> None:
+    for name in names():
+        here = totals(play([ours, theirs(name)], "dilemma", config={"rounds": ROUNDS}, raises=True))
+        assert here == their_totals(axelrod, OURS[ours], name), name
+
+
+def test_the_chances_of_extort_and_generous_are_those_that_axelrod_has(axelrod: ModuleType) -> None:
+    from bots.reference.dilemma_bots import Extort, Generous
+    from protocol.games.dilemma import Dilemma
+
+    for bot, strategy in ((Extort("e"), axelrod.ZDExtort2()), (Generous("g"), axelrod.GTFT())):
+        their_chances = [chance for _, chance in sorted(strategy._four_vector.items())]
+        assert [float(chance) for chance in bot.chances(Dilemma({}), 0)[:4]] == pytest.approx(their_chances)
+
+
+def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> None:
+    piped = Piped("piped", [sys.executable, str(PROGRAM), "Gradual"])
+    try:
+        for other in ("Alternator", "BackStabber"):
+            played = play([piped, theirs(other)], "dilemma", config={"rounds": ROUNDS}, raises=True)
+            assert totals(played) == their_totals(axelrod, "Gradual", other)
+    finally:
+        piped.close()
+
+
+def test_a_tournament_of_reference_bots_beside_strategies_of_axelrod_has_the_table_that_axelrod_has(
+    axelrod: ModuleType, tmp_path: Path
+) -> None:
+    beside = ("Alternator", "BackStabber", "Gradual", "Handshake", "Prober")
+    words = [*OURS, *(f"{name}={STRATEGIES}:{name}" for name in beside)]
+    done = call("arena", "tournament", *words, "--game", "dilemma", "--in-process", "--data", str(tmp_path))
+    assert done.code == 0, done.err
+    means: dict[str, list[Fraction]] = defaultdict(list)
+    with closing(Store.open(tmp_path / "arena.db", create=False)) as store:
+        for result in store.read(lambda connection: list(iter_results(connection))):
+            *_, (_, course) = replay(read(store.read(record_of, result.match), result.match))
+            for seat, total in zip(result.seats, course.state.payoffs, strict=True):
+                means[seat.bot].append(Fraction(total, ROUNDS))
+    assert {len(each) for each in means.values()} == {len(words) - 1}
+    table = {name: float(sum(each) / len(each)) for name, each in means.items()}
+    players = [getattr(axelrod, OURS.get(name, name))() for name in (*OURS, *beside)]
+    field = axelrod.Tournament(players, turns=ROUNDS, repetitions=1).play(progress_bar=False)
+    their_table = dict(zip((*OURS, *beside), (score for (score,) in field.normalised_scores), strict=True))
+    assert table == pytest.approx(their_table)
+    order = sorted(table, key=lambda name: -table[name])
+    assert [table[name] for name in order] == pytest.approx(
+        [score for (score,) in (field.normalised_scores[at] for at in field.ranking)]
+    )
