@@ -19,7 +19,7 @@ from arena.web.errors import error_headers, http_status_of, sentence
 from arena.web.site import Site
 from protocol import VERSION
 
-VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/match.css", "viewer/viewer.css")
+VIEWER_SHEETS = ("board/board.css", "board/risk.css", "board/rounds.css", "board/match.css", "viewer/viewer.css")
 """What the viewer needs beside the style of every page."""
 
 

@@ -1,13 +1,16 @@
 /** What all boards share: the picture, its words for those who do not see it, the last move, how a person's choice leaves it. */
 
 import { el, put, say } from "../dom.js";
+import { listed } from "../format.js";
 import { seatSign } from "./army-symbols.js";
 import { inWords } from "./move-text.js";
+import { moversOf } from "./movers.js";
 
 /**
  * @typedef {object} View how a state is shown
  * @property {object} [event] the event that led to the state
  * @property {object} [before] the state before that event
+ * @property {object[]} [past] the events up to the state, as far as they are known
  * @property {object[]} [legal] the legal moves of a turn: with them the board can be played on
  * @property {object} [options] of the turn, where `legal` is not all
  * @property {number} [seat] the person's
@@ -69,18 +72,21 @@ export class Board {
     if (this.toldEvent === event) return;
     this.toldEvent = event;
     if (!event) this.told.replaceChildren();
-    else if (event.seat < 0) this.told.replaceChildren(el("span", {}, `chance ${inWords(this.game, this.config, event)}`));
+    else if (event.seat < 0) {
+      const words = inWords(this.game, this.config, event, this.seats);
+      this.told.replaceChildren(el("span", {}, event.moves ? words : `chance ${words}`));
+    }
     else {
       const who = event.seat === this.view.seat ? "you" : this.seats[event.seat].bot;
-      const words = el("span", {}, el("b", {}, who), `: ${inWords(this.game, this.config, event)}`);
+      const words = el("span", {}, el("b", {}, who), `: ${inWords(this.game, this.config, event, this.seats)}`);
       this.told.replaceChildren(...[seatSign(event.seat), words, this.dice(event)].filter(Boolean));
     }
   }
 
   /** Where the match stands, in a few words; a person whose turn it is is told that elsewhere. */
   saying() {
-    const { to_move: mover } = this.state;
-    return mover === null || mover === this.view.seat ? "" : `${this.seats[mover].bot} is to move`;
+    const others = moversOf(this.state.to_move).filter((seat) => seat !== this.view.seat);
+    return others.length === 0 ? "" : `${listed(others.map((seat) => this.seats[seat].bot))} ${others.length === 1 ? "is" : "are"} to move`;
   }
 
   /**
@@ -95,6 +101,25 @@ export class Board {
   /** How a person moves here, in a sentence; empty where the board says it turn by turn. */
   get manner() {
     return "";
+  }
+
+  /** Whether its controls list every move that a person has. */
+  get listsMoves() {
+    return false;
+  }
+
+  /** What a person chose where others have not yet, in words: it stands. */
+  get chosen() {
+    return "";
+  }
+
+  /**
+   * The states between that a turn does not tell, and that a person should see, each with its event and how many are left.
+   * @param {{state: object, events: object[]}} turn
+   * @returns {{state: object, event: object, left: number}[]}
+   */
+  steps() {
+    return [];
   }
 
   /** What the dice of an event look like, if it has any. */
@@ -133,7 +158,8 @@ export class Board {
    * @returns {string}
    */
   describe(state) {
-    return state.to_move === null ? "The game is over." : `${this.player(state.to_move)} is to move.`;
+    const movers = moversOf(state.to_move);
+    return movers.length === 0 ? "The game is over." : `${listed(movers.map((seat) => this.player(seat)))} ${movers.length === 1 ? "is" : "are"} to move.`;
   }
 
   /** Draw `state` as `view` says. */

@@ -3,7 +3,9 @@
 import { GrundyBoard } from "./grundy.js";
 import { NimBoard } from "./nim.js";
 import { CampaignBoard } from "./campaign.js";
+import { DilemmaBoard } from "./dilemma.js";
 import { DuelBoard } from "./duel.js";
+import { PokerBoard } from "./poker.js";
 import { TicTacToeBoard } from "./tictactoe.js";
 
 const BOARDS = {
@@ -12,6 +14,9 @@ const BOARDS = {
   tictactoe: TicTacToeBoard,
   "risk-duel": DuelBoard,
   "risk-campaign": CampaignBoard,
+  dilemma: DilemmaBoard,
+  kuhn: PokerBoard,
+  leduc: PokerBoard,
 };
 
 /**
@@ -30,5 +35,5 @@ export function knows(game) {
  */
 export function makeBoard(game, match) {
   if (!knows(game)) throw new Error(`there is no board for the game ${game}`);
-  return new BOARDS[game](match);
+  return new BOARDS[game](match, game);
 }

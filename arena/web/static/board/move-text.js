@@ -2,6 +2,8 @@
 
 import { MOST_ROUNDS } from "../check/rules/battle.js";
 import { counted } from "../format.js";
+import { cardText } from "./cards.js";
+import { playedIn, numberText } from "./rounds.js";
 
 const WRITTEN = 4; // territories of a draft that are named
 
@@ -13,13 +15,15 @@ export const CELLS = ["top left", "top", "top right", "left", "middle", "right",
  * @param {string} game
  * @param {object} config
  * @param {object} move
+ * @param {number} [seat] whose it is, where names of moves depend on that
  * @returns {string}
  */
-export function notation(game, config, move) {
+export function notation(game, config, move, seat = 0) {
   const name = (at) => config.map?.territories[at]?.name ?? `territory ${at + 1}`;
   if (game === "nim") return `${move.take} from heap ${move.heap + 1}`;
   if (game === "grundy") return `split ${move.split} off heap ${move.heap + 1}`;
   if (game === "tictactoe") return CELLS[move.cell] ?? JSON.stringify(move);
+  if (game === "dilemma") return config.choices[seat][move.choose] ?? JSON.stringify(move);
   if (move.do === "invade") return `invade ${name(move.to)}`;
   if (move.do === "reinforce") return `reinforce ${name(move.at)}`;
   if (move.do === "attack") return `${name(move.from)} → ${name(move.to)}${move.units === undefined ? "" : ` with ${move.units}`}`;
@@ -46,16 +50,34 @@ export function told({ dice = [], result }) {
  * @param {string} game
  * @param {object} config
  * @param {object} event
+ * @param {{bot: string}[]} [seats]
  * @returns {string}
  */
-export function inWords(game, config, event) {
+export function inWords(game, config, event, seats = []) {
   if (event.out !== undefined && event.out !== null) return `out: ${event.out}`;
-  if (event.seat < 0) return dealt(event.move);
-  const came = told(event);
+  if (event.moves) return roundInWords(config, event);
+  if (event.seat < 0) return dealt(game, event.move);
+  const came = event.result?.chips === undefined ? told(event) : handOver(game, event.result, seats);
   return notation(game, config, event.move) + (came ? `: ${came}` : "");
 }
 
-function dealt(move) {
+/** "cooperate, defect · 0 and 5"; where chance changed a choice, also what was chosen, as far as that is told. */
+function roundInWords({ choices }, event) {
+  const [{ chosen, played, payoffs }] = playedIn([event]);
+  const named = (made) => made.map((choice, seat) => (choice === null ? "?" : choices[seat][choice])).join(", ");
+  const changed = chosen.some((choice, seat) => choice !== null && choice !== played[seat]);
+  return `${named(played)}${changed ? ` (chosen: ${named(chosen)})` : ""} · ${payoffs.map(numberText).join(" and ")}`;
+}
+
+/** "K♠ and Q♠, ann wins 2". */
+function handOver(game, { won, chips, cards }, seats) {
+  const shown = cards ? `${cards.map((card) => cardText(game, card)).join(" and ")}, ` : "";
+  return shown + (won === null ? "the pot is shared" : `${seats[won]?.bot ?? `seat ${won + 1}`} wins ${counted(chips, "chip")}`);
+}
+
+function dealt(game, move) {
+  if (move?.cards) return `deals ${move.cards.map((card) => cardText(game, card)).join(" and ")}`;
+  if (move?.public !== undefined) return `turns up ${cardText(game, move.public)}`;
   if (move?.heaps) return `deals heaps of ${move.heaps.join(", ")}`;
   if (move?.owner) return `deals ${move.owner.length} territories to ${new Set(move.owner).size} seats`;
   return `deals ${JSON.stringify(move)}`;
