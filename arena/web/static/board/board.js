@@ -74,7 +74,8 @@ export class Board {
     if (!event) this.told.replaceChildren();
     else if (event.seat < 0) {
       const words = inWords(this.game, this.config, event, this.seats);
-      this.told.replaceChildren(el("span", {}, event.moves ? words : `chance ${words}`));
+      const signs = (event.moves ?? []).map((_, seat) => seatSign(seat));
+      this.told.replaceChildren(...signs, el("span", {}, event.moves ? words : `chance ${words}`));
     }
     else {
       const who = event.seat === this.view.seat ? "you" : this.seats[event.seat].bot;
@@ -90,9 +91,10 @@ export class Board {
   }
 
   /**
-   * What a seat has, where that is counted: in words, in numbers alone, and as a share of the whole, 0 to 1; whether it is out.
+   * What a seat has, where that is counted: in words, in numbers alone, and as a share of the whole, 0 to 1, where there
+   * is a whole; whether it is out.
    * @param {number} seat
-   * @returns {{words: string, short: string, share: number, out: boolean} | null}
+   * @returns {{words: string, short: string, share: number | null, out: boolean} | null}
    */
   strength() {
     return null;

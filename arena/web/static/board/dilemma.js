@@ -24,7 +24,7 @@ export class DilemmaBoard extends Board {
   draw() {
     const mine = this.view.seat ?? 0;
     if (this.ownRow !== mine) this.#build(mine);
-    if (this.#chosen?.ply !== this.state.ply) this.#chosen = null;
+    if (this.playable || this.#chosen?.ply !== this.state.ply) this.#chosen = null;
     const own = this.#chosen?.choice;
     for (const [choice, { row }] of this.rows.entries()) put(row, "data-chosen", choice === own);
     const { last } = this.state;

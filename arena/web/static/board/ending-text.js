@@ -1,6 +1,7 @@
 /** How a match ended, in words of its game: "alphabeta has three in a row". Pure. */
 
-import { listed, reasonInWords, sentence } from "../format.js";
+import { counted, listed, reasonInWords, sentence } from "../format.js";
+import { numberText } from "./rounds.js";
 
 const LEFT = {
   resigned: ["resigned", "resigned"],
@@ -103,7 +104,7 @@ function why(ended) {
 
 /** How the game itself ended; undefined where it is not known. */
 function played(ended, winners) {
-  const { game, config, event, reason } = ended;
+  const { game, config, event, reason, state } = ended;
   const [winner] = winners;
   const isDrawn = winners.length > 1;
   if (game === "tictactoe") return isDrawn ? "the board is full" : does(ended, winner, "has three in a row", "have three in a row");
@@ -112,11 +113,20 @@ function played(ended, winners) {
     return does(ended, event.seat, verb, verb);
   }
   if (game === "grundy" && event?.move) return `${does(ended, event.seat, "made the last split", "made the last split")}: no heap can be split any more`;
+  if (state?.payoffs) return paid(ended, winner, state.payoffs);
+  if (state?.chips) return isDrawn ? "nobody won a chip" : `${does(ended, winner, "won", "won")} ${counted(state.chips[winner], "chip")} in ${counted(state.hand, "hand")}`;
   if (!config.map) return undefined;
   if (reason === "ply_limit") return "the last move was played, and nobody holds it all";
   const most = does(ended, winner, "holds the most territories", "hold the most territories");
   if (reason === "round_limit") return isDrawn ? "the last round was played" : `the last round was played: ${most}`;
   return isDrawn ? undefined : does(ended, winner, `holds ${land(config.map)}`, `hold ${land(config.map)}`);
+}
+
+/** What both were paid in all, the winner first. */
+function paid(ended, winner, payoffs) {
+  const got = (seat) => numberText(payoffs[seat]);
+  if (payoffs[0] === payoffs[1]) return `both got ${got(0)}`;
+  return `${does(ended, winner, "got", "got")} ${got(winner)}, ${1 - winner === ended.you ? "you" : ended.bots[1 - winner]} ${got(1 - winner)}`;
 }
 
 function land({ name, continents }) {

@@ -69,10 +69,24 @@ function roundInWords({ choices }, event) {
   return `${named(played)}${changed ? ` (chosen: ${named(chosen)})` : ""} · ${payoffs.map(numberText).join(" and ")}`;
 }
 
+/**
+ * A round with who did what: "you defect, bob cooperate: you 5, bob 0".
+ * @param {object} config
+ * @param {object} event
+ * @param {{bot: string}[]} seats
+ */
+export function roundBySeat({ choices }, event, seats) {
+  const [{ chosen, played, payoffs }] = playedIn([event]);
+  const changed = (seat) => (chosen[seat] === null || chosen[seat] === played[seat] ? "" : ` (chosen: ${choices[seat][chosen[seat]]})`);
+  const did = seats.map(({ bot }, seat) => `${bot} ${choices[seat][played[seat]]}${changed(seat)}`);
+  return `${did.join(", ")}: ${seats.map(({ bot }, seat) => `${bot} ${numberText(payoffs[seat])}`).join(", ")}`;
+}
+
 /** "K♠ and Q♠, ann wins 2". */
 function handOver(game, { won, chips, cards }, seats) {
   const shown = cards ? `${cards.map((card) => cardText(game, card)).join(" and ")}, ` : "";
-  return shown + (won === null ? "the pot is shared" : `${seats[won]?.bot ?? `seat ${won + 1}`} wins ${counted(chips, "chip")}`);
+  const winner = seats[won]?.bot ?? `seat ${won + 1}`;
+  return shown + (won === null ? "the pot is shared" : `${winner} ${winner === "you" ? "win" : "wins"} ${counted(chips, "chip")}`);
 }
 
 function dealt(game, move) {

@@ -2,6 +2,7 @@
 
 import { el, put, say } from "../dom.js";
 import { seatSign } from "./army-symbols.js";
+import { moversOf } from "./movers.js";
 
 const MANY = 4; // players from which on each has less room
 
@@ -18,16 +19,17 @@ export class Players {
 
   /**
    * Whose turn it is, and how strong everybody is.
-   * @param {number | null} mover
+   * @param {number | number[] | null} toMove as a state has it
    * @param {import("./board.js").Board | null} board as it is shown; null where there is none
    */
-  show(mover, board) {
+  show(toMove, board) {
+    const movers = moversOf(toMove);
     for (const [seat, { element, strength, words, short, share }] of this.rows.entries()) {
-      put(element, "data-to-move", seat === mover);
+      put(element, "data-to-move", movers.includes(seat));
       const has = board?.strength(seat) ?? null;
       put(element, "data-out", Boolean(has?.out));
       put(strength, "hidden", has === null);
-      put(share.parentNode, "hidden", has === null);
+      put(share.parentNode, "hidden", (has?.share ?? null) === null);
       say(words, has?.words ?? "");
       say(short, has?.short ?? "");
       share.style.setProperty("width", `${100 * (has?.share ?? 0)}%`);

@@ -47,19 +47,27 @@ function watch(socket, match) {
 function follows(socket) {
   const ours = (then) => (message) => message.match === live?.match && then(message);
   let begun = null; // the start of the match on the stage
+  let past = []; // its events, as far as they were told
   socket.on(
     "start",
     ours((start) => {
       begun = start;
+      past = [];
       stage.begin(start.game, start);
     }),
   );
-  socket.on("turn", ours(({ state, events }) => stage.show(state, events.at(-1))));
+  socket.on(
+    "turn",
+    ours(({ state, events }) => {
+      past = [...past, ...events];
+      stage.show(state, past);
+    }),
+  );
   socket.on("gone", ours(() => (live = null)));
   socket.on(
     "end",
     ours((end) => {
-      stage.show(end.state, end.events.at(-1), true);
+      stage.show(end.state, [...past, ...end.events], true);
       stage.tell("Just over", end.match, endingOf(end, begun).headline, `at ${poolTitle(live.game, live.preset)}`);
       setTimeout(() => (live = null), REST);
     }),

@@ -2,6 +2,7 @@
 
 import { seatSign } from "../board/army-symbols.js";
 import { knows, makeBoard } from "../board/index.js";
+import { moversOf } from "../board/movers.js";
 import { el, put, say } from "../dom.js";
 
 const STEP = 1000; // ms for a move of a replay
@@ -57,13 +58,13 @@ export class Stage {
   }
 
   /**
-   * Its next state, with the event that led there; while it pauses the first and the last alone are drawn.
+   * Its next state, with the events that led there; while it pauses the first and the last alone are drawn.
    * @param {object} state
-   * @param {object} [event]
+   * @param {object[]} past the events up to it, as far as they are known
    * @param {boolean} [isLast]  what is told of the match is its end then
    */
-  show(state, event, isLast = false) {
-    this.#latest = { state, event };
+  show(state, past, isLast = false) {
+    this.#latest = { state, past };
     if (!this.#paused || isLast || this.#board?.state === undefined) this.#draw();
   }
 
@@ -92,15 +93,16 @@ export class Stage {
   /** Whose turn it is on the board, and whether that stands still. */
   #say() {
     if (this.#board?.state === undefined) return;
-    const mover = this.#board.state.to_move;
-    for (const [seat, player] of [...this.#players.children].entries()) put(player, "data-to-move", seat === mover);
-    say(this.#saying, mover === null ? "The end." : `${this.#board.saying()}${this.#paused ? " (view paused)" : ""}.`);
+    const { to_move: toMove } = this.#board.state;
+    const movers = moversOf(toMove);
+    for (const [seat, player] of [...this.#players.children].entries()) put(player, "data-to-move", movers.includes(seat));
+    say(this.#saying, toMove === null ? "The end." : `${this.#board.saying()}${this.#paused ? " (view paused)" : ""}.`);
   }
 
   #draw() {
     if (this.#board === null || this.#latest === null) return;
-    const { state, event } = this.#latest;
-    this.#board.show(state, { event, before: this.#board.state });
+    const { state, past } = this.#latest;
+    this.#board.show(state, { event: past.at(-1), before: this.#board.state, past });
     this.#say();
   }
 }
@@ -129,8 +131,8 @@ export class Replay {
 
   #step(at) {
     const { start, plies } = this.#record;
-    if (at === 0) this.#stage.show(start);
-    else this.#stage.show(plies[at - 1].state, plies[at - 1].event);
+    const past = plies.slice(0, at).map(({ event }) => event);
+    this.#stage.show(at === 0 ? start : plies[at - 1].state, past);
     const isLast = at === plies.length;
     this.#wait(isLast ? 0 : at + 1, isLast ? REST : STEP);
   }

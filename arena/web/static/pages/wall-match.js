@@ -2,6 +2,7 @@
 
 import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
+import { moversOf } from "../board/movers.js";
 import { Players } from "../board/players.js";
 import { el, put, say } from "../dom.js";
 import { clockText } from "../format.js";
@@ -17,6 +18,7 @@ export class WallMatch {
   #players;
   #told;
   #turn = null; // the latest
+  #past = []; // the events so far, as far as they were told
   #since = 0; // when it came
   #drawn = 0; // when a position was drawn last
   #timer = 0;
@@ -41,6 +43,7 @@ export class WallMatch {
   /** A `turn`. */
   turn(turn) {
     this.#turn = turn;
+    this.#past.push(...turn.events);
     this.#since = performance.now();
     this.#soon();
   }
@@ -51,6 +54,7 @@ export class WallMatch {
     clearTimeout(this.#timer);
     put(this.element, "data-over", true);
     const { ranks, reason, state, events } = end;
+    this.#past.push(...events);
     if (Object.keys(state).length > 0) this.#show(state, events.at(-1));
     const { headline, why } = endingOf(end, this.#start);
     this.#told.replaceChildren(el("b", {}, headline), why === "" ? "" : `: ${why}`);
@@ -63,11 +67,13 @@ export class WallMatch {
   /** Show the clocks as they are now. */
   tick() {
     if (this.over || this.#turn === null) return;
-    const { clock, to_move: mover } = this.#turn;
+    const { clock, to_move: toMove } = this.#turn;
+    const movers = moversOf(toMove);
     const passed = performance.now() - this.#since;
     for (const [seat, told] of clock.entries()) {
-      const left = told - (seat === mover ? passed : 0);
-      this.#players.clock(seat, clockText(left), seat === mover && left < SHORT);
+      const runs = movers.includes(seat);
+      const left = told - (runs ? passed : 0);
+      this.#players.clock(seat, clockText(left), runs && left < SHORT);
     }
   }
 
@@ -91,7 +97,7 @@ export class WallMatch {
   }
 
   #show(state, event) {
-    this.#board.show(state, { event, before: this.#board.state });
+    this.#board.show(state, { event, before: this.#board.state, past: this.#past });
     this.#players.show(state.to_move, this.#board);
   }
 }

@@ -2,10 +2,11 @@
 
 import { endingOf, ordinal } from "../board/ending-text.js";
 import { makeBoard } from "../board/index.js";
-import { inWords, notation } from "../board/move-text.js";
+import { inWords, notation, roundBySeat } from "../board/move-text.js";
+import { moversOf } from "../board/movers.js";
 import { chanceOf, withChance } from "../board/odds.js";
 import { el, put, say } from "../dom.js";
-import { reasonInWords, sentence } from "../format.js";
+import { listed, reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
 import { makeEnding, tellCalls } from "./match-end.js";
@@ -31,6 +32,7 @@ export class Table {
   #shown = null; // the state on the board
   #ended = ""; // the tab's title when the match is over
   #events = new Map(); // all that were told, in order
+  #past = []; // those up to the state on the board
 
   /**
    * @param {object} start  the message
@@ -60,15 +62,21 @@ export class Table {
     this.#turn = turn;
     this.clocks.tell(turn.clock, turn.to_move);
     const event = this.#log(turn.events);
-    this.pace.add({ turn, event: again ? undefined : event }, again || event === undefined || this.#isMine(event));
+    const past = [...this.#events.values()];
+    for (const { state, event: before, left } of again ? [] : this.board.steps(turn))
+      this.pace.add({ state, event: before, past: past.slice(0, past.length - left) }, this.#isMine(before));
+    const frame = { turn, state: turn.state, event: again ? undefined : event, past };
+    this.pace.add(frame, again || event === undefined || this.#isMine(event));
   }
 
   /** All events so far, of a match that went on before this page was there. */
   recall(events) {
-    const later = [...this.#events.values()];
-    this.#events.clear();
+    const known = this.#events; // of what spectators are not told, a seat knows its own
+    this.#events = new Map();
     this.log.replaceChildren();
-    this.#log([...events, ...later]);
+    this.#log([...events.map((event) => known.get(keyOf(event)) ?? event), ...known.values()]);
+    this.#past = [...this.#events.values()];
+    if (this.board.state !== undefined) this.board.show(this.board.state, { ...this.board.view, past: this.#past });
   }
 
   /** The arena did not accept a move. */
@@ -82,7 +90,7 @@ export class Table {
           : ` ${left === 1 ? "One more such move loses" : `${left} more such moves lose`} the match.`;
     const known = left === undefined && (code === "stale_ply" || code === "no_such_match");
     if (!known) this.#explain(`${sentence(message)}${price}`);
-    if (ply === this.#turn?.ply && left !== 0) this.#offer(this.#turn);
+    if (ply === this.#turn?.ply && left !== 0 && code !== "not_your_turn") this.#offer(this.#turn);
   }
 
   /** The arena says something of this match that is no move: that it is held, for instance. */
@@ -96,7 +104,8 @@ export class Table {
     this.over = true;
     this.clocks.stop();
     const event = this.#log(end.events);
-    this.pace.add({ end, event }, event === undefined || this.#isMine(event));
+    const past = [...this.#events.values()];
+    this.pace.add({ end, state: end.state, event, past }, event === undefined || this.#isMine(event));
   }
 
   /** The match ended while the page had no connection, and its end is not told again. */
@@ -197,7 +206,7 @@ export class Table {
   /** Write down what was not told before; the last event of all. */
   #log(events) {
     for (const event of events) {
-      const key = `${event.ply} ${event.seat} ${event.out ?? ""}`;
+      const key = keyOf(event);
       if (this.#events.has(key)) continue;
       this.#events.set(key, event);
       this.log.prepend(el("li", { class: event.seat < 0 ? null : `seat-${event.seat}` }, this.#words(event)));
@@ -208,37 +217,46 @@ export class Table {
   }
 
   #words(event) {
+    const { game, config, seats, seat } = this.start;
+    const named = seats.map(({ bot }, at) => ({ bot: at === seat ? "you" : bot }));
+    if (event.moves) return `round ${event.ply + 1}: ${roundBySeat(config, event, named)}`;
     const who =
-      event.seat < 0 ? "chance" : event.seat === this.start.seat ? "you" : this.start.seats[event.seat].bot;
-    return `${who}: ${inWords(this.start.game, this.start.config, event)}`;
+      event.seat < 0 ? "chance" : named[event.seat].bot;
+    return `${who}: ${inWords(game, config, event, named)}`;
   }
 
-  #show({ turn, end, event }) {
-    const state = (turn ?? end).state;
+  #show({ turn, end, state, event, past }) {
+    const { seat } = this.start;
+    this.#past = past;
+    const view = { event, before: this.#shown ?? undefined, seat };
     if (end !== undefined) {
-      if (Object.keys(state).length > 0) this.#draw(state, { event, before: this.#shown ?? undefined, seat: this.start.seat });
+      if (Object.keys(state).length > 0) this.#draw(state, view);
       this.#close(endingOf(end, this.start), end);
       return;
     }
     const told = event === undefined || this.#isMine(event) ? "" : `${this.#words(event)}.`;
-    const mine = turn.to_move === this.start.seat && turn.legal !== undefined && turn === this.#turn;
-    const view = { event, before: this.#shown ?? undefined, seat: this.start.seat };
     this.#shown = state;
-    if (mine) {
+    if (turn?.legal !== undefined && turn === this.#turn) {
       this.#offer(turn, view, told);
     } else {
       this.#draw(state, view);
       this.#list([]);
-      this.#say(
-        turn.to_move === this.start.seat ? "It is your turn." : `${this.start.seats[turn.to_move].bot} is to move.`,
-        told,
-      );
+      this.#say(turn === undefined ? "The hand is over." : this.#whoseTurn(turn), told);
       this.#ways.entitle(this.#matchTitle);
     }
   }
 
+  #whoseTurn(turn) {
+    const { seat, seats } = this.start;
+    const movers = moversOf(turn.to_move);
+    const others = listed(movers.filter((mover) => mover !== seat).map((mover) => seats[mover].bot));
+    if (!movers.includes(seat)) return `${others} ${movers.length === 1 ? "is" : "are"} to move.`;
+    const hasMoved = turn === this.#turn && turn.legal === undefined;
+    return hasMoved ? `You have chosen: that stands. Waiting for ${others} …` : "It is your turn.";
+  }
+
   #draw(state, view) {
-    this.board.show(state, view);
+    this.board.show(state, { ...view, past: this.#past });
     this.clocks.players.show(state.to_move, this.board);
     say(this.saying, this.board.saying());
   }
@@ -253,11 +271,11 @@ export class Table {
 
   /** The legal moves as buttons, for whom the board is not the best way. */
   #list(legal, state) {
-    const listed = legal.length > MOST_LISTED ? [] : legal;
-    put(this.moves, "hidden", listed.length === 0);
-    const { game, config } = this.start;
-    const buttons = listed.map((move) => {
-      const words = withChance(notation(game, config, move), chanceOf(game, config, state, move));
+    const buttoned = legal.length > MOST_LISTED || this.board.listsMoves ? [] : legal;
+    put(this.moves, "hidden", buttoned.length === 0);
+    const { game, config, seat } = this.start;
+    const buttons = buttoned.map((move) => {
+      const words = withChance(notation(game, config, move, seat), chanceOf(game, config, state, move));
       return el("button", { type: "button", onclick: () => this.board.choose(move) }, words);
     });
     this.moves.lastElementChild.replaceChildren(...buttons);
@@ -267,7 +285,17 @@ export class Table {
     this.#explain("");
     this.#list([]);
     const sent = this.#ways.send({ type: "move", match: this.match, ply: this.#turn.ply, move });
-    this.#say(sent ? "Sent." : "The connection is lost: choose again when it is back.");
+    this.#say(sent ? this.#sent() : "The connection is lost: choose again when it is back.");
+  }
+
+  /** A move is on its way. Where others move, too, it stands, and nothing is told before they have moved. */
+  #sent() {
+    const { seat, seats } = this.start;
+    const others = moversOf(this.#turn.to_move).filter((mover) => mover !== seat);
+    if (others.length === 0) return "Sent.";
+    this.clocks.halt(seat);
+    this.#ways.entitle(this.#matchTitle);
+    return `${this.board.chosen}: that stands. Waiting for ${listed(others.map((mover) => seats[mover].bot))} …`;
   }
 
   #giveUp() {
@@ -305,4 +333,9 @@ export class Table {
   #explain(text) {
     say(this.wrong, text);
   }
+}
+
+/** What tells an event from all others of a match. */
+function keyOf({ ply, seat, out }) {
+  return `${ply} ${seat} ${out ?? ""}`;
 }

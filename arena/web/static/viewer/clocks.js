@@ -1,6 +1,7 @@
-/** The players of a match with their clocks; of a live match, that of the seat to move runs. */
+/** The players of a match with their clocks; of a live match, those of the seats that are to move run. */
 
 import { ordinal } from "../board/ending-text.js";
+import { moversOf } from "../board/movers.js";
 import { Players } from "../board/players.js";
 import { clockText, reasonInWords } from "../format.js";
 
@@ -28,15 +29,15 @@ export class Clocks {
     const { match } = this;
     this.at = at;
     const state = match.state(at);
-    const mover = state?.to_move ?? null;
-    this.players.show(mover, state ? this.board : null);
+    const movers = moversOf(state?.to_move);
+    this.players.show(movers, state ? this.board : null);
     const outs = new Map(match.plies.slice(0, at).flatMap(({ event }) => (event.out ? [[event.seat, reasonInWords(event.out)]] : [])));
     const ranks = match.footer && match.footer.reason !== "void" && at === match.last ? match.footer.ranks : null;
     for (const seat of match.header.seats.keys()) {
       this.players.note(seat, outs.get(seat) ?? "");
       this.players.place(seat, ranks ? ordinal(ranks[seat]) : "");
     }
-    const runs = match.live && at === match.last && mover !== null;
+    const runs = match.live && at === match.last && movers.length > 0;
     if (runs && !this.timer) this.timer = setInterval(() => this.#draw(), TICK);
     if (!runs) {
       clearInterval(this.timer);
@@ -48,9 +49,9 @@ export class Clocks {
   #draw() {
     const { match, at } = this;
     const clock = match.clock(at);
-    const mover = match.state(at)?.to_move ?? null;
+    const movers = moversOf(match.state(at)?.to_move);
     for (const seat of match.header.seats.keys()) {
-      const passed = this.timer && seat === mover ? (match.cutAt ?? performance.now()) - match.told : 0;
+      const passed = this.timer && movers.includes(seat) ? (match.cutAt ?? performance.now()) - match.told : 0;
       this.players.clock(seat, clock ? clockText(clock[seat] - passed) : "–");
     }
   }

@@ -35,6 +35,14 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
+   * The events up to a position.
+   * @param {number} at
+   */
+  eventsTo(at) {
+    return this.plies.slice(0, at).map(({ event }) => event);
+  }
+
+  /**
    * The state at a position; undefined where it is not known.
    * @param {number} at
    */

@@ -3,7 +3,7 @@
 import { seatSign } from "../board/army-symbols.js";
 import { inWords } from "../board/move-text.js";
 import { el, put } from "../dom.js";
-import { durationText, lossText, luckText, shortValue } from "../format.js";
+import { durationText, listed, lossText, luckText, shortValue } from "../format.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
@@ -173,8 +173,10 @@ export class Moves {
     const thought = this.match.thought(at);
     const grade = this.gradeOf(at);
     const luck = this.luckOf(at);
-    const bot = event.seat < 0 ? ["chance"] : [seatSign(event.seat), el("span", { class: "quiet" }, header.seats[event.seat].bot)];
-    const said = inWords(header.game, header.config, event);
+    const who = seatsOf(event);
+    const bots = who.map((seat) => header.seats[seat].bot);
+    const bot = who.length ? [...who.map(seatSign), el("span", { class: "quiet" }, listed(bots))] : ["chance"];
+    const said = inWords(header.game, header.config, event, header.seats);
     const words = el("span", {}, said);
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
     const given = grade ? lossText(grade.gave_away) : "";
@@ -182,7 +184,7 @@ export class Moves {
       "tr",
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
       el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, at)),
-      el("td", { title: header.seats[event.seat]?.bot }, ...bot),
+      el("td", { title: who.length ? listed(bots) : null }, ...bot),
       el("td", { class: event.out === undefined ? "move" : "move bad", title: said }, words),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : luckText(luck)),
@@ -191,6 +193,12 @@ export class Moves {
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
     );
   }
+}
+
+/** Whose event it is: one seat's, or in a round of all that moved. */
+function seatsOf({ seat, moves }) {
+  if (moves) return [...moves.keys()];
+  return seat < 0 ? [] : [seat];
 }
 
 function spacer() {

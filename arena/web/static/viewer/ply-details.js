@@ -57,7 +57,7 @@ export class Now {
   }
 }
 
-function gradeText({ value, gave_away: given, best, best_value: bestValue }, { game, config }) {
+function gradeText({ seat, value, gave_away: given, best, best_value: bestValue }, { game, config }) {
   if (!given) return `the best there was, worth ${worthText(value)}`;
-  return el("span", { class: "bad" }, `gave away ${lossText(given)}: worth ${worthText(value)}; ${notation(game, config, best)} was worth ${worthText(bestValue)}`);
+  return el("span", { class: "bad" }, `gave away ${lossText(given)}: worth ${worthText(value)}; ${notation(game, config, best, seat)} was worth ${worthText(bestValue)}`);
 }

@@ -94,7 +94,7 @@ export class Viewer {
     const shown = this.board && match.state(at);
     put(this.unseen, "hidden", Boolean(shown));
     if (this.board) put(this.board.element, "hidden", !shown);
-    if (shown) this.board.show(shown, at ? { event: match.line(at).event, before: match.state(at - 1) } : {});
+    if (shown) this.board.show(shown, at ? { event: match.line(at).event, before: match.state(at - 1), past: match.eventsTo(at) } : {});
     else say(this.unseen, this.#why());
     this.#tellEnd(at);
     say(this.saying, shown ? this.board.saying() : "");

@@ -1,0 +1,111 @@
+"""A person at the games of rounds and of cards, by mouse and by keyboard, and who watches them."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import secrets
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from chromium import DESKTOP, Visit, Visits, barriers, sideways
+from house import House, open_house, sit_down
+from players import Map, Player, player
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+PHONE = (390, 844)
+COOPERATE, DEFECT = {"choose": 0}, {"choose": 1}
+OUTSIDE = """() => [...document.querySelectorAll(".board-face, .matrix td, .card, .choices button, .status")].filter((part) => {
+  const { left, top, right, bottom } = part.getBoundingClientRect();
+  return part.checkVisibility() && (left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1);
+}).map((part) => part.outerHTML.slice(0, 120))"""
+SIZES = [pytest.param(DESKTOP, marks=pytest.mark.ci, id="desktop"), pytest.param(PHONE, id="phone")]
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def rival(house: House) -> AsyncIterator[Player]:
+    """A bot that moves when the test says so."""
+    async with player(house.url, f"rival-{secrets.token_hex(3)}") as rival:
+        yield rival
+
+
+async def begin(visit: Visit, rival: Player, game: str, config: Map) -> tuple[Page, Map]:
+    """A match of a person who names the rival: the person's page, and the rival's `start`."""
+    await rival.seek(game, open=True)
+    address = f"game={game}&config={json.dumps(config)}&opponent={rival.name}"
+    page = await sit_down(visit, f"person-{secrets.token_hex(3)}", address)
+    return page, await rival.begin()
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_person_plays_ten_rounds_of_the_dilemma_and_reads_what_came_of_them(
+    visiting: Visits, house: House, rival: Player, size: tuple[int, int]
+) -> None:
+    async with visiting(house.page, size) as visit:
+        page, start = await begin(visit, rival, "dilemma", {"rounds": 10, "choices": [["cooperate", "defect"]] * 2})
+        own = 1 - start["seat"]
+        for number in range(10):
+            turn = await rival.expect("turn")
+            await expect(page.locator(".status")).to_contain_text("Your move.")
+            assert await page.evaluate(OUTSIDE) == []
+            await page.get_by_role("button", name="Defect").click()
+            await expect(page.locator(".status")).to_contain_text(
+                f"You chose defect: that stands. Waiting for {rival.name} …"
+            )
+            await expect(page.locator(".board [data-chosen] th")).to_have_text("defect")
+            await expect(page.get_by_role("button", name="Defect")).to_be_hidden()
+            await expect(page.locator(".log li")).to_have_count(number)
+            if number == 3:
+                assert await barriers(page) == ""
+                assert await sideways(page) == 0
+            await rival.move(turn, COOPERATE if number % 2 == 0 else DEFECT)
+            payoffs = [5 * (number // 2 + 1) + (number + 1) // 2, (number + 1) // 2]
+            totals = page.locator(".history .totals .seat-" + str(own))
+            await expect(totals).to_have_text(str(payoffs[0]))
+            await expect(page.locator(".matrix td[data-last] .own")).to_have_text("5" if number % 2 == 0 else "1")
+        end = await rival.expect("end")
+        assert end["ranks"][own] == 1
+        await expect(page.get_by_role("heading", name="You won")).to_be_visible()
+        await expect(page.locator(".ending p").first).to_have_text(re.compile(r"^You got 30, rival-\w+ 5\.$"))
+        await expect(page.locator(".columns-of-marks li")).to_have_count(10)
+        assert await barriers(page) == ""
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("game", ["kuhn", "leduc"])
+async def test_a_person_plays_five_hands_of_poker_with_the_keyboard_alone(
+    visiting: Visits, house: House, rival: Player, game: str, size: tuple[int, int]
+) -> None:
+    async with visiting(house.page, size) as visit:
+        page, _ = await begin(visit, rival, game, {"hands": 5})
+        left, right = page.locator(".felt .place .card").nth(0), page.locator(".felt .place .card").nth(1)
+        choices, over = page.locator(".choices"), page.locator(".ending h2")
+        keys = {"check": "c", "call": "c"}
+        playing = asyncio.ensure_future(rival.play(bet_or_call))
+        while await choices.or_(over).first.wait_for() or await choices.is_visible():
+            await expect(page.locator(".status")).to_contain_text("Your move.")
+            await expect(left).to_have_attribute("data-side", "up")
+            await expect(right).to_have_attribute("data-side", "down")
+            assert await page.evaluate(OUTSIDE) == []
+            await expect(choices.locator(":focus")).to_have_count(1)
+            name = await page.evaluate("document.activeElement.firstChild.textContent.toLowerCase()")
+            await page.keyboard.press(keys[name])
+        await playing
+        await expect(page.locator(".ending h2")).to_be_visible()
+        for card in (left, right):
+            await expect(card).to_have_attribute("data-side", "up")
+        await expect(page.locator(".columns-of-marks li")).to_have_count(5)
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+
+
+def bet_or_call(turn: Map) -> Map:
+    """Bets and calls, so that every hand is shown."""
+    dos = [move["do"] for move in turn["legal"]]
+    return {"do": next(do for do in ("bet", "call", "check") if do in dos)}
