@@ -102,11 +102,15 @@ class Player(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How a match ended for one seat. The ratings are there when it was rated before `end` was sent."""
+    """How a match ended for one seat. The ratings are there when it was rated before `end` was sent; `payoff`, the mean
+    that it was paid a round, over so many `rounds`, where that is the result.
+    """
 
     bot: str
     rank: int
     reason: str
+    payoff: float | None = None
+    rounds: int | None = None
     mu_before: float | None = None
     sigma_before: float | None = None
     mu_after: float | None = None

@@ -6,7 +6,7 @@ The referee, a restart from the journal and `verify` all play a match through th
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -20,6 +20,18 @@ from protocol.reasons import VOID, WIN
 
 NOTHING_SEALED: Mapping[int, Any] = {}
 """One for all, since a new one would cost each ply."""
+
+
+class Payoff(NamedTuple):
+    """What a seat was paid in a match, in all, and in how many rounds; none, and the match does not count for it."""
+
+    total: int
+    rounds: int
+
+    @property
+    def mean(self) -> float | None:
+        """A round; the nearest double."""
+        return self.total / self.rounds if self.rounds else None
 
 
 class Course(Struct, frozen=True, gc=False):
@@ -131,6 +143,22 @@ class Course(Struct, frozen=True, gc=False):
         if self.to_move is None or self.game.seats > 2:
             return self.game.ranks(self.state)
         return tuple(1 + (seat in self.out) for seat in range(2))
+
+    @property
+    def payoffs(self) -> tuple[Payoff, ...] | None:
+        """By seat, what it was paid in the complete rounds of a match that is over. One that left is paid the least for
+        each round that was still to come. None where ranks are the result, or the match was called off.
+        """
+        game = self.game
+        if not game.payoff_unit or self.called_off:
+            return None
+        paid = game.returns(self.state)
+        assert paid is not None
+        complete, to_come = game.count_rounds(self.state)
+        return tuple(
+            Payoff(total + least * to_come, complete + to_come) if seat in self.out else Payoff(total, complete)
+            for seat, (total, least) in enumerate(zip(paid, game.least_payoffs, strict=True))
+        )
 
     @property
     def reason(self) -> str:

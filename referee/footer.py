@@ -71,6 +71,7 @@ def result_of(
     noted = [(None, None)] * len(players) if course.reason == VOID else thought
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = pool_of(header, course.game, course.reason)
+    paid = course.payoffs or [None] * len(players)
     return Result(
         match=header.match,
         game=course.game.name,
@@ -79,9 +80,18 @@ def result_of(
         pool=pool,
         seats=tuple(
             SeatResult(
-                bot=player.bot, version=player.version, rank=rank, reason=reason, moves=moves, thought_ms=thought_ms
+                bot=player.bot,
+                version=player.version,
+                rank=rank,
+                reason=reason,
+                moves=moves,
+                thought_ms=thought_ms,
+                payoff=payoff and payoff.mean,
+                rounds=payoff and payoff.rounds,
             )
-            for player, rank, reason, (moves, thought_ms) in zip(players, course.ranks, reasons, noted, strict=True)
+            for player, rank, reason, (moves, thought_ms), payoff in zip(
+                players, course.ranks, reasons, noted, paid, strict=True
+            )
         ),
         reason=course.reason,
         plies=course.ply,
@@ -95,10 +105,13 @@ def result_of(
 
 def footer_of(result: Result, seed: bytes, nonces: list[str], ratings: Ratings | None) -> Footer:
     """The footer; `seed` and `nonces` open the dice."""
+    rounds = [seat.rounds for seat in result.seats if seat.rounds is not None]
     return Footer(
         ranks=[seat.rank for seat in result.seats],
         reason=result.reason,
         reasons=[seat.reason for seat in result.seats],
+        payoffs=[seat.payoff for seat in result.seats] if rounds else None,
+        rounds=rounds or None,
         plies=result.plies,
         digest=result.digest,
         seed=seed.hex(),

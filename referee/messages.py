@@ -117,6 +117,7 @@ def end(
     hides = course.game.hidden and not over
     bots = [player.bot for player in players]
     reasons = [course.seat_reason(at) for at in range(len(bots))]
+    paid = [(payoff.mean, payoff.rounds) for payoff in course.payoffs or ()] if over else None
     return End(
         match=match,
         ply=course.ply,
@@ -125,7 +126,7 @@ def end(
         digest=course.digest.hex(),
         ranks=list(course.ranks),
         reason=course.reason if over or seat is None else course.seat_reason(seat),
-        seats=_outcomes(bots, course.ranks, reasons, ratings),
+        seats=_outcomes(bots, course.ranks, reasons, paid, ratings),
         seed=seed.hex() if over else None,
         nonces=standing.nonces_in_hex,
         record=f"{match}.jsonl.gz",
@@ -155,7 +156,7 @@ def end_of_record(record: Record) -> End:
         digest=footer.digest,
         ranks=footer.ranks,
         reason=footer.reason,
-        seats=_outcomes(bots, footer.ranks, footer.reasons, footer.ratings),
+        seats=_outcomes(bots, footer.ranks, footer.reasons, record.payoffs, footer.ratings),
         seed=footer.seed,
         nonces=footer.nonces,
         record=f"{header.match}.jsonl.gz",
@@ -163,13 +164,18 @@ def end_of_record(record: Record) -> End:
 
 
 def _outcomes(
-    bots: Sequence[str], ranks: Sequence[int], reasons: Sequence[str], ratings: Ratings | None
+    bots: Sequence[str],
+    ranks: Sequence[int],
+    reasons: Sequence[str],
+    paid: Sequence[tuple[float | None, int | None]] | None,
+    ratings: Ratings | None,
 ) -> list[Outcome]:
-    """How the match ended for each seat."""
+    """How the match ended for each seat; `paid` is what each was paid a round, and in how many."""
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
-        outcomes.append(Outcome(bot=bot, rank=rank, reason=reason, **rated))
+        payoff, rounds = paid[at] if paid else (None, None)
+        outcomes.append(Outcome(bot=bot, rank=rank, reason=reason, payoff=payoff, rounds=rounds, **rated))
     return outcomes
 
 

@@ -98,6 +98,9 @@ class Footer(Line, frozen=True, kw_only=True):
     ranks: list[int]
     reason: str
     reasons: list[str]
+    payoffs: list[float | None] | None = None
+    """What each seat was paid a round, in the mean of so many `rounds`; only where payoffs are the result."""
+    rounds: list[int] | None = None
     plies: int
     digest: _Hex32
     seed: _Hex32
@@ -136,6 +139,12 @@ class Record(NamedTuple):
     header: Header
     lines: Collection[Between]
     footer: Footer
+
+    @property
+    def payoffs(self) -> list[tuple[float | None, int | None]]:
+        """What each seat was paid a round, and in how many, as the footer says; None where it says nothing."""
+        nothing = [None] * len(self.header.seats)
+        return list(zip(self.footer.payoffs or nothing, self.footer.rounds or nothing, strict=True))
 
     @property
     def plies(self) -> Iterator[Ply]:

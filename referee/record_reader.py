@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Collection, Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import eq
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -163,10 +164,16 @@ def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -
 def _check_footer(footer: Footer, header: Header, name: str) -> None:
     """Refuse a footer that has more or less to say than a word for each seat."""
     seats = len(header.seats)
-    rated = seats if footer.ratings is None else len(footer.ratings.seats)
-    for what, count in (("ranks", len(footer.ranks)), ("reasons", len(footer.reasons)), ("ratings", rated)):
-        if count != seats:
-            raise BadRecord(f"{name}: the footer has {count} {what}, the header {seats} seats")
+    said: dict[str, Sequence[Any] | None] = {
+        "ranks": footer.ranks,
+        "reasons": footer.reasons,
+        "payoffs": footer.payoffs,
+        "rounds": footer.rounds,
+        "ratings": None if footer.ratings is None else footer.ratings.seats,
+    }
+    for what, each in said.items():
+        if each is not None and len(each) != seats:
+            raise BadRecord(f"{name}: the footer has {len(each)} {what}, the header {seats} seats")
 
 
 def rows(text: bytes) -> Iterator[bytes]:

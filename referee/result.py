@@ -21,6 +21,11 @@ class SeatResult(Struct, frozen=True, kw_only=True):
     reason: str
     moves: int | None = None
     thought_ms: int | None = None
+    payoff: float | None = None
+    """The mean that it was paid a round, over so many `rounds`, where that counts and there was one; of a seat that
+    left, with the least for each that was still to come.
+    """
+    rounds: int | None = None
 
 
 class Result(Struct, frozen=True, kw_only=True):

@@ -40,8 +40,11 @@ def verify(record: Record, *, waits: bool = False) -> None:
     if not course.over:
         raise BadRecord(f"{end}: seat {course.to_move} is to move, yet the footer says {footer.reason!r}")
     reasons = [course.seat_reason(seat) for seat in range(len(header.seats))]
+    paid = course.payoffs
     for what, said, found in (
         ("ranks", footer.ranks, list(course.ranks)),
+        ("payoffs", footer.payoffs, paid and [payoff.mean for payoff in paid]),
+        ("rounds", footer.rounds, paid and [payoff.rounds for payoff in paid]),
         ("reason", footer.reason, course.reason),
         ("reasons", footer.reasons, reasons),
         ("plies", footer.plies, course.ply),
@@ -115,7 +118,7 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
         # A name that is registered later may be so in other letters.
         if stored.bot and folded(stored.bot) != folded(seat.bot):
             yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
-        names = ["version", "rank", "reason"]
+        names = ["version", "rank", "reason", "payoff", "rounds"]
         a, b = stored.thought_ms, seat.thought_ms
         if stored.moves is not None or a is not None:  # else of before that was noted
             names.append("moves")
@@ -155,9 +158,18 @@ def _result_of(record: Record, pool: str | None) -> Result:
         rated=rated,
         pool=header.pool or pool if rated else None,
         seats=tuple(
-            SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason, moves=moves, thought_ms=thought_ms)
-            for seat, rank, reason, (moves, thought_ms) in zip(
-                header.seats, footer.ranks, footer.reasons, thought, strict=True
+            SeatResult(
+                bot=seat.bot,
+                version=seat.version,
+                rank=rank,
+                reason=reason,
+                moves=moves,
+                thought_ms=thought_ms,
+                payoff=payoff,
+                rounds=rounds,
+            )
+            for seat, rank, reason, (moves, thought_ms), (payoff, rounds) in zip(
+                header.seats, footer.ranks, footer.reasons, thought, record.payoffs, strict=True
             )
         ),
         reason=footer.reason,

@@ -76,6 +76,8 @@ def grades_of(record: Record) -> Grades | None:
 
 def _seats(match: Record) -> list[SeatResult]:
     return [
-        SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason)
-        for seat, rank, reason in zip(match.header.seats, match.footer.ranks, match.footer.reasons, strict=True)
+        SeatResult(bot=seat.bot, version=seat.version, rank=rank, reason=reason, payoff=payoff, rounds=rounds)
+        for seat, rank, reason, (payoff, rounds) in zip(
+            match.header.seats, match.footer.ranks, match.footer.reasons, match.payoffs, strict=True
+        )
     ]

@@ -42,6 +42,8 @@ class Game(ABC, Generic[S, M]):
     """The config on which a tutorial teaches the game; None where there is no tutorial."""
     draw_probability: ClassVar[float]
     """How often equal players draw; fixed for the game's rating pools."""
+    payoff_unit: ClassVar[str] = ""
+    """What payoffs are counted by, `round` or `hand`, where those are the result; empty where `returns` is None."""
     hidden: bool = False
     """Whether states or events hold what a seat may not see: each is told its `view`, and digests are salted."""
 
@@ -115,6 +117,17 @@ class Game(ABC, Generic[S, M]):
     def returns(self, state: S) -> tuple[int, ...] | None:
         """What each seat has been paid so far, where that is what counts; None in a game that is won, drawn or lost."""
         return None
+
+    def count_rounds(self, state: S) -> tuple[int, int]:
+        """Where payoffs count: how many rounds are complete, and how many are still to come, or to be expected where
+        chance ends the match.
+        """
+        raise ValueError(f"{self.name} has no payoffs")
+
+    @property
+    def least_payoffs(self) -> tuple[int, ...]:
+        """Where payoffs count: the least that one round can pay each seat, and pays it once it has left."""
+        raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
         """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""

@@ -75,6 +75,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         "chicken": "chicken",
     }
     draw_probability = 0.3
+    payoff_unit = "round"
     move_syntax = "cooperate, coop or 0: a choice, the beginning of its name or its number"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
@@ -135,6 +136,21 @@ class Dilemma(SimultaneousGame[Rounds, int]):
 
     def returns(self, state: Rounds) -> tuple[int, int]:
         return state.payoffs
+
+    def count_rounds(self, state: Rounds) -> tuple[int, int]:
+        """Where nobody knows which round is the last, 1 / (1 - go_on) are still to come, rounded half up."""
+        left = self.rounds - state.at
+        if state.over:
+            left = 0
+        elif self.go_on is not None:
+            ends = PARTS - self.go_on
+            left = min(left, (2 * PARTS + ends) // (2 * ends))
+        return state.at, left
+
+    @property
+    def least_payoffs(self) -> tuple[int, int]:
+        one, two = (min(pair[seat] for row in self.payoffs for pair in row) for seat in range(2))
+        return one, two
 
     def ranks(self, state: Rounds) -> tuple[int, ...]:
         one, two = state.payoffs

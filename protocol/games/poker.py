@@ -53,6 +53,7 @@ class Poker(Game[Table, str]):
     most_bets: ClassVar[int]
     """Bets and raises in a round."""
     draw_probability = 0.05
+    payoff_unit = "hand"
     hidden = True
     move_syntax = "check, bet, call, raise or fold, or the first letter; k is check"
 
@@ -163,6 +164,16 @@ class Poker(Game[Table, str]):
 
     def returns(self, state: Table) -> tuple[int, int]:
         return state.chips
+
+    def count_rounds(self, state: Table) -> tuple[int, int]:
+        """Hands; one that is not over is still to come."""
+        return state.hand, self.hands - state.hand
+
+    @property
+    def least_payoffs(self) -> tuple[int, int]:
+        """What is lost with the most that can be paid into a pot."""
+        most = ANTE + self.most_bets * sum(self.stakes)
+        return -most, -most
 
     def ranks(self, state: Table) -> tuple[int, ...]:
         one, two = state.chips
