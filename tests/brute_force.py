@@ -34,10 +34,13 @@ class BruteForce:
 
     def opponents(self, name: str, pool: str) -> list[OpponentRow]:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
+        paid: dict[str, list[int]] = defaultdict(list)
         for result, at, _ in self._sat(name, pool):
             for other_at, other in enumerate(result.seats):
                 if other_at != at and result.reason != VOID:
-                    mine = result.seats[at].rank
+                    mine, payoff = result.seats[at].rank, result.seats[at].payoff
+                    if payoff is not None and result.pool is not None:
+                        paid[other.bot].append(round(payoff * 1e6))
                     counts[other.bot][WON if mine < other.rank else LOST if mine > other.rank else DRAWN] += 1
         rows = [
             OpponentRow(
@@ -47,6 +50,7 @@ class BruteForce:
                 draws=count[DRAWN],
                 losses=count[LOST],
                 share=(count[WON] + count[DRAWN] / 2) / count.total(),
+                payoff=sum(paid[other]) / 1e6 / len(paid[other]) if paid[other] else None,
             )
             for other, count in counts.items()
         ]

@@ -11,8 +11,9 @@ from arena.store.match_search import Search, match_numbers
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
 _KINDS = {
-    INTEGER: "number seats plies place seat rank moves thought_ms played won drawn lost ply clock_ms given_ms strikes",
-    REAL: "luck points mu_before sigma_before mu_after sigma_after score mu sigma value",
+    INTEGER: "number seats plies place seat rank moves thought_ms rounds played won drawn lost ply clock_ms given_ms "
+    "strikes",
+    REAL: "luck points payoff mu_before sigma_before mu_after sigma_after score mu sigma value",
     BOOLEAN: "rated",
     TIME: "started finished",
 }
@@ -33,10 +34,10 @@ MATCHES = _columns(
 """Of the view `match_results`."""
 SEATS = _columns(
     "number match game pool seat bot version rank outcome points reason moves thought_ms "
-    "mu_before sigma_before mu_after sigma_after"
+    "mu_before sigma_before mu_after sigma_after payoff rounds"
 )
 """Of the view `match_seats`."""
-LADDER = _columns("pool place bot score mu sigma played won drawn lost version")
+LADDER = _columns("pool place bot score mu sigma played won drawn lost version payoff")
 """Of the view `ladder`."""
 PLIES = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
 """Of the plies, which are in no view: after number and match as `arena/replay/ply_rows.py` has them."""

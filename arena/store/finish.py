@@ -215,6 +215,8 @@ def _seat_rows(
             "pool": group_of(result),
             "outcome": outcome_of(result, seat),
             "tournament": result.tournament,
+            "payoff": seat.payoff,
+            "rounds": seat.rounds,
             "played": tallies[bot, rated.pool].standing.matches if rated else None,
         }
         for place, (bot, seat, rating) in enumerate(zip(ids, result.seats, ratings, strict=True))

@@ -15,15 +15,24 @@ from sqlalchemy import Connection, select, text
 from arena.ratings import rating_system
 from arena.store import seasons
 from arena.store.paging import Page, read_page
+from arena.store.pool_payoffs import SEASON_NOW, means_query, pairs_query
 from arena.store.registry import bot_number
 from arena.store.result_queries import OUTCOMES, UNRATED, LeaderboardRow, standing_from_row
 from arena.store.schema import counts
+from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
+from protocol.games import payoff_unit
 from protocol.names import folded
 
-SORTS = ("score", "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
+PAYOFF, SCORE = "payoff", "score"
+SORTS = (SCORE, PAYOFF, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
 """The orders of a leaderboard; `share` is that of matches won, a draw counting as half of one."""
-_BY = {name: name for name in SORTS} | {"bot": "key", "played": "matches", "share": "(wins + draws / 2.0) / matches"}
+_BY = {name: name for name in SORTS} | {
+    "bot": "key",
+    "played": "matches",
+    "share": "(wins + draws / 2.0) / matches",
+    PAYOFF: "coalesce(payoff, mu - 3 * sigma - 1e9)",
+}
 """What each order goes by."""
 CURVE = 20
 """How many ratings a line of the leaderboard has."""
@@ -32,26 +41,32 @@ MOST_POINTS = 300
 LATEST = 5
 VERSIONS = 20
 
+_RANK = "rank() OVER (ORDER BY payoff DESC NULLS LAST, iif(payoff IS NULL, mu - 3 * sigma, 0) DESC)"
 _BOARD = """
-WITH board AS (
-    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, rank() OVER (ORDER BY mu - 3 * sigma DESC) AS rank
-    FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot
+WITH paid AS ({paid}), board AS (
+    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, payoff,
+        {rank} AS rank
+    FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
 ), found AS (
     SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search)
 )
 SELECT *, (
     SELECT json_group_array(round(mu_after, 2)) FROM ({curve})
-) AS curve
+) AS curve, {pairs} AS pairs
 FROM found WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
 ORDER BY value {order}, key LIMIT :limit
 """
 _NOW = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
+    "paid": means_query(SEASON_NOW),
+    "pairs": pairs_query("found.bot", SEASON_NOW),
     "curve": """SELECT mu_after FROM seats INDEXED BY seats_by_played
         WHERE seats.bot = found.bot AND seats.pool = :pool AND seats.played > found.matches - :curve ORDER BY played""",
 }
 _THEN = {
     "stood": seasons.STANDINGS_QUERY,
+    "paid": means_query(":first"),
+    "pairs": pairs_query("found.bot", ":first"),
     "curve": """SELECT mu_after FROM (
             SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
             WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
@@ -69,17 +84,29 @@ SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank F
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
 """)
+_BEST_PAID = text(f"""
+SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY payoff DESC) AS rank
+FROM ({means_query(SEASON_NOW)} ORDER BY payoff DESC LIMIT :limit) AS first
+JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
+ORDER BY rank, bots.key
+""")
 _STRONGEST = text("""
 SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
 """)
-_STANDINGS = text("""
-SELECT ratings.*,
+_STANDINGS = text(f"""
+SELECT ratings.*, {pairs_query("ratings.bot", SEASON_NOW, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
     (SELECT 1 + count(*) FROM ratings AS other
         WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
 FROM ratings WHERE bot = :bot ORDER BY pool
+""")
+_RANK_PAID = text(f"""
+WITH paid AS ({means_query(SEASON_NOW)})
+SELECT rank FROM (
+    SELECT ratings.bot, {_RANK} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
+) WHERE bot = :bot
 """)
 _TALLY = """sum(iif(outcome = 'won', matches, 0)) AS wins, sum(iif(outcome = 'drawn', matches, 0)) AS draws,
     sum(iif(outcome = 'lost', matches, 0)) AS losses, sum(iif(outcome = 'void', matches, 0)) AS void,
@@ -98,7 +125,11 @@ ORDER BY seats.played
 """)
 _OPPONENTS = text("""
 WITH met AS (
-    SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played
+    SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
+        SELECT sum(total) / 1000000.0 / sum(matches) FROM payoffs
+        WHERE payoffs.tournament = '' AND payoffs.pool = :pool AND season IN (SELECT 1 UNION SELECT first FROM seasons)
+            AND payoffs.bot = :bot AND payoffs.opponent = opponents.opponent
+    ) AS payoff
     FROM opponents JOIN bots ON bots.id = opponents.opponent
     WHERE opponents.tournament = '' AND opponents.bot = :bot AND opponents.pool = :pool AND wins + draws + losses > 0
 )
@@ -127,8 +158,8 @@ FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outc
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
-    """A line of the leaderboard; its `rank` is by score, whatever the order, `curve` its last mus, the newest last,
-    to two decimals.
+    """A line of the leaderboard; its `rank` is by payoff or score, whatever the order, `curve` its last mus, the newest
+    last, to two decimals.
     """
 
     rank: int
@@ -136,11 +167,12 @@ class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
 
 
 class Leader(Struct, frozen=True, kw_only=True):
-    """One of the first bots of a pool."""
+    """One of the first bots of a pool: by `payoff`, where that is the result, else by score."""
 
     bot: str
     rank: int
     score: float
+    payoff: float | None = None
 
 
 class PoolLeaders(Struct, frozen=True, kw_only=True):
@@ -160,8 +192,8 @@ class RatedBot(Struct, frozen=True, kw_only=True):
 
 
 class PoolStanding(Struct, frozen=True, kw_only=True):
-    """A bot in a pool: `rank` by score among the `bots` there; `ms_per_move` is the mean time of a move by the clock, a
-    bot's pauses included, None if unknown.
+    """A bot in a pool: `rank` among the `bots` there by score, or by `payoff` where that is the result; `ms_per_move`
+    is the mean time of a move by the clock, a bot's pauses included, None if unknown.
     """
 
     pool: str
@@ -178,6 +210,7 @@ class PoolStanding(Struct, frozen=True, kw_only=True):
     few: bool
     version: str
     ms_per_move: float | None
+    payoff: MeanPayoff | None = None
 
 
 class UnratedStanding(Struct, frozen=True, kw_only=True):
@@ -232,7 +265,9 @@ class HistoryPoint(Struct, frozen=True, kw_only=True):
 
 
 class OpponentRow(Struct, frozen=True, kw_only=True):
-    """How a bot fared against another, which it beats where its rank is better; `share` counts a draw as half a win."""
+    """How a bot fared against another, which it beats where its rank is better; `share` counts a draw as half a win.
+    `payoff` is the mean a round, of rated matches, where that is the result.
+    """
 
     opponent: str
     played: int
@@ -240,6 +275,7 @@ class OpponentRow(Struct, frozen=True, kw_only=True):
     draws: int
     losses: int
     share: float
+    payoff: float | None = None
 
 
 class SeatRow(Struct, frozen=True, kw_only=True):
@@ -299,21 +335,25 @@ def leaderboard_page(
     connection: Connection,
     pool: str,
     *,
-    sort: str = "score",
+    sort: str | None = None,
     descending: bool = True,
     search: str | None = None,
     after: str | None = None,
     limit: int = 50,
     season: str | None = None,
 ) -> Page[BoardRow]:
-    """A page of a pool's leaderboard in one of the orders `SORTS`, now or at the end of a season.
+    """A page of a pool's leaderboard in one of the orders `SORTS`, now or at the end of a season; without one by payoff
+    where that is the result, else by score.
 
     With `search`, of names that hold it. Raises `UsageFault` for what there is none of.
     """
+    sort = sort or order_of(pool)
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
-    query = text(_BOARD.format(by=_BY[sort], beyond=beyond, order=order, **(_NOW if season is None else _THEN)))
+    query = text(
+        _BOARD.format(by=_BY[sort], rank=_RANK, beyond=beyond, order=order, **(_NOW if season is None else _THEN))
+    )
     given = {"pool": pool, "search": folded(search or ""), "curve": CURVE}
     if season is not None:
         given |= seasons.match_range_of(connection, season)
@@ -322,6 +362,11 @@ def leaderboard_page(
         return BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
 
     return read_page(connection, query, given, {"value": str | float, "key": str}, make, after=after, limit=limit)
+
+
+def order_of(pool: str) -> str:
+    """By what a leaderboard has its order."""
+    return PAYOFF if payoff_unit(rating_system.game_of(pool)) else SCORE
 
 
 def pools_with_results(connection: Connection, game: str | None = None, season: str | None = None) -> list[str]:
@@ -342,8 +387,12 @@ def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
 
 
 def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
-    rows = connection.execute(_LEADERS, {"pool": pool, "limit": limit})
-    return [Leader(bot=row.name, rank=row.rank, score=row.score) for row in rows]
+    given = {"pool": pool, "limit": limit}
+    if payoff_unit(rating_system.game_of(pool)):
+        rows = connection.execute(_BEST_PAID, given)
+        return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=row.payoff) for row in rows]
+    rows = connection.execute(_LEADERS, given)
+    return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=None) for row in rows]
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
@@ -365,7 +414,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
         PoolStanding(
             pool=row.pool,
             game=rating_system.game_of(row.pool),
-            rank=row.rank,
+            rank=_rank(connection, row),
             bots=row.bots,
             **standing_from_row(row),
             ms_per_move=_thinking(played[row.pool]),
@@ -389,6 +438,13 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
         earlier=[row for row in without if not row.pool.endswith(f"/{UNRATED}")],
         unrated=[row for row in without if row.pool.endswith(f"/{UNRATED}")],
     )
+
+
+def _rank(connection: Connection, row: Any) -> int:
+    """That of a bot in a pool, from its row of `_STANDINGS`."""
+    if payoff_unit(rating_system.game_of(row.pool)):
+        return int(connection.execute(_RANK_PAID, {"pool": row.pool, "bot": row.bot}).scalar_one())
+    return int(row.rank)
 
 
 def _counts(row: Any) -> dict[str, Any]:
@@ -438,6 +494,7 @@ def _opponent_row(row: Any) -> OpponentRow:
         draws=row.draws,
         losses=row.losses,
         share=(row.wins + row.draws / 2) / row.played,
+        payoff=row.payoff,
     )
 
 

@@ -8,13 +8,15 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Select, bindparam, func, select
+from sqlalchemy import Connection, Select, bindparam, func, select, text
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store.database import StoreError
+from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats
 from machine.timestamps import utc
+from measuring.payoffs import MeanPayoff
 from protocol.errors import ArenaFault
 from protocol.names import folded
 from protocol.reasons import VOID
@@ -26,7 +28,24 @@ WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """What a match was for a seat: first alone, first with others, not first; or it was called off."""
 MOST_ASKED_AT_ONCE = 500
-_OF_A_SEAT = ("seat", "version", "rank", "moves", "thought_ms", "bot", "played", *SeatRating.__struct_fields__)
+_OF_A_SEAT = (
+    "seat",
+    "version",
+    "rank",
+    "moves",
+    "thought_ms",
+    "payoff",
+    "rounds",
+    "bot",
+    "played",
+    *SeatRating.__struct_fields__,
+)
+
+
+_LEADERBOARD = text(
+    f"""SELECT bots.name, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
+    FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
+)
 
 
 class RecordRemoved(ArenaFault):
@@ -37,7 +56,9 @@ class RecordRemoved(ArenaFault):
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True):
-    """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet."""
+    """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet. `payoff` is there
+    where that is the result, once a match counts.
+    """
 
     bot: str
     mu: float
@@ -49,22 +70,29 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True):
     losses: int
     few: bool
     version: str
+    payoff: MeanPayoff | None = None
 
 
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
-    query = select(bots.c.name, ratings).join(bots, bots.c.id == ratings.c.bot).where(ratings.c.pool == pool)
-    return leaderboard_from_rows(connection.execute(query))
+    return leaderboard_from_rows(connection.execute(_LEADERBOARD, {"pool": pool}))
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
-    """The lines of rows with the names of bots and where they stand, best first."""
+    """The lines of rows with the names of bots and where they stand, best first: by payoff, where there are any."""
     lines = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in rows]
-    return sorted(lines, key=lambda line: (-line.score, folded(line.bot)))
+    return sorted(lines, key=_place)
+
+
+def _place(line: LeaderboardRow) -> tuple[bool, float, str]:
+    value = line.score if line.payoff is None else round(line.payoff.mean, EQUAL_DIGITS)
+    return line.payoff is None, -value, folded(line.bot)
 
 
 def standing_from_row(row: Any) -> dict[str, Any]:
-    """Where a bot stands in a pool, from a row of `ratings`: the fields that every answer about it has."""
+    """Where a bot stands in a pool, from a row of `ratings`, with the sums of its payoffs as `pairs`: the fields that
+    every answer about it has.
+    """
     return {
         "mu": row.mu,
         "sigma": row.sigma,
@@ -75,6 +103,7 @@ def standing_from_row(row: Any) -> dict[str, Any]:
         "losses": row.losses,
         "few": row.matches < rating_system.PROVISIONAL_MATCHES,
         "version": row.version,
+        "payoff": read_payoff(row.pairs),
     }
 
 
@@ -244,8 +273,8 @@ def bot_failures(connection: Connection, tournament: str) -> dict[str, dict[int,
     """Why the programs of bots failed in the matches of a tournament, by match and seat."""
     query = select(matches.c.id, failures.c.seat, failures.c.text).join(failures, failures.c.match == matches.c.number)
     found: dict[str, dict[int, str]] = {}
-    for match, seat, text in connection.execute(query.where(matches.c.tournament == tournament)):
-        found.setdefault(match, {})[seat] = text
+    for match, seat, why in connection.execute(query.where(matches.c.tournament == tournament)):
+        found.setdefault(match, {})[seat] = why
     return found
 
 
@@ -275,6 +304,8 @@ def _result(rows: Sequence[Any]) -> Result:
                 reason=seat.seat_reason,
                 moves=seat.moves,
                 thought_ms=seat.thought_ms,
+                payoff=seat.payoff,
+                rounds=seat.rounds,
             )
             for seat in rows
         ),

@@ -22,7 +22,7 @@ from sqlalchemy import (
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -107,6 +107,8 @@ seats = Table(
     Column("outcome", String(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
     Column("tournament", String(40), comment="the match's"),
     Column("played", Integer, comment="the how-manieth rated match of its bot in the pool, this season"),
+    Column("payoff", Float, comment="the mean that it was paid a round; null: there is none"),
+    Column("rounds", Integer, comment="over so many; null: payoffs are not the result"),
     Index("seats_by_bot", "bot", "match"),
     Index("seats_by_ending", "bot", "pool", "outcome", "reason", "match"),
     Index(
@@ -241,6 +243,22 @@ opponents = Table(
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
     Column("void", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+payoffs = Table(
+    "payoffs",
+    metadata,
+    Column("tournament", String(40), primary_key=True, comment="'' for all that are rated"),
+    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("season", Integer, primary_key=True, autoincrement=False, comment="the number of its first match"),
+    Column("bot", Integer, primary_key=True, autoincrement=False),
+    Column("opponent", Integer, primary_key=True, autoincrement=False),
+    Column("matches", Integer, nullable=False, comment="in which it has a payoff"),
+    Column("total", Integer, nullable=False, comment="of the payoffs, in millionths"),
+    Column("squares", Integer, nullable=False, comment="of the whole parts of the payoffs"),
+    Column("products", Integer, nullable=False, comment="of the whole parts and the millionths beyond them"),
+    Column("part_squares", Integer, nullable=False, comment="of these millionths"),
     sqlite_with_rowid=False,
 )
 

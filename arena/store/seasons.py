@@ -6,6 +6,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select, text
 
 from arena.ratings.rating_system import game_of
+from arena.store.pool_payoffs import pairs_query
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
 from arena.store.schema import matches, seasons
 from machine.timestamps import utc
@@ -23,7 +24,10 @@ STANDINGS_QUERY = f"""SELECT bot, pool, max(match) AS last, mu_after AS mu, sigm
     sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
 FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot"""
 """Where the bots of :pool stood after the matches from :first to :last."""
-_BOARD = text(f"SELECT bots.name, stood.* FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot")
+_BOARD = text(
+    f"""SELECT bots.name, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
+    FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
+)
 _POOLS = text(f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool")
 
 

@@ -33,14 +33,23 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
         (SELECT (sum(other.rank > seats.rank) + sum(other.rank = seats.rank) / 2.0) / count(*) FROM seats AS other
             WHERE other.match = seats.match AND other.seat <> seats.seat)
     END AS points,
-    seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after
+    seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
+    seats.payoff, seats.rounds
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = """
+WITH paid AS (
+    SELECT pool, bot, round(avg(total / 1000000.0 / matches), 9) AS payoff FROM payoffs
+    WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
+)
 SELECT ratings.pool,
-    row_number() OVER (PARTITION BY ratings.pool ORDER BY ratings.mu - 3 * ratings.sigma DESC, bots.key) AS place,
+    row_number() OVER (
+        PARTITION BY ratings.pool ORDER BY paid.payoff DESC NULLS LAST,
+        iif(paid.payoff IS NULL, ratings.mu - 3 * ratings.sigma, 0) DESC, bots.key
+    ) AS place,
     bots.name AS bot, ratings.mu - 3 * ratings.sigma AS score, ratings.mu, ratings.sigma, ratings.matches AS played,
-    ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version
-FROM ratings JOIN bots ON bots.id = ratings.bot"""
+    ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
+FROM ratings JOIN bots ON bots.id = ratings.bot
+    LEFT JOIN paid ON paid.pool = ratings.pool AND paid.bot = ratings.bot"""
 VIEWS = {
     name: f"CREATE VIEW {name} AS{query}"
     for name, query in (("match_results", _MATCH_RESULTS), ("match_seats", _MATCH_SEATS), ("ladder", _LADDER))

@@ -40,6 +40,13 @@ def game_class(name: str) -> type[Game[Any, Any]]:
     return found
 
 
+def payoff_unit(name: str) -> str:
+    """What payoffs are counted by in the game called `name`, as `round`; empty where ranks are the result, and for a
+    game that there is none of.
+    """
+    return game_class(name).payoff_unit if name in _WHERE else ""
+
+
 def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
     """The game called `name` under `config`. Raises `UnknownGame` or `BadConfig`."""
     return game_class(name)(config or {})

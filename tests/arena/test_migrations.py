@@ -191,9 +191,12 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
 
 def _before_the_eighth(database: sqlite3.Connection) -> None:
     """Take away the views, and what came after them."""
-    database.execute("DROP TABLE feed")
+    for table in ("feed", "payoffs"):
+        database.execute(f"DROP TABLE {table}")
     for view in VIEWS:
         database.execute(f"DROP VIEW {view}")
+    for column in ("payoff", "rounds"):
+        database.execute(f"ALTER TABLE seats DROP COLUMN {column}")
 
 
 def _before_the_ninth(database: sqlite3.Connection) -> None:

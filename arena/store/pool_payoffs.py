@@ -1,0 +1,41 @@
+"""What bots were paid on the average in a pool, from the sums that are kept of each two of them."""
+
+from __future__ import annotations
+
+import msgspec
+
+from measuring.payoffs import MeanPayoff, PairPayoffs, mean_payoff
+
+_SCALE = 1_000_000
+"""Payoffs are summed up in millionths."""
+SEASON_NOW = "(SELECT coalesce(max(first), 1) FROM seasons)"
+"""The number of the first match of this season."""
+_OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
+EQUAL_DIGITS = 9
+"""Means that are the same so far are equal: the order in which they were summed up makes no rank."""
+_MEAN = f"round(avg(total / {_SCALE}.0 / matches), {EQUAL_DIGITS})"
+"""Over opponents, of rows of `payoffs`."""
+_SUMS = "json_array(matches, total, squares, products, part_squares)"
+
+
+def means_query(season: str) -> str:
+    """The bots with a payoff in :pool in a season, each with the mean over its opponents."""
+    return (
+        f"SELECT bot, {_MEAN} AS payoff FROM payoffs WHERE {_OF_POOL.format(pool=':pool', season=season)} GROUP BY bot"
+    )
+
+
+def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
+    """The sums of a bot against each opponent, for `read_payoff`."""
+    which = _OF_POOL.format(pool=pool, season=season)
+    return f"(SELECT json_group_array({_SUMS}) FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
+
+
+def read_payoff(pairs: str) -> MeanPayoff | None:
+    """What a bot was paid on the average, from what `pairs_query` gives of it; None without any."""
+    return mean_payoff(_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, int, int, int, int]]))
+
+
+def _pair(matches: int, total: int, squares: int, products: int, part_squares: int) -> PairPayoffs:
+    summed = (squares * _SCALE + 2 * products) * _SCALE + part_squares
+    return PairPayoffs(matches, total / (matches * _SCALE), (matches * summed - total**2) / (matches * _SCALE**2))

@@ -1,0 +1,170 @@
+"""Where payoffs are the result: leaderboards by the mean over opponents, through all that can happen to matches."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from arena.store.annulment import annul_matches
+from arena.store.integrity_check import check_database
+from arena.store.leaderboards import leaderboard_page, leaders_of_games, opponents_page, profile_of
+from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.result_queries import leaderboard_of, result_of
+from arena.store.seasons import season_leaderboards, start_season
+from arena.store.store import Store
+from measuring.payoffs import mean_payoff, pair_payoffs
+from referee.result import Result
+from seasons import finish, result
+
+POOL = "dilemma/axelrod"
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store.open(tmp_path / "arena.db")) as opened:
+        yield opened
+
+
+def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], **more: Any) -> Result:
+    """A match that paid so a round; who was paid more is first."""
+    one, two = (-math.inf if payoff is None else payoff for payoff in payoffs)
+    done = result(match, bots, (1 + (one < two), 1 + (two < one)), pool=POOL, **more)
+    seats = [replace(seat, payoff=payoff, rounds=200) for seat, payoff in zip(done.seats, payoffs, strict=True)]
+    return replace(done, seats=tuple(seats))
+
+
+def autumn(store: Store, count: int = 40) -> list[Result]:
+    """A season of four bots, drawn at random."""
+    chance = random.Random(7)
+    results = []
+    for number in range(count):
+        bots = chance.sample(["ann", "bob", "cid", "dan"], 2)
+        payoffs = [chance.randrange(0, 1001) / 200 for _ in bots]
+        results.append(paid(f"m{number}", bots, payoffs, tournament="t1" if number % 2 else None, place=number))
+    finish(store, *results)
+    return results
+
+
+def board(store: Store) -> list[tuple[str, float | None]]:
+    return [(row.bot, row.payoff and row.payoff.mean) for row in store.read(leaderboard_of, POOL)]
+
+
+def test_a_bot_that_beats_nobody_leads_where_it_is_paid_most(store: Store) -> None:
+    finish(store, paid("m1", ("nice", "kind"), (3.0, 3.0)), paid("m2", ("nice", "kind"), (3.0, 3.0)))
+    finish(store, paid("m3", ("nice", "nasty"), (0.9, 1.1)), paid("m4", ("nasty", "kind"), (1.1, 0.8)))
+    assert board(store) == [("nice", 1.95), ("kind", 1.9), ("nasty", 1.1)]
+    scores = {row.bot: row.score for row in store.read(leaderboard_of, POOL)}
+    assert max(scores, key=lambda bot: scores[bot]) == "nasty"
+    page = store.read(leaderboard_page, POOL)
+    assert [(row.rank, row.bot) for row in page.rows] == [(1, "nice"), (2, "kind"), (3, "nasty")]
+    (game,) = store.read(leaders_of_games, 2)
+    assert [(row.rank, row.bot, row.payoff) for row in game.leaders] == [(1, "nice", 1.95), (2, "kind", 1.9)]
+    profile = store.read(profile_of, "nasty")
+    assert profile is not None
+    assert profile.standings[0].rank == 3
+
+
+def test_every_opponent_weighs_the_same_however_often_it_was_met(store: Store) -> None:
+    finish(store, *(paid(f"m{number}", ("ann", "bob"), (1.0, 2.0)) for number in range(9)))
+    finish(store, paid("last", ("ann", "cid"), (4.0, 0.0)))
+    assert dict(board(store))["ann"] == 2.5
+    rows = store.read(opponents_page, "ann", POOL).rows
+    assert [(row.opponent, row.payoff) for row in rows] == [("bob", 1.0), ("cid", 4.0)]
+
+
+def test_the_mean_and_its_interval_are_those_of_the_single_matches(store: Store) -> None:
+    results = autumn(store)
+    rows = store.read(leaderboard_of, POOL)
+    assert len(rows) == 4
+    for row in rows:
+        met = defaultdict(list)
+        for done in results:
+            for seat, other in (done.seats, done.seats[::-1]):
+                if seat.bot == row.bot:
+                    met[other.bot].append(seat.payoff)
+        right = mean_payoff(pair_payoffs(payoffs) for payoffs in met.values())
+        assert right is not None
+        assert row.payoff is not None
+        assert row.payoff.opponents == right.opponents == 3
+        assert (row.payoff.mean, row.payoff.low, row.payoff.high) == pytest.approx((right.mean, right.low, right.high))
+        errors = [statistics.variance(payoffs) / len(payoffs) for payoffs in met.values()]
+        reach = (right.high - right.low) / 2
+        assert 1.96 < reach / (math.sqrt(sum(errors)) / 3) < 4.5
+
+
+def test_a_seat_without_a_payoff_is_not_counted_and_a_bot_without_any_is_last(store: Store) -> None:
+    finish(store, paid("m1", ("ann", "bob"), (None, 0.0)), paid("m2", ("cid", "bob"), (1.0, 2.0)))
+    assert board(store) == [("bob", 1.0), ("cid", 1.0), ("ann", None)]
+    page = store.read(leaderboard_page, POOL)
+    assert page.rows[-1].bot == "ann"
+    assert page.rows[-1].rank == 3
+
+
+def test_annulled_matches_are_taken_away_and_come_back(store: Store) -> None:
+    autumn(store)
+    before = store.read(leaderboard_of, POOL)
+    store.write(annul_matches, ["m3", "m4"])
+    after = store.read(leaderboard_of, POOL)
+    assert after != before
+    assert list(store.iterate(check_database)) == []
+    store.write(annul_matches, ["m3", "m4"], undo=True)
+    assert store.read(leaderboard_of, POOL) == before
+    assert list(store.iterate(check_database)) == []
+
+
+def test_a_rebuild_gives_the_same(store: Store) -> None:
+    autumn(store)
+    before = store.read(leaderboard_of, POOL)
+    assert store.write(rebuild_ratings) == 0
+    store.write(lambda connection: connection.exec_driver_sql("UPDATE payoffs SET total = total + 1"))
+    (complaint,) = [line for line in store.iterate(check_database) if "payoffs" in line]
+    assert "not what follows from the results: run `arena db rebuild-ratings`" in complaint
+    assert store.write(rebuild_ratings) > 0
+    assert store.read(leaderboard_of, POOL) == before
+
+
+def test_a_season_begins_without_payoffs_and_the_last_keeps_its_own(store: Store) -> None:
+    autumn(store)
+    before = store.read(leaderboard_of, POOL)
+    store.write(start_season, "second")
+    assert board(store) == []
+    finish(store, paid("new", ("ann", "bob"), (5.0, 0.0)))
+    assert board(store) == [("ann", 5.0), ("bob", 0.0)]
+    assert store.read(season_leaderboards, "first")[POOL] == before
+    page = store.read(leaderboard_page, POOL, season="first")
+    assert [(row.bot, row.payoff) for row in page.rows] == [(row.bot, row.payoff) for row in before]
+    assert list(store.iterate(check_database)) == []
+
+
+@pytest.mark.parametrize("payoff", [1_000_000.0, -999_999.999999, 999_999.5, -0.000001])
+def test_the_largest_payoffs_are_summed_up_exactly(store: Store, payoff: float) -> None:
+    finish(store, *(paid(f"m{number}", ("ann", "bob"), (payoff, -payoff)) for number in range(50)))
+    rows = {row.bot: row.payoff for row in store.read(leaderboard_of, POOL)}
+    found = rows["ann"]
+    assert found is not None
+    assert found.mean == found.low == found.high == payoff
+
+
+def test_results_keep_payoffs_and_rounds(store: Store) -> None:
+    finish(store, paid("m1", ("ann", "bob"), (1 / 3, 0.1)))
+    kept = store.read(result_of, "m1")
+    assert kept is not None
+    assert [(seat.payoff, seat.rounds) for seat in kept.seats] == [(1 / 3, 200), (0.1, 200)]
+
+
+def test_the_view_for_others_is_in_the_order_of_payoffs(store: Store) -> None:
+    autumn(store)
+    rows = store.read(
+        lambda connection: connection.exec_driver_sql("SELECT bot, payoff FROM ladder ORDER BY place").all()
+    )
+    assert [bot for bot, _ in rows] == [bot for bot, _ in board(store)]
+    assert [payoff for _, payoff in rows] == pytest.approx([payoff for _, payoff in board(store)])
