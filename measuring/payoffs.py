@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from measuring.scores import student_reach
+from measuring.scores import student_cdf, student_reach
 
 
 class PairPayoffs(NamedTuple):
@@ -50,17 +50,39 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
     met = list(pairs)
     if not met:
         return None
-    mean = fmean(pair.mean for pair in met)
+    mean, low, high = fmean(pair.mean for pair in met), None, None
+    if (found := _error(met)) is not None:
+        error, freedom = found
+        reach = student_reach(freedom) * error / len(met) if error else 0.0
+        low, high = mean - reach, mean + reach
+    return MeanPayoff(mean=mean, low=low, high=high, opponents=len(met))
+
+
+def chance_of_difference(strata: Sequence[PairPayoffs]) -> float:
+    """How likely the sum of the strata's means is so far from 0, or farther, where it is 0 in truth: Student's test,
+    both ways, with the error and freedom of `mean_payoff`. 1 where that can't be known.
+    """
+    found = _error(strata)
+    total = math.fsum(stratum.mean for stratum in strata)
+    if found is None or abs(total) < _EQUAL:
+        return 1.0
+    error, freedom = found
+    return 2 * student_cdf(-abs(total) / error, freedom) if error else 0.0
+
+
+_EQUAL = 1e-9
+"""Sums below this are rounding."""
+
+
+def _error(met: Sequence[PairPayoffs]) -> tuple[float, float] | None:
+    """The standard error of the sum of the means, and its degrees of freedom; None where all are of one unit."""
     freedom = sum(pair.units - 1 for pair in met)
     if not freedom:
-        return MeanPayoff(mean=mean, low=None, high=None, opponents=len(met))
+        return None
     parts = [(pair.squares / (pair.units - 1) / pair.units, pair.units - 1) for pair in met if pair.units > 1]
-    lone = sum(pair.units == 1 for pair in met)
-    if lone:
+    if lone := sum(pair.units == 1 for pair in met):
         parts.append((lone * sum(pair.squares for pair in met) / freedom, freedom))
-    total = sum(part for part, _ in parts)
-    reach = 0.0
-    if total:
-        certain = total**2 / sum(part**2 / free for part, free in parts)
-        reach = student_reach(certain) * math.sqrt(total) / len(met)
-    return MeanPayoff(mean=mean, low=mean - reach, high=mean + reach, opponents=len(met))
+    total = math.fsum(part for part, _ in parts)
+    if total < _EQUAL**2:
+        return 0.0, freedom
+    return math.sqrt(total), total**2 / math.fsum(part**2 / free for part, free in parts)

@@ -6,6 +6,7 @@ import math
 from typing import Protocol
 
 from measuring.elo import Comparison
+from measuring.payoffs import MeanPayoff
 from measuring.variance_reduction import VarianceReduction
 
 MOST = 1200
@@ -28,6 +29,19 @@ def points(share: float) -> str:
 def interval(of: _Interval) -> str:
     """`0.582-0.713`; `-0.139 to 0.139` where a minus sign is in it."""
     low, high = points(of.low), points(of.high)
+    return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
+
+
+def payoff(value: float) -> str:
+    """`2.553`; with fewer decimals from a thousand on."""
+    return f"{value:z.3f}" if abs(value) < 1000 else f"{value:z.1f}"
+
+
+def payoff_interval(of: MeanPayoff) -> str:
+    """`2.541-2.565`; `-0.021 to 0.004` where a minus sign is in it; empty where there is none."""
+    if of.low is None or of.high is None:
+        return ""
+    low, high = payoff(of.low), payoff(of.high)
     return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
 
 from arena.ratings import rating_system
 from arena.store.finish import StorableMatch, finish_matches
@@ -43,6 +47,14 @@ def result(
         tournament=tournament,
         place=place,
     )
+
+
+def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], **more: Any) -> Result:
+    """A match that paid so a round; who was paid more is first."""
+    one, two = (-math.inf if payoff is None else payoff for payoff in payoffs)
+    done = result(match, bots, (1 + (one < two), 1 + (two < one)), pool="dilemma/axelrod", **more)
+    seats = [replace(seat, payoff=payoff, rounds=200) for seat, payoff in zip(done.seats, payoffs, strict=True)]
+    return replace(done, seats=tuple(seats))
 
 
 def finish(store: Store, *results: Result) -> None:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from rich.table import Table
 
 from arena.commands.output import columns, write_document
+from arena.ratings.payoff_standings import Payoffs, paid_samples
 from arena.ratings.standings import (
     HeadToHead,
     MatchSample,
@@ -23,7 +24,8 @@ from arena.ratings.standings import (
 from arena.tournament.plan import Plan, place_of
 from machine.console import Console
 from measuring.elo import Comparison
-from measuring.score_format import better, elo_interval, elo_of, games, interval, points
+from measuring.payoffs import MeanPayoff
+from measuring.score_format import better, elo_interval, elo_of, games, interval, payoff, payoff_interval, points
 from protocol.display import counted
 from referee.result import Result
 
@@ -59,7 +61,9 @@ class Report:
                 self._failures[result.seats[seat].bot][why] += 1
         starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
         met = [MatchSample(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
-        self._rows = score_table(plan.names, met)
+        payoffs = Payoffs(plan.names, paid_samples(met))
+        self._rows = payoffs.order(score_table(plan.names, met))
+        self._payoffs = payoffs.pairs
         self._cross = head_to_head(plan.names, results)
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
 
@@ -72,6 +76,7 @@ class Report:
             "table": self._rows,
             "head_to_head": self._cross,
             "duels": self._duels,
+            "payoffs": self._payoffs,
             "failures": {bot: why for bot, why in self._failures.items() if why},
             "value": self._value,
             "luck": self._luck,
@@ -88,7 +93,8 @@ class Report:
         console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
         if plan.pool is None:
             console.print("not rated: no preset has this config")
-        console.print(_standing_table(self._rows))
+        unit = plan.rules.payoff_unit
+        console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
             console.print(_places_table(self._rows))
@@ -102,6 +108,9 @@ class Report:
 
     def _show_duels(self, console: Console) -> None:
         names = [row.bot for row in self._rows]
+        if self._plan.rules.payoff_unit:
+            self._show_payoffs(console, names)
+            return
         pairs = [(bot, other) for bot, other in combinations(names, 2) if other in self._duels.get(bot, {})]
         if 0 < len(pairs) <= MOST_DUELS:
             console.print("\none against another")
@@ -114,6 +123,32 @@ class Report:
             else:
                 console.print("\nshare of points, row against column")
                 console.print(_matrix(names, self._cross, "{:.2f}".format))
+
+    def _show_payoffs(self, console: Console, names: Sequence[str]) -> None:
+        if 2 < len(names) <= WIDEST_CROSS_TABLE and self._payoffs:
+            varied = any(row.payoff is not None and row.payoff.low != row.payoff.high for row in self._rows)
+            half = ", and half of its 95 % interval" if varied else ""
+            console.print(f"\npayoff a {self._plan.rules.payoff_unit}, row against column{half}")
+            console.print(_matrix(names, self._payoffs, _spread_payoff if varied else _mean_payoff))
+
+
+def _mean_payoff(found: MeanPayoff) -> str:
+    return f"{found.mean:z.2f}"
+
+
+def _spread_payoff(found: MeanPayoff) -> str:
+    if found.low is None or found.high is None:
+        return f"{_mean_payoff(found)}\n"
+    return f"{_mean_payoff(found)}\n±{(found.high - found.low) / 2:.2f}"
+
+
+def _payoff_table(rows: Sequence[Row], unit: str) -> Table:
+    """What bots were paid a round, each opponent weighing the same, and matches won, drawn and lost; best first."""
+    table = _table("#", "bot", f"a {unit}", "95 %", "played", "won", "drawn", "lost", "forfeits")
+    for row in rows:
+        found = ("", "") if row.payoff is None else (payoff(row.payoff.mean), payoff_interval(row.payoff))
+        table.add_row(*map(str, (row.rank, row.bot, *found, row.played, row.won, row.drawn, row.lost, row.forfeits)))
+    return table
 
 
 def _standing_table(rows: Sequence[Row]) -> Table:

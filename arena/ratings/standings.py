@@ -13,6 +13,7 @@ from msgspec import Struct, structs
 from arena.ratings.significant_ranks import ScoredMatch, ranks
 from measuring.elo import Comparison, compare_scores
 from measuring.pair_scores import SideScore, side_score
+from measuring.payoffs import MeanPayoff
 from measuring.scores import Z95, Estimate, estimate_scores
 from protocol.reasons import FORFEITS, RESIGNED, VOID
 from referee.result import Result, SeatResult, points, points_of
@@ -34,6 +35,8 @@ class TableRow(Struct, frozen=True, kw_only=True):
     high: float
     forfeits: int
     """Matches lost by time, strikes, disconnection or not showing up."""
+    payoff: MeanPayoff | None = None
+    """Where payoffs are the result, once a match counts: the lines are in the order of it then."""
 
 
 class PlayedSeat(NamedTuple):
@@ -42,6 +45,7 @@ class PlayedSeat(NamedTuple):
     bot: str
     rank: int
     reason: str
+    payoff: float | None = None
 
 
 class PlayedMatch(NamedTuple):

@@ -12,6 +12,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, bindparam, text
 
 from arena.ratings import tournament_pairing
+from arena.ratings.payoff_standings import PairMeans, Payoffs, paid
 from arena.ratings.significant_ranks import ScoredMatch
 from arena.ratings.standings import HeadToHeadShares, PlayedMatch, PlayedSeat, TableRow, head_to_head, standing, table
 from arena.store.database import StoreError
@@ -32,7 +33,8 @@ FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 _NEXT = text(_LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)"))
 _ONE = text(_LIST.format(where="WHERE id = :id"))
 _MATCHES = text("""
-SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended FROM matches
+SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended, seats.payoff
+FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
 """)
@@ -43,6 +45,14 @@ SELECT tournament, name FROM (
     ) AS place
     FROM opponents WHERE tournament IN :names
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
+) JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
+""").bindparams(bindparam("names", expanding=True))
+_BEST_PAID = text("""
+SELECT tournament, name FROM (
+    SELECT tournament, bot, rank() OVER (PARTITION BY tournament ORDER BY round(avg(payoff), 9) DESC) AS place FROM (
+        SELECT tournament, bot, sum(total) / 1000000.0 / sum(matches) AS payoff
+        FROM payoffs WHERE tournament IN :names GROUP BY tournament, bot, opponent
+    ) GROUP BY tournament, bot
 ) JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """).bindparams(bindparam("names", expanding=True))
 
@@ -64,10 +74,13 @@ class TournamentRow(Struct, frozen=True, kw_only=True):
 
 
 class TournamentTable(TournamentRow, frozen=True, kw_only=True):
-    """The same with its table, and the share of points of each bot (first key) against each other one."""
+    """The same with its table, and the share of points of each bot (first key) against each other one; where payoffs
+    are the result, also what it was paid.
+    """
 
     table: list[TableRow]
     head_to_head: dict[str, dict[str, float | None]]
+    payoffs: PairMeans
 
 
 def tournaments_page(connection: Connection, *, after: str | None = None, limit: int = 50) -> Page[TournamentRow]:
@@ -77,11 +90,15 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """By tournament the bots with the largest share of points; of one without a match that counts nothing."""
+    """By tournament the bots with the largest share of points, or payoff where that is the result; of one without a
+    match that counts nothing.
+    """
     found: dict[str, list[str]] = {}
-    for row in connection.execute(_LEADERS, {"names": list(names)}):
-        found.setdefault(row.tournament, []).append(row.name)
-    return found
+    best: dict[str, list[str]] = {}
+    for query, leaders in ((_LEADERS, found), (_BEST_PAID, best)):
+        for row in connection.execute(query, {"names": list(names)}):
+            leaders.setdefault(row.tournament, []).append(row.name)
+    return found | best
 
 
 def has_tournament(connection: Connection, name: str) -> bool:
@@ -89,9 +106,9 @@ def has_tournament(connection: Connection, name: str) -> bool:
     return connection.execute(text("SELECT 1 FROM tournaments WHERE id = :id"), {"id": name}).first() is not None
 
 
-Standings = dict[str, tuple[int, list[TableRow], HeadToHeadShares]]
-"""By tournament, those asked for last: its matches so far, its table and who beat whom. So matches are looked at again
-only where some were added.
+Standings = dict[str, tuple[int, list[TableRow], HeadToHeadShares, PairMeans]]
+"""By tournament, those asked for last: its matches so far, its table, who beat whom and was paid what. So matches are
+looked at again only where some were added.
 """
 MOST_KNOWN = 64
 
@@ -113,25 +130,32 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
         bots = list(names.values())
         paired = bool(fields["arguments"].get("paired"))
         scored = [_scored(match, paired=paired) for match in matches if match.reason != VOID]
-        told = row.played, standing(table(bots, matches), scored), head_to_head(bots, matches)
+        payoffs = Payoffs(bots, (paid(match, _start(match, paired=paired)) for match in matches))
+        rows = payoffs.order(standing(table(bots, matches), scored))
+        told = row.played, rows, head_to_head(bots, matches), payoffs.pairs
     known[name] = told
     if len(known) > MOST_KNOWN:
         known.pop(next(iter(known)), None)
-    _, rows, cross = told
-    return TournamentTable(**fields, table=rows, head_to_head=cross)
+    _, rows, cross, pairs = told
+    return TournamentTable(**fields, table=rows, head_to_head=cross, payoffs=pairs)
 
 
 def _matches(connection: Connection, name: str) -> Iterator[PlayedMatch]:
     for _, group in itertools.groupby(connection.execute(_MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
-        yield PlayedMatch(sat[0].place, sat[0].reason, tuple(PlayedSeat(row.name, row.rank, row.ended) for row in sat))
+        yield PlayedMatch(
+            sat[0].place, sat[0].reason, tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff) for row in sat)
+        )
 
 
 def _scored(match: PlayedMatch, *, paired: bool) -> ScoredMatch:
-    """Paired matches share a start with those at the next places."""
-    start = match.place // len(match.seats) if paired else None
     ranks = [seat.rank for seat in match.seats]
-    return ScoredMatch(tuple(seat.bot for seat in match.seats), points_of(ranks), start)
+    return ScoredMatch(tuple(seat.bot for seat in match.seats), points_of(ranks), _start(match, paired=paired))
+
+
+def _start(match: PlayedMatch, *, paired: bool) -> int | None:
+    """Paired matches share a start with those at the next places."""
+    return match.place // len(match.seats) if paired else None
 
 
 @functools.lru_cache(maxsize=1000)

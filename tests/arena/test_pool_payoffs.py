@@ -6,13 +6,11 @@ import math
 import random
 import statistics
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from arena.store.annulment import annul_matches
 from arena.store.integrity_check import check_database
@@ -23,7 +21,7 @@ from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
 from measuring.payoffs import mean_payoff, pair_payoffs
 from referee.result import Result
-from seasons import finish, result
+from seasons import finish, paid
 
 POOL = "dilemma/axelrod"
 
@@ -32,14 +30,6 @@ POOL = "dilemma/axelrod"
 def store(tmp_path: Path) -> Iterator[Store]:
     with closing(Store.open(tmp_path / "arena.db")) as opened:
         yield opened
-
-
-def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], **more: Any) -> Result:
-    """A match that paid so a round; who was paid more is first."""
-    one, two = (-math.inf if payoff is None else payoff for payoff in payoffs)
-    done = result(match, bots, (1 + (one < two), 1 + (two < one)), pool=POOL, **more)
-    seats = [replace(seat, payoff=payoff, rounds=200) for seat, payoff in zip(done.seats, payoffs, strict=True)]
-    return replace(done, seats=tuple(seats))
 
 
 def autumn(store: Store, count: int = 40) -> list[Result]:

@@ -1,0 +1,133 @@
+"""How the bots of a tournament fared where payoffs are the result: in the order of their means over opponents. Pure."""
+
+from __future__ import annotations
+
+import itertools
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from statistics import fmean
+from typing import NamedTuple, TypeVar
+
+from msgspec import structs
+
+from arena.ratings.standings import MatchSample, PlayedMatch, TableRow
+from measuring.payoffs import MeanPayoff, PairPayoffs, chance_of_difference, mean_payoff, pair_payoffs
+from referee.result import Result
+
+R = TypeVar("R", bound=TableRow)
+PairMeans = dict[str, dict[str, MeanPayoff | None]]
+"""What each bot (first key) was paid against each other one; None where no match of theirs counts."""
+_LEVEL = 0.05
+"""How likely it may be that bots which are all equal are told apart at all."""
+_Units = list[dict[str, float]]
+"""Of two bots, for each unit what they were paid; one that left no payoff is missing."""
+
+
+class PaidMatch(NamedTuple):
+    """What a match paid each bot a round, None where that does not count, and what start it shares, None: its own."""
+
+    payoffs: tuple[tuple[str, float | None], ...]
+    start: Hashable = None
+
+
+def paid(match: Result | PlayedMatch, start: Hashable = None) -> PaidMatch:
+    """A match as one of these."""
+    return PaidMatch(tuple((seat.bot, seat.payoff) for seat in match.seats), start)
+
+
+def paid_samples(met: Iterable[MatchSample]) -> list[PaidMatch]:
+    """Matches as these."""
+    return [paid(one.result, one.start) for one in met]
+
+
+class Payoffs:
+    """The payoffs of matches: `means` over opponents, by bot, and of each two as `pairs`."""
+
+    def __init__(self, names: Sequence[str], matches: Iterable[PaidMatch]) -> None:
+        self._met = _units(matches)
+        self.means: dict[str, MeanPayoff | None] = {bot: mean_payoff(self._pairs_of(bot).values()) for bot in names}
+        self.pairs: PairMeans = {}
+        if any(self.means.values()):
+            for bot in names:
+                known = self._pairs_of(bot)
+                self.pairs[bot] = {
+                    other: mean_payoff([known[other]]) if other in known else None for other in names if other != bot
+                }
+
+    def _pairs_of(self, bot: str) -> dict[str, PairPayoffs]:
+        found = {}
+        for other, units in self._met.get(bot, {}).items():
+            if counted := [unit[bot] for unit in units if bot in unit]:
+                found[other] = pair_payoffs(counted)
+        return found
+
+    def order(self, rows: Sequence[R]) -> list[R]:
+        """The lines of a table by payoff, best first, those without one last; as they are where there are none.
+
+        Ranks are 1 and the number of bots that were paid more for certain, as those by points (Holm 1979); by the means
+        alone where no two bots met twice.
+        """
+        if not any(self.means.values()):
+            return list(rows)
+        listed = sorted(rows, key=lambda row: -_value(self.means[row.bot]))
+        ranks = self._ranks([row.bot for row in listed])
+        return [structs.replace(row, rank=ranks[row.bot], payoff=self.means[row.bot]) for row in listed]
+
+    def _ranks(self, order: Sequence[str]) -> dict[str, int]:
+        """By bot, in the order of payoffs."""
+        if not any(mean is not None and mean.low is not None for mean in self.means.values()):
+            values = [round(_value(self.means[bot]), 9) for bot in order]
+            return {bot: 1 + values.index(value) for bot, value in zip(order, values, strict=True)}
+        pairs = list(itertools.combinations(order, 2))
+        tested = sorted((self._chance(*pair), at) for at, pair in enumerate(pairs))
+        above: defaultdict[str, int] = defaultdict(int)
+        for left, (chance, at) in zip(range(len(pairs), 0, -1), tested, strict=True):
+            if chance > _LEVEL / left:
+                break
+            above[pairs[at][1]] += 1
+        found = itertools.accumulate((1 + above[bot] for bot in order), max)
+        return dict(zip(order, found, strict=True))
+
+    def _chance(self, one: str, other: str) -> float:
+        """How likely the means of the two are so far apart if they are equal in truth. Where they met, what the one was
+        paid and what the other was paid come from the same units.
+        """
+        mine, theirs = self._pairs_of(one), self._pairs_of(other)
+        if not mine or not theirs:
+            return 1.0
+        strata = [_scaled(pair, 1 / len(mine)) for against, pair in mine.items() if against != other]
+        strata += [_scaled(pair, -1 / len(theirs)) for against, pair in theirs.items() if against != one]
+        together = [unit for unit in self._met[one].get(other, ()) if one in unit and other in unit]
+        if together:
+            strata.append(pair_payoffs([unit[one] / len(mine) - unit[other] / len(theirs) for unit in together]))
+        return chance_of_difference(strata)
+
+
+def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Units]]:
+    """By bot and opponent, what the two were paid in each unit: the matches of one start count by their mean."""
+    starts: defaultdict[tuple[str, str], defaultdict[Hashable, list[dict[str, float]]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for number, (payoffs, start) in enumerate(matches):
+        unit = (True, number) if start is None else (False, start)
+        for one, other in itertools.combinations(payoffs, 2):
+            counted = {bot: payoff for bot, payoff in (one, other) if payoff is not None}
+            first, second = sorted((one[0], other[0]))
+            starts[first, second][unit].append(counted)
+    met: defaultdict[str, dict[str, _Units]] = defaultdict(dict)
+    for pair, units in starts.items():
+        found = [
+            {bot: fmean(each) for bot in pair if (each := [match[bot] for match in unit if bot in match])}
+            for unit in units.values()
+        ]
+        first, second = pair
+        met[first][second] = met[second][first] = found
+    return met
+
+
+def _scaled(pair: PairPayoffs, by: float) -> PairPayoffs:
+    return PairPayoffs(pair.units, pair.mean * by, pair.squares * by**2)
+
+
+def _value(mean: MeanPayoff | None) -> float:
+    return float("-inf") if mean is None else mean.mean
