@@ -130,7 +130,19 @@ def _standings(profile: Profile) -> str:
         )
         for row in profile.standings
     ]
-    return table(headers, rows, elastic=0, width=columns())
+    told = table(headers, rows, elastic=0, width=columns())
+    paid = [
+        (
+            *(row.pool, score_format.payoff(row.payoff.mean), score_format.payoff_interval(row.payoff)),
+            *(row.payoff.opponents, row.rank, row.bots),
+        )
+        for row in profile.standings
+        if row.payoff is not None
+    ]
+    if paid:
+        by_payoff = table(("payoff", "a round", "95 %", "rivals", "#", "of"), paid, elastic=0, width=columns())
+        told = f"{told}\n\n{by_payoff}"
+    return told
 
 
 def _by_version(pool: PoolVersions, unrated: Sequence[UnratedStanding]) -> str:

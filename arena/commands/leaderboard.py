@@ -11,8 +11,10 @@ from arena.store.result_queries import LeaderboardRow, leaderboard_of, rated_poo
 from arena.store.seasons import season_leaderboards
 from arena.store.store import Store
 from machine.terminal import say
+from measuring import score_format
+from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
-from protocol.games import game_class
+from protocol.games import game_class, payoff_unit
 
 
 def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bool, to_csv: bool) -> None:
@@ -43,11 +45,45 @@ def _row(pool: str, place: int, row: LeaderboardRow) -> tuple[object, ...]:
     """As the view `ladder` has it."""
     return (
         *(pool, place, row.bot, row.score, row.mu, row.sigma),
-        *(row.played, row.wins, row.draws, row.losses, row.version),
+        *(row.played, row.wins, row.draws, row.losses, row.version, row.payoff and row.payoff.mean),
     )
 
 
 def _board(pool: str, rows: list[LeaderboardRow]) -> str:
+    unit = payoff_unit(game_of(pool))
+    return _payoff_board(pool, rows, unit) if unit else _score_board(pool, rows)
+
+
+def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
+    headers = ("#", "bot", f"a {unit}", "95 %", "rivals", "score", "played", "won", "drawn", "lost", "")
+    cells = [
+        (
+            place,
+            row.bot,
+            *(_paid(row.payoff) if row.payoff else ("", "", "")),
+            f"{row.score:.2f}",
+            *(row.played, row.wins, row.draws, row.losses),
+            "*" if row.few else "",
+        )
+        for place, row in enumerate(rows, 1)
+    ]
+    lines = [
+        f"{pool}, by the mean payoff a {unit}, each opponent weighing the same",
+        table(headers, cells, elastic=1, width=columns()),
+        *_few(rows),
+    ]
+    return "\n".join(lines)
+
+
+def _paid(found: MeanPayoff) -> tuple[object, ...]:
+    return score_format.payoff(found.mean), score_format.payoff_interval(found), found.opponents
+
+
+def _few(rows: list[LeaderboardRow]) -> list[str]:
+    return ["* too few matches to say much"] if any(row.few for row in rows) else []
+
+
+def _score_board(pool: str, rows: list[LeaderboardRow]) -> str:
     headers = ("#", "bot", "score", "mu", "sigma", "played", "won", "drawn", "lost", "")
     cells = [
         (
@@ -59,7 +95,5 @@ def _board(pool: str, rows: list[LeaderboardRow]) -> str:
         )
         for place, row in enumerate(rows, 1)
     ]
-    lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1, width=columns())]
-    if any(row.few for row in rows):
-        lines.append("* too few matches to say much")
+    lines = [f"{pool}, by score = mu - 3 sigma", table(headers, cells, elastic=1, width=columns()), *_few(rows)]
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from arena.commands.bot_record import show_bot
+from arena.commands.leaderboard import leaderboard
 from arena.store.annulment import annul_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page, leaders_of_games, opponents_page, profile_of
@@ -19,6 +22,7 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import leaderboard_of, result_of
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
+from commands import on_terminal
 from measuring.payoffs import mean_payoff, pair_payoffs
 from referee.result import Result
 from seasons import finish, paid
@@ -158,3 +162,15 @@ def test_the_view_for_others_is_in_the_order_of_payoffs(store: Store) -> None:
     )
     assert [bot for bot, _ in rows] == [bot for bot, _ in board(store)]
     assert [payoff for _, payoff in rows] == pytest.approx([payoff for _, payoff in board(store)])
+
+
+def test_the_leaderboard_keeps_to_80_columns_and_tells_payoffs_with_intervals(store: Store) -> None:
+    long = "a-bot-of-thirty-two-letters-long"
+    finish(store, *(paid(f"m{number}", (long, "bob"), (-10.0, -0.25)) for number in range(3)))
+    out = on_terminal(lambda: leaderboard(str(store.file), None, None, to_json=False, to_csv=False))
+    assert max(map(len, out.splitlines())) <= 80
+    assert "dilemma/axelrod, by the mean payoff a round, each opponent weighing the same" in out
+    assert re.search(r"^1 +bob +-0\.250 +-0\.250 to -0\.250 +1 ", out, re.MULTILINE)
+    shown = on_terminal(lambda: show_bot(str(store.file), "bob", to_json=False))
+    assert max(map(len, shown.splitlines())) <= 80
+    assert re.search(r"^dilemma/axelrod +-0\.250 +-0\.250 to -0\.250 +1  1   2$", shown, re.MULTILINE)
