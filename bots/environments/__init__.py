@@ -12,14 +12,15 @@ from protocol.errors import UsageFault
 
 if TYPE_CHECKING:
     from bots.environments.encodings import encoding_of
-    from bots.environments.environment import Single, env
+    from bots.environments.environment import Single, env, parallel_env
 
-__all__ = ["Single", "encoding_of", "env"]
+__all__ = ["Single", "encoding_of", "env", "parallel_env"]
 
 _WHERE = {
     "Single": "bots.environments.environment:Single",
     "encoding_of": "bots.environments.encodings:encoding_of",
     "env": "bots.environments.environment:env",
+    "parallel_env": "bots.environments.environment:parallel_env",
 }
 _NEEDED = ("gymnasium", "numpy", "pettingzoo")
 

@@ -24,6 +24,9 @@ _WHERE = {
     "tictactoe": "bots.environments.small_games:GridEncoding",
     "risk-duel": "bots.environments.risk:DuelEncoding",
     "risk-campaign": "bots.environments.risk:CampaignEncoding",
+    "dilemma": "bots.environments.payoff_games:DilemmaEncoding",
+    "kuhn": "bots.environments.payoff_games:PokerEncoding",
+    "leduc": "bots.environments.payoff_games:PokerEncoding",
 }
 
 
@@ -48,7 +51,11 @@ class Encoding(ABC, Generic[S, M]):
 
     @abstractmethod
     def moves(self, state: S) -> dict[int, M]:
-        """The legal moves that have a number, by that number; empty only when the game is over."""
+        """The legal moves that have a number, by that number; empty only when nobody is to move."""
+
+    def moves_of(self, state: S, seat: int) -> dict[int, M]:
+        """Those of a seat that is to move, where several move at once."""
+        return self.moves(state)
 
     def mask(self, state: S) -> Mask:
         """1 for every number that `moves` has, 0 for the others: `actions` of them."""

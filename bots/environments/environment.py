@@ -14,7 +14,8 @@ import numpy as np
 from gymnasium import Env
 from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.utils import seeding
-from pettingzoo import AECEnv
+from pettingzoo import AECEnv, ParallelEnv
+from pettingzoo.utils.conversions import aec_to_parallel
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from bots.environments.encodings import Mask, Vector, encoding_of
@@ -26,6 +27,8 @@ from protocol.display import few, shown
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.parsing import raise_illegal
+from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE
 from referee.result import points_of
 
 Observation = dict[str, Any]
@@ -50,11 +53,30 @@ def env(
     return OrderEnforcingWrapper(Environment(game, config, luck=luck, render_mode=render_mode))
 
 
+def parallel_env(
+    game: str,
+    config: Mapping[str, Any] | None = None,
+    *,
+    render_mode: str | None = None,
+) -> ParallelEnv:
+    """A game in which all move at once as an environment in which all agents step at once.
+
+    Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    """
+    world = env(game, config, render_mode=render_mode)
+    if not world.metadata["is_parallelizable"]:
+        raise UsageFault(f"in {game} agents take turns: use env")
+    return aec_to_parallel(world)
+
+
 class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
     """Agents `seat_0`, `seat_1`, …; an observation is the `vector` of the game's encoding, as `observation`, and its
     `action_mask`, all 0 for who is not to move.
 
-    Rewards come when a seat's rank is settled: 1 for the first, −1 for the last, in equal steps between, the mean of
+    Where several move at once, agents step one after the other, and none sees what another chose before all have.
+
+    Where it counts what is paid, a reward is that: after each round of a dilemma and each hand of poker. In other games
+    rewards come when a seat's rank is settled: 1 for the first, −1 for the last, in equal steps between, the mean of
     what they share for seats that tie; they sum to 0. Nothing is truncated: a limit of plies or rounds is one of the
     rules. `reset(seed=…)` fixes the dice of this game and of those after the resets without a seed that follow.
 
@@ -80,7 +102,11 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         value = value_of(self.rules, luck)
         self._value = None if isinstance(value, NoLuck) else value
         name = f"{self.rules.name}_v{self.encoding.version}"
-        self.metadata = {"name": name, "render_modes": ["ansi"], "is_parallelizable": False}
+        self.metadata = {
+            "name": name,
+            "render_modes": ["ansi"],
+            "is_parallelizable": isinstance(self.rules, SimultaneousGame),
+        }
         self.possible_agents = [f"seat_{seat}" for seat in range(self.rules.seats)]
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.action_spaces = {agent: Discrete(self.encoding.actions) for agent in self.possible_agents}
@@ -109,13 +135,20 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self.truncations = dict.fromkeys(self.agents, False)
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in self.agents}
         self._skip_agent_selection = None
+        self._chosen: dict[int, Any] = {}
+        self._paid = (0,) * self.rules.seats
         self.agent_selection = self.agents[0]
         self._arrive(self.rules.initial(self._dice(0))[0])
         self._accumulate_rewards()
 
     def observe(self, agent: str) -> Observation:
         seat = self._seats[agent]
-        legal = self._moves if self.rules.to_move(self.position) == seat else ()
+        legal: Mapping[int, Any] = {}
+        if isinstance(self.rules, SimultaneousGame):
+            if seat in self.rules.movers(self.position) and seat not in self._chosen:
+                legal = self.encoding.moves_of(self.position, seat)
+        elif self.rules.to_move(self.position) == seat:
+            legal = self._moves
         return {
             "observation": self.encoding.vector(self.position, seat),
             "action_mask": self.encoding.masked(legal),
@@ -135,7 +168,10 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self._cumulative_rewards[agent] = 0.0
         self._clear_rewards()
         before, move = self.position, self._moves[number]
-        self._arrive(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
+        if isinstance(self.rules, SimultaneousGame):
+            self._choose(self.rules, self._seats[agent], move)
+        else:
+            self._arrive(self.rules.apply(before, move, self._dice(self.rules.ply(before)))[0])
         luck = None if self._value is None else luck_at(self.rules, self._value, before, move, self.position)
         if luck is not None:
             for agent in self.agents:
@@ -143,15 +179,38 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self._accumulate_rewards()
         self._deads_step_first()
 
+    def _choose(self, rules: SimultaneousGame[Any, Any], seat: int, move: Any) -> None:
+        """Keep what a seat chose; once all have, the round happens."""
+        self._chosen[seat] = move
+        waiting = [other for other in rules.movers(self.position) if other not in self._chosen]
+        if waiting:
+            self.agent_selection = self.possible_agents[waiting[0]]
+            self._moves = self.encoding.moves_of(self.position, waiting[0])
+            return
+        chosen, self._chosen = self._chosen, {}
+        self._arrive(rules.resolve(self.position, chosen, self._dice(rules.ply(self.position)))[0])
+
     def _arrive(self, position: Any) -> None:
-        """Take a position for the present one: what can be moved and by whom, which ranks are settled."""
+        """Take a position for the present one, and deal what is to be dealt: what can be moved and by whom, what was
+        paid, which ranks are settled.
+        """
+        while self.rules.to_move(position) == CHANCE:
+            position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
         self.position = position
         self._moves = self.encoding.moves(position)
         mover = self.rules.to_move(position)
         if mover is not None:
             self.agent_selection = self.possible_agents[mover]
-        if mover is None or self.rules.seats > 2:
+        if (paid := self.rules.returns(position)) is not None:
+            self._pay(paid, over=mover is None)
+        elif mover is None or self.rules.seats > 2:
             self._settle(over=mover is None)
+
+    def _pay(self, paid: tuple[int, ...], *, over: bool) -> None:
+        for agent, now, before in zip(self.possible_agents, paid, self._paid, strict=True):
+            self.rewards[agent] = float(now - before)
+            self.terminations[agent] = over
+        self._paid = paid
 
     def _settle(self, *, over: bool) -> None:
         """Terminate and reward those whose rank is settled: all when it is `over`, before that who is out."""

@@ -130,12 +130,12 @@ class Poker(Game[Table, str]):
         if move == FOLD:
             won = _won(1 - seat, state.paid)
             return self._over(state, 1 - seat, at), Event(ply=state.at, seat=seat, move={"do": move}, result=won)
-        bets = (*state.bets[:-1], state.bets[-1] + _letter(move))
+        bets = (*state.bets[:-1], state.bets[-1] + letter_of(move))
         most = max(state.paid)
         pays = most if move in (CHECK, CALL) else most + self.stakes[len(bets) - 1]
         paid = (pays, state.paid[1]) if seat == 0 else (state.paid[0], pays)
         after = state._replace(at=at, bets=bets, paid=paid, seat=1 - seat)
-        if move in (BET, RAISE) or bets[-1] == _letter(CHECK):
+        if move in (BET, RAISE) or bets[-1] == letter_of(CHECK):
             return after, event
         if len(bets) < len(self.stakes):
             return after._replace(bets=(*bets, ""), seat=state.hand % 2), event
@@ -243,7 +243,7 @@ class Poker(Game[Table, str]):
 
     def parse(self, text: str) -> str:
         word = text.strip().casefold()
-        found = [move for move in MOVES if word in (move, _letter(move))]
+        found = [move for move in MOVES if word in (move, letter_of(move))]
         if not found:
             raise MalformedMove(f"{shown(text)} is no move here: {among(MOVES)}")
         return found[0]
@@ -263,7 +263,7 @@ class Poker(Game[Table, str]):
         return f"{cards}seat {result['won']} wins {result['chips']}"
 
 
-def _letter(move: str) -> str:
+def letter_of(move: str) -> str:
     """One for each move: check and call begin alike."""
     return "k" if move == CHECK else move[0]
 

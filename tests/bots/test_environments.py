@@ -13,11 +13,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pettingzoo import AECEnv
-from pettingzoo.test import api_test, seed_test
+from pettingzoo.test import api_test, parallel_api_test, parallel_seed_test, seed_test
 from pettingzoo.utils.wrappers import TerminateIllegalWrapper
 
 import bots.environments
-from bots.environments import encoding_of, env
+from bots.environments import encoding_of, env, parallel_env
 from bots.environments.environment import Environment
 from measuring.luck import luck_along
 from measuring.value_registry import value_of
@@ -25,6 +25,8 @@ from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, UnknownGame, UsageFault
 from protocol.games import NAMES, game_class, load
 from protocol.games.risk.campaign import Attack, Draft, End
+from protocol.games.simultaneous import SimultaneousGame
+from protocol.messages import CHANCE
 
 PRESETS = [(name, {"preset": preset}) for name in NAMES for preset in game_class(name).presets]
 CONFIGS: list[tuple[str, Mapping[str, Any]]] = [
@@ -42,6 +44,9 @@ MASKED = {
 }
 """What PettingZoo warns of where an observation has an action mask, in games of its own too."""
 every_config = pytest.mark.parametrize(("name", "config"), CONFIGS, ids=str)
+PAID = ("dilemma", "kuhn", "leduc")
+"""Games of which rewards are what is paid."""
+by_rank = pytest.mark.parametrize(("name", "config"), [row for row in CONFIGS if row[0] not in PAID], ids=str)
 
 
 def play(world: AECEnv, choose: Callable[[np.ndarray], int], seed: int | None) -> dict[str, float]:
@@ -126,20 +131,28 @@ def test_a_number_is_one_move_and_every_vector_is_of_one_size(name: str, config:
     named: dict[int, Any] = {}
     state, _ = rules.initial(Dice(key, 0))
     for _ in range(60):
-        if rules.to_move(state) is None:
+        mover = rules.to_move(state)
+        if mover is None:
             break
-        moves = encoding.moves(state)
+        if mover == CHANCE:
+            state, _ = rules.apply_chance(state, Dice(key, rules.ply(state)))
+            continue
+        moves = encoding.moves_of(state, mover)
         assert set(moves) <= set(range(encoding.actions))
         for number, move in moves.items():
             meant = kind(rules.encode_move(move), state)
             assert named.setdefault(number, meant) == meant
-            rules.apply(state, move, Dice(key, rules.ply(state)))
         assert listed(rules, state) <= set(moves.values()), "no move that the rules list is without a number"
         for seat in range(rules.seats):
             vector = encoding.vector(state, seat)
             assert (vector.shape, vector.dtype) == ((encoding.size,), np.float32)
             assert ((vector >= 0) & (vector <= 1)).all()
-        state, _ = rules.apply(state, draw.choice(list(moves.values())), Dice(key, rules.ply(state)))
+        move, dice = draw.choice(list(moves.values())), Dice(key, rules.ply(state))
+        if isinstance(rules, SimultaneousGame):
+            others = {seat: draw.choice(rules.legal_moves_of(state, seat)) for seat in rules.movers(state)}
+            state, _ = rules.resolve(state, {**others, mover: move}, dice)
+        else:
+            state, _ = rules.apply(state, move, dice)
 
 
 def kind(move: dict[str, Any], state: Any) -> Any:
@@ -157,7 +170,7 @@ def listed(rules: Any, state: Any) -> set[Any]:
     return {move for move in moves if rules.name != "grundy" or move.heap == state.heaps.index(state.heaps[move.heap])}
 
 
-@every_config
+@by_rank
 def test_rewards_sum_to_0_and_go_by_rank(name: str, config: Mapping[str, Any]) -> None:
     world = env(name, config)
     for seed in range(3):
@@ -275,7 +288,70 @@ def test_a_game_that_is_over_before_it_begins_has_its_rewards(name: str, config:
     assert play(env(name, config), at_random(0), 0) == {"seat_0": -1, "seat_1": 1}
 
 
+@pytest.mark.parametrize("name", PAID)
+def test_where_payoffs_count_rewards_are_what_was_paid_when_it_was(name: str) -> None:
+    world = env(name, {"hands": 9} if name != "dilemma" else {"rounds": 9, "noise": "0.2", "go_on": "0.9"})
+    world.reset(seed=5)
+    choose, paid = at_random(5), [0.0, 0.0]
+    for _ in world.agent_iter():
+        observation, _, terminated, _, _ = world.last()
+        world.step(None if terminated else choose(observation["action_mask"]))
+        if not terminated:
+            paid = [had + world.rewards[each] for had, each in zip(paid, world.possible_agents, strict=True)]
+            assert tuple(paid) == world.unwrapped.rules.returns(world.unwrapped.position)
+
+
+def test_no_agent_sees_what_another_chose_before_all_have() -> None:
+    for choice in (0, 1):
+        world = Environment("dilemma", {"rounds": 3})
+        world.reset()
+        world.step(choice)
+        assert world.agent_selection == "seat_1"
+        seen = world.observe("seat_1")
+        assert seen["observation"].tolist() == [0, 0, 0, 0, 0, 1]
+        assert seen["action_mask"].tolist() == [1, 1]
+        assert not world.observe("seat_0")["action_mask"].any(), "it has chosen"
+        world.step(1)
+        assert world.observe("seat_1")["observation"].tolist() == pytest.approx(
+            [0, 1, choice == 0, choice == 1, 1 / 3, 0]
+        )
+
+
+def test_an_observation_in_poker_has_the_agents_own_card_and_not_the_others() -> None:
+    encoding = encoding_of(load("leduc"))
+    for other in (2, 4):
+        state = load("leduc").decode_state(
+            {"hand": 0, "chips": [0, 0], "cards": [1, other], "public": 3, "bets": ["kbrc", ""], "paid": [5, 5]}
+            | {"to_move": 0, "ply": 6}
+        )
+        mine, others = encoding.vector(state, 0), encoding.vector(state, 1)
+        assert mine[:6].tolist() == [1, 0, 0, 0, 1, 0]
+        assert others[:3].tolist() == [0, other == 2, other == 4]
+        assert (mine[6:] == encoding.vector(state._replace(cards=(1, None)), 0)[6:]).all()
+
+
+@pytest.mark.parametrize("preset", game_class("dilemma").presets)
+def test_pettingzoos_own_test_of_agents_that_step_at_once_finds_nothing_wrong(preset: str) -> None:
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        parallel_api_test(parallel_env("dilemma", {"preset": preset, "rounds": 20}), num_cycles=50)
+        parallel_seed_test(lambda: parallel_env("dilemma", {"preset": preset, "noise": "0.3"}), num_cycles=50)
+    assert {str(each.message) for each in warned} <= MASKED
+
+
+def test_agents_that_step_at_once_are_paid_for_the_round_and_end_together() -> None:
+    world = parallel_env("dilemma", {"rounds": 2})
+    world.reset(seed=1)
+    _, rewards, ended, _, _ = world.step({"seat_0": 0, "seat_1": 1})
+    assert (dict(rewards), any(ended.values())) == ({"seat_0": 0.0, "seat_1": 5.0}, False)
+    observations, rewards, ended, _, _ = world.step({"seat_0": 1, "seat_1": 1})
+    assert (dict(rewards), all(ended.values()), world.agents) == ({"seat_0": 1.0, "seat_1": 1.0}, True, [])
+    assert observations["seat_0"]["observation"].tolist() == [0, 1, 0, 1, 1, 0]
+
+
 def test_what_cannot_be_made_is_refused_in_one_line() -> None:
+    with pytest.raises(UsageFault, match="in nim agents take turns: use env"):
+        parallel_env("nim")
     with pytest.raises(UnknownGame, match="there is no game 'chess': one of nim"):
         env("chess")
     with pytest.raises(BadConfig, match="nim has no config key 'colour'"):

@@ -1,0 +1,81 @@
+"""Games in which it counts what one is paid: the dilemma, and poker with one card each."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bots.environments.encodings import Encoding, Vector
+from protocol.games.base import Game
+from protocol.games.dilemma import Dilemma, Rounds
+from protocol.games.poker import MOVES, RAISE, Poker, Table, letter_of
+
+
+class DilemmaEncoding(Encoding[Rounds, int]):
+    """An action is a choice.
+
+    A vector has a 1 at what the seat itself played in the last round, of as many numbers as the larger side of the
+    matrix has choices, then one at what the other played; and last the share of rounds that are over, and a 1 before the
+    first.
+    """
+
+    def __init__(self, rules: Game[Rounds, int]) -> None:
+        assert isinstance(rules, Dilemma)
+        self._rules = rules
+        self.actions = max(map(len, rules.choices))
+        self.size = 2 * self.actions + 2
+
+    def vector(self, state: Rounds, seat: int) -> Vector:
+        vector = np.zeros(self.size, np.float32)
+        if state.last is None:
+            vector[-1] = 1
+        else:
+            vector[state.last[seat]] = 1
+            vector[self.actions + state.last[1 - seat]] = 1
+        vector[-2] = state.at / self._rules.rounds
+        return vector
+
+    def moves(self, state: Rounds) -> dict[int, int]:
+        return self.moves_of(state, 0)
+
+    def moves_of(self, state: Rounds, seat: int) -> dict[int, int]:
+        if seat not in self._rules.movers(state):
+            return {}
+        return {choice: choice for choice in self._rules.legal_moves_of(state, seat)}
+
+
+class PokerEncoding(Encoding[Table, str]):
+    """An action is a move: fold, check, call, bet and, where there are raises, raise.
+
+    A vector has a 1 at the rank of the seat's own card; then, with a public card, one at its rank; then, for each move
+    that a round of betting may have, one at what it was, of as many numbers as there are actions; and last what the seat
+    has paid into the pot and what the other has, as shares of the most there can be, and whether it is the first to act.
+    """
+
+    def __init__(self, rules: Game[Table, str]) -> None:
+        assert isinstance(rules, Poker)
+        self._rules = rules
+        self._moves = [move for move in MOVES if move != RAISE or rules.most_bets > 1]
+        self._letters = {letter_of(move): number for number, move in enumerate(self._moves)}
+        self.actions = len(self._moves)
+        self._ranks = len(rules.ranks_of_cards)
+        self._rounds, self._longest = len(rules.stakes), rules.most_bets + 2
+        cards = self._ranks * (1 + (self._rounds > 1))
+        self._bets = cards
+        self.size = cards + self._rounds * self._longest * self.actions + 3
+        self._most = -rules.least_payoffs[0]
+
+    def vector(self, state: Table, seat: int) -> Vector:
+        rules, vector = self._rules, np.zeros(self.size, np.float32)
+        own = None if state.cards is None else state.cards[seat]
+        if own is not None:
+            vector[rules.rank_of(own)] = 1
+        if state.public is not None:
+            vector[self._ranks + rules.rank_of(state.public)] = 1
+        for number, moves in enumerate(state.bets):
+            for at, letter in enumerate(moves):
+                vector[self._bets + (number * self._longest + at) * self.actions + self._letters[letter]] = 1
+        vector[-3:] = state.paid[seat] / self._most, state.paid[1 - seat] / self._most, state.hand % 2 == seat
+        return vector
+
+    def moves(self, state: Table) -> dict[int, str]:
+        return {self._moves.index(move): move for move in self._rules.legal_moves(state)}
