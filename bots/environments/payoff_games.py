@@ -14,8 +14,8 @@ class DilemmaEncoding(Encoding[Rounds, int]):
     """An action is a choice.
 
     A vector has a 1 at what the seat itself played in the last round, of as many numbers as the larger side of the
-    matrix has choices, then one at what the other played; and last the share of rounds that are over, and a 1 before the
-    first.
+    matrix has choices, then one at what the other played; and last the share of rounds that are over, and a 1 before
+    the first.
     """
 
     def __init__(self, rules: Game[Rounds, int]) -> None:
@@ -47,8 +47,9 @@ class PokerEncoding(Encoding[Table, str]):
     """An action is a move: fold, check, call, bet and, where there are raises, raise.
 
     A vector has a 1 at the rank of the seat's own card; then, with a public card, one at its rank; then, for each move
-    that a round of betting may have, one at what it was, of as many numbers as there are actions; and last what the seat
-    has paid into the pot and what the other has, as shares of the most there can be, and whether it is the first to act.
+    that a round of betting may have, one at what it was, of as many numbers as there are actions; and last what the
+    seat has paid into the pot and what the other has, as shares of the most there can be, and whether it is the first
+    to act.
     """
 
     def __init__(self, rules: Game[Table, str]) -> None:

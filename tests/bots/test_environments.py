@@ -313,7 +313,7 @@ def test_no_agent_sees_what_another_chose_before_all_have() -> None:
         assert not world.observe("seat_0")["action_mask"].any(), "it has chosen"
         world.step(1)
         assert world.observe("seat_1")["observation"].tolist() == pytest.approx(
-            [0, 1, choice == 0, choice == 1, 1 / 3, 0]
+            [0, 1, 1 - choice, choice, 1 / 3, 0]
         )
 
 
