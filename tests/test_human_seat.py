@@ -9,6 +9,8 @@ import sys
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
+import pytest
+
 from processes import REPOSITORY, serving
 from timeouts import WITHIN
 
@@ -32,3 +34,30 @@ async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp
     assert "rejected" not in said
     assert re.search(r"^random: \d from heap \d$", said, re.MULTILINE)
     assert re.search(r"^me: (won|lost) \S+ against random \(win\), unrated$", said, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("game", "config", "typed", "says"),
+    [
+        ("dilemma", "rounds=2", "cooperate\ndef\n", r"^that stands, and is told when all have chosen$"),
+        ("kuhn", "hands=1", "raise\ncheck\nfold\nbet\ncall\nfold\n" * 2, r"^cards: (\? [JQK]|[JQK] \?)$"),
+    ],
+)
+async def test_a_person_plays_rounds_and_hands_and_sees_what_its_seat_may(
+    tmp_path: Path, game: str, config: str, typed: str, says: str
+) -> None:
+    async with serving(tmp_path, "--house", "random") as served:
+        words = ("run", "human", "--name", "me", "--game", game, "--config", config, "--opponent", "random")
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "bots", *words, "--unrated", "--url", served.url),
+            cwd=REPOSITORY,
+            env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")},
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=STDOUT,
+        )
+        said = (await asyncio.wait_for(process.communicate(typed.encode()), WITHIN))[0].decode()
+    assert process.returncode == 0, said
+    assert re.search(says, said, re.MULTILINE), said
+    assert not re.search(r"^cards: [JQK] [JQK]$", said.partition("me: ")[0], re.MULTILINE)
+    assert re.search(r"^me: (won|lost|drew) \S+ against random \((win|draw)\), unrated$", said, re.MULTILINE), said

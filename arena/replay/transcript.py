@@ -55,7 +55,7 @@ def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: By
     event = line.event
     ply = str(event.ply)
     if event.moves is not None:
-        moves = " ".join("-" if move is None else game.notation(game.decode_move(move)) for move in event.moves)
+        moves = ", ".join("-" if move is None else game.notation(game.decode_move(move)) for move in event.moves)
         return TranscriptLine(ply, "all", ": ".join(filter(None, (moves, game.told(event)))))
     if event.seat == CHANCE:
         return TranscriptLine(ply, "chance", game.told(event) or _dealt(event.move))

@@ -11,6 +11,7 @@ from protocol.dice import Dice
 from protocol.display import shown
 from protocol.errors import MalformedMove
 from protocol.games.base import Game
+from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event, Player
 
 
@@ -21,6 +22,13 @@ def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None,
         who = "you" if event.seat == seat else "chance" if event.seat == CHANCE else players[event.seat].bot
         if event.out is not None:
             lines.append(f"{who} left: {event.out}")
+        elif event.moves is not None:
+            chose = [
+                f"{'you' if at == seat else players[at].bot}: {notation(rules, move)}"
+                for at, move in enumerate(event.moves)
+                if move is not None
+            ]
+            lines.append(": ".join(filter(None, (", ".join(chose), rules.told(event)))))
         elif event.move is not None and (event.seat != seat or rules.told(event)):
             made = rules.told(event)
             moved = "" if event.seat == CHANCE else notation(rules, event.move)
@@ -42,9 +50,15 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     for legal in turn.legal:
         if words.casefold() == notation(turn.rules, legal).casefold():
             return legal
-    move = turn.rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else turn.rules.parse(words)
-    turn.rules.apply(turn.position, move, Dice(b"", turn.ply))  # only for what it refuses, before it costs a strike
-    return turn.rules.encode_move(move)
+    rules = turn.rules
+    move = rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else rules.parse(words)
+    wire = rules.encode_move(move)
+    if wire not in turn.legal:  # what the rules refuse is refused here, before it costs a strike
+        if isinstance(rules, SimultaneousGame):
+            rules.check_move(turn.position, turn.seat, move)
+        else:
+            rules.apply(turn.position, move, Dice(b"", turn.ply))
+    return wire
 
 
 def _read_json(text: str) -> Any:

@@ -12,6 +12,7 @@ from bots.client import turn_text
 from bots.client.bot import Bot, GiveUp, Turn
 from machine.terminal import say
 from protocol.errors import BotFault
+from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, End, Event
 
 MOST_SHOWN = 30
@@ -44,6 +45,8 @@ class Human(Bot):
                     raise GiveUp from None
                 move = _answered(turn, text)
                 if move is not None:
+                    if isinstance(turn.rules, SimultaneousGame):
+                        _print("that stands, and is told when all have chosen")
                     return move
 
     def ended(self, end: End) -> None:

@@ -76,7 +76,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
     }
     draw_probability = 0.3
     payoff_unit = "round"
-    move_syntax = "cooperate, coop or 0: a choice, the beginning of its name or its number"
+    move_syntax = "cooperate, or coop: a choice, or the beginning of its name"
 
     def __init__(self, config: Mapping[str, Any]) -> None:
         defaults = {"payoffs": _TEMPTING, "choices": None, "rounds": 200, "go_on": None, "noise": "0"}
@@ -183,14 +183,10 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         return read_move_fields(wire, '{"choose": 0}', "choose")[0]
 
     def board(self, state: Rounds) -> str:
-        lines = [self.summary(state)]
-        if state.last is not None:
-            lines.append(f"last: {self._named(state.last)}")
-        return "\n".join(lines)
-
-    def summary(self, state: Rounds) -> str:
         of = f" of {self.rounds}" if self.go_on is None else ""
-        return f"{state.at}{of} rounds played, payoffs {state.payoffs[0]} and {state.payoffs[1]}"
+        one, two = state.payoffs
+        last = "" if state.last is None else f"\nlast: {self._named(state.last)}"
+        return f"{state.at}{of} rounds played, payoffs {one} and {two}{last}"
 
     def notation(self, move: int) -> str:
         """By the names of seat 0, where both have the same."""

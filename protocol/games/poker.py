@@ -225,15 +225,12 @@ class Poker(Game[Table, str]):
         return str(wire["do"])
 
     def board(self, state: Table) -> str:
-        lines = [self.summary(state)]
+        lines = [f"{state.hand} of {self.hands} hands played, chips {state.chips[0]} and {state.chips[1]}"]
         if state.cards is not None:
             public = "" if state.public is None else f", public {self._written(state.public)}"
             lines.append(f"cards: {' '.join(map(self._written, state.cards))}{public}")
             lines.append(f"pot: {sum(state.paid)}, paid {state.paid[0]} and {state.paid[1]}")
         return "\n".join(lines)
-
-    def summary(self, state: Table) -> str:
-        return f"{state.hand} of {self.hands} hands played, chips {state.chips[0]} and {state.chips[1]}"
 
     def _written(self, card: int | None) -> str:
         return "?" if card is None else self.ranks_of_cards[self.rank_of(card)]

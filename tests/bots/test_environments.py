@@ -312,9 +312,7 @@ def test_no_agent_sees_what_another_chose_before_all_have() -> None:
         assert seen["action_mask"].tolist() == [1, 1]
         assert not world.observe("seat_0")["action_mask"].any(), "it has chosen"
         world.step(1)
-        assert world.observe("seat_1")["observation"].tolist() == pytest.approx(
-            [0, 1, 1 - choice, choice, 1 / 3, 0]
-        )
+        assert world.observe("seat_1")["observation"].tolist() == pytest.approx([0, 1, 1 - choice, choice, 1 / 3, 0])
 
 
 def test_an_observation_in_poker_has_the_agents_own_card_and_not_the_others() -> None:
