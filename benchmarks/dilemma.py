@@ -1,0 +1,70 @@
+"""Which reference bot wins the repeated prisoner's dilemma: each against each, by its mean payoff a round, in which
+every opponent weighs the same; a table for docs/theory.md.
+
+    python benchmarks/dilemma.py
+    python benchmarks/dilemma.py --set noise=0.05
+    python benchmarks/dilemma.py --preset open-end
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from itertools import combinations
+from statistics import fmean, variance
+from typing import Any
+
+from bots import play_all
+from bots.client.settings import read_config
+
+BOTS = ("always-cooperate", "always-defect", "extort", "generous", "grim", "pavlov", "random", "tit-for-tat")
+Scores = dict[tuple[str, str], list[float]]
+"""By bot and opponent the mean payoff a round of each match."""
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
+    parser.add_argument("--preset", default="axelrod")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a config key of the game")
+    parser.add_argument("--matches", type=int, default=10, help="of each pair, in turn from either seat")
+    args = parser.parse_args()
+    print(table(scores(read_config(args.set, args.preset), args.matches)))
+
+
+def scores(config: dict[str, Any], matches: int) -> Scores:
+    """What each bot got against each other."""
+    found: Scores = {(one, two): [] for one in BOTS for two in BOTS if one != two}
+    for one, two in combinations(BOTS, 2):
+        for seated in ((one, two), (two, one)):
+            seeds = range(seated[0] == two, matches, 2)
+            for played in play_all(seated, "dilemma", seeds, config=config):
+                last = played.states[-1]
+                for seat in (0, 1):
+                    found[seated[seat], seated[1 - seat]].append(last.payoffs[seat] / last.at)
+    return found
+
+
+def table(found: Scores) -> str:
+    """A row for each bot, the best first: its mean, how far chance moves that in 95 of 100, and against each other."""
+    means = {bot: fmean(fmean(found[bot, other]) for other in BOTS if other != bot) for bot in BOTS}
+    order = sorted(BOTS, key=lambda bot: -means[bot])
+    lines = [
+        f"| | bot | payoff a round | {' | '.join(str(number + 1) for number in range(len(BOTS)))} |",
+        f"|---|---|---|{'---|' * len(BOTS)}",
+    ]
+    for number, bot in enumerate(order, start=1):
+        against = ["" if other == bot else f"{fmean(found[bot, other]):.2f}" for other in order]
+        spread = _spread([found[bot, other] for other in BOTS if other != bot])
+        lines.append(f"| {number} | `{bot}` | {means[bot]:.2f} ± {spread:.2f} | {' | '.join(against)} |")
+    return "\n".join(lines)
+
+
+def _spread(opponents: list[list[float]]) -> float:
+    """Of the mean over opponents of the means of their matches."""
+    squares = sum(variance(matches) / len(matches) for matches in opponents if len(matches) > 1)
+    return 1.96 * math.sqrt(squares) / len(opponents)
+
+
+if __name__ == "__main__":
+    main()

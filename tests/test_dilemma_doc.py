@@ -1,0 +1,44 @@
+"""docs/theory.md: its tables of the prisoner's dilemma are what the commands above them print."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from bots.client.installed import installed
+from bots.reference.dilemma_bots import MemoryOne
+from commands import REPOSITORY
+from protocol.games.dilemma import Dilemma
+
+THEORY = (REPOSITORY / "docs" / "theory.md").read_text()
+TABLES = re.findall(r"```\npython (benchmarks/dilemma\.py.*)\n```\n\n((?:\|.*\n)+)", THEORY)
+
+
+@pytest.mark.parametrize(
+    ("command", "table"),
+    [pytest.param(*each, id=each[0], marks=[pytest.mark.ci] if "--" in each[0] else []) for each in TABLES],
+)
+def test_the_command_prints_the_table_below_it(command: str, table: str) -> None:
+    words = [sys.executable, *shlex.split(command)]
+    done = subprocess.run(words, capture_output=True, text=True, cwd=REPOSITORY, check=True)
+    assert done.stdout == table
+
+
+def test_there_is_a_table_with_noise_and_one_without_a_known_end() -> None:
+    assert [command.partition(" ")[2] for command, _ in TABLES] == ["", "--set noise=0.05", "--preset open-end"]
+
+
+def test_the_chances_are_those_that_the_bots_play() -> None:
+    rows = re.findall(r"^\| `([a-z-]+)` ((?:\| [0-9/]+ ){5})\|", THEORY, re.MULTILINE)
+    assert len(rows) == 7
+    for name, cells in rows:
+        bot = installed()[name].load()(name)
+        assert isinstance(bot, MemoryOne)
+        told = [cell.strip() for cell in cells.split("|")[1:]]
+        chances = [str(chance) for chance in bot.chances(Dilemma({}), 0)]
+        if name != "grim":  # which remembers more than a round
+            assert told == chances
