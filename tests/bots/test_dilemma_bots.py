@@ -191,6 +191,12 @@ def test_nobody_gains_by_leaving_an_equilibrium_of_any_matrix() -> None:
             assert expected(payoffs, one, tuple(Fraction(column == at) for at in range(len(two))))[1] <= got[1]
 
 
+def test_of_equilibria_that_lie_between_others_none_is_listed() -> None:
+    """Against the last column both rows get the same, so any mix of them is one."""
+    found = equilibria((((0, 0), (0, 1), (0, 1)), ((2, 2), (0, 1), (0, 2))))
+    assert [(one.index(1), two.index(1)) for one, two in found] == [(0, 1), (0, 2), (1, 0), (1, 2)]
+
+
 def test_all_equilibria_of_a_zero_sum_matrix_are_worth_the_same() -> None:
     for payoffs in matrices()[:30]:
         zero_sum = tuple(tuple((one, -one) for one, _ in row) for row in payoffs)

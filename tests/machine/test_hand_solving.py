@@ -90,6 +90,13 @@ def test_a_table_is_read_as_it_was_written(game: str, tmp_path: Path) -> None:
     assert facts["rounds"] == 3
 
 
+def test_thirds_are_written_so_that_they_sum_to_one(tmp_path: Path) -> None:
+    rules, start = hand_of("leduc")
+    write_table(tmp_path / "t.json", rules, uniform(equilibrium_of("leduc")), {})
+    strategy, _ = read_table(tmp_path / "t.json", rules, start)
+    assert (0.333334, 0.333333, 0.333333) in strategy.values()
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [
