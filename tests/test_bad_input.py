@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 
+from arena.processes.bot_commands import known_bots
 from bots import run as run_bot
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, Done, call, run, started
@@ -47,7 +48,7 @@ def assert_refused(done: Done, code: int, says: str, program: str = "arena") -> 
 # Wrong usage: what the words say cannot be meant
 
 NIM = ("tournament", "random", "greedy", "--game", "nim")
-BOTS = "alphabeta, ga, greedy, human, minimax, oracle, perfect, raider, random, uct"
+BOTS = ", ".join(known_bots())
 WRONG_USAGE = [
     (("tournament", "random", "greedy", "--game", "chess"), "there is no game 'chess': one of nim, grundy, tictactoe"),
     (("tournament", "random", "gredy", "--game", "nim"), f"there is no bot 'gredy': one of {BOTS}, or NAME=COMMAND"),

@@ -374,7 +374,7 @@ def test_what_others_think_or_prepare_costs_a_bot_nothing() -> None:
         (["random"], "nim", {}, UsageFault, "nim has 2 seats under this config: 1 bots are given"),
         (["random", "oracle"], "nim", {}, UsageFault, "oracle does not play nim: it plays risk-duel"),
         (["random", dict], "nim", {}, UsageFault, "<class 'dict'> is no bot: an instance or a class of Bot, a"),
-        (["random", "nobody"], "nim", {}, UsageFault, "there is no bot 'nobody': one of alphabeta, ga, greedy"),
+        (["random", "nobody"], "nim", {}, UsageFault, "there is no bot 'nobody': one of alphabeta, always-cooperate"),
         (
             ["random", "x=ga:depth"],
             "nim",
