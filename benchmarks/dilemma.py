@@ -32,7 +32,7 @@ def main() -> None:
     print(table(scores(read_config(args.set, args.preset), args.matches)))
 
 
-def scores(config: dict[str, Any], matches: int) -> Scores:
+def scores(config: dict[str, Any] | None, matches: int) -> Scores:
     """What each bot got against each other."""
     found: Scores = {(one, two): [] for one in BOTS for two in BOTS if one != two}
     for one, two in combinations(BOTS, 2):

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bots.commands.output import Json, print_table
+from bots.search.base import SEARCHED
 from machine.terminal import say
 from protocol.errors import BadConfig, UnknownGame, UsageFault
-from protocol.games import NAMES
 
 if TYPE_CHECKING:
     from bots.analysis.searches import SearchComparison
 
 
 def compare(
-    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(NAMES)}.")],
+    game: Annotated[str, typer.Argument(metavar="GAME", help=f"From its first position: {', '.join(SEARCHED)}.")],
     depth: Annotated[int | None, typer.Option(help="Plies, 1 to 64; else the whole game if that is feasible.")] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="A config key.")] = None,
     preset: Annotated[str | None, typer.Option(help="A preset of the game.")] = None,
@@ -36,6 +36,8 @@ def compare(
         rules = load(game, read_config(set_ or (), preset))
     except (UnknownGame, BadConfig) as exc:
         raise UsageFault(str(exc)) from exc
+    if game not in SEARCHED:
+        raise UsageFault(f"{game} is no game for a search, which has to see all there is: {', '.join(SEARCHED)} are")
     root = rules.initial(Dice(b"compare", 0))[0]
     evaluate = evaluation(game, eval_)
     if not json_:

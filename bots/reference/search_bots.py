@@ -12,7 +12,7 @@ from bots.client.settings import read_number, read_one
 from bots.evaluation import NAMES, evaluation, names_of, weights_of
 from bots.evaluation.base import EQUAL, Evaluate
 from bots.search import Found, TranspositionTable, expectiminimax, star1
-from bots.search.base import DEEPEST, Limit, Tree, deepen
+from bots.search.base import DEEPEST, SEARCHED, Limit, Tree, deepen
 from bots.search.kernels import (
     WITH_KERNEL,
     WITH_UCT,
@@ -30,17 +30,11 @@ from bots.search.kernels import (
 from bots.tuning.weights import NAMES as WEIGHT_NAMES
 from bots.tuning.weights import read_weights
 from protocol.errors import UsageFault
-from protocol.games import NAMES as ALL
-from protocol.games import game_class, load
+from protocol.games import load
 from protocol.games.base import Game
-from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import Start
 
 K = TypeVar("K")
-SEARCHED = tuple(
-    name for name in ALL if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
-)
-"""The games in which one seat at a time moves, and sees all there is."""
 EVAL = "the evaluation: features, unam, outlook, lines, parity or none; a game without it uses its own"
 WEIGHTS = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-bot tune, or {', '.join(WEIGHT_NAMES)}"
 

@@ -12,7 +12,9 @@ from typing import Any, Generic, TypeVar
 from bots.evaluation import scale_of
 from bots.evaluation.base import Evaluate, no_opinion
 from protocol.errors import Fault
+from protocol.games import NAMES, game_class
 from protocol.games.base import Game
+from protocol.games.simultaneous import SimultaneousGame
 
 S = TypeVar("S")
 M = TypeVar("M", bound=Hashable)
@@ -21,6 +23,10 @@ ENDLESS = 1_000_000
 """A depth that no game reaches: search to the end."""
 DEEPEST = 200
 """How deep iterative deepening goes where nobody says."""
+SEARCHED = tuple(
+    name for name in NAMES if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
+)
+"""The games in which one seat at a time moves, and sees all there is."""
 
 
 def win_value(rules: Game[Any, Any]) -> float:

@@ -16,6 +16,7 @@ from bots.analysis.heaps import ABOUT, Contest, TooLarge, position_facts
 from bots.analysis.searches import SearchComparison, SearchRun, measure_extent
 from bots.commands import analyze
 from bots.commands.output import print_table
+from bots.search.base import SEARCHED
 from commands import call, on_terminal
 from machine.compiled import FAST
 from machine.exact.duel import solve
@@ -155,13 +156,15 @@ def test_compare_explains_the_rows_that_it_prints_and_those_that_it_does_not(
 def test_compare_names_the_games_that_it_takes() -> None:
     code, out, _ = call("arena-bot", "compare", "--help")
     assert code == 0
-    assert all(game in out for game in NAMES)
+    assert all((f" {game}" in out) == (game in SEARCHED) for game in NAMES)
 
 
 @pytest.mark.parametrize(
     ("args", "message"),
     [
         (["chess"], "there is no game 'chess'"),
+        (["dilemma"], "dilemma is no game for a search, which has to see all there is: nim, grundy, tictactoe, risk-"),
+        (["kuhn"], "kuhn is no game for a search, which has to see all there is: nim, "),
         (["nim", "--set", "heaps=-1"], "heaps[0] is -1"),
         (["nim", "--set", "pile=3"], "no config key 'pile'"),
         (["nim", "--depth", "0"], "--depth is 0: 1 to 64 plies"),

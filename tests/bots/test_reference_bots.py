@@ -14,8 +14,8 @@ from bots.client.bot import Bot, Choice
 from bots.evaluation import evaluation
 from bots.reference.exact_bots import Perfect
 from bots.reference.random_bot import RandomBot
-from bots.reference.search_bots import SEARCHED, AlphaBeta, Greedy, Minimax
-from bots.search.base import Tree
+from bots.reference.search_bots import AlphaBeta, Greedy, Minimax
+from bots.search.base import SEARCHED, Tree
 from machine.compiled import FAST
 from machine.exact.heaps import theory_of
 from protocol.dice import Dice
