@@ -11,6 +11,7 @@ import pytest
 
 from arena.web.client_wheel import client_wheel
 from arena.web.docs.library import library
+from machine.exact.hand_strategies import equilibrium_of
 from timeouts import WITHIN
 
 ROOT = Path(__file__).parents[1]
@@ -18,12 +19,15 @@ SHOWS = """
 import arena
 from arena.web.client_wheel import client_wheel
 from arena.web.docs.library import library
-print(arena.__file__, client_wheel().sha256, *library().names(), sep="\\n")
+from machine.exact.hand_strategies import equilibrium_of
+print(arena.__file__, client_wheel().sha256, len(equilibrium_of("leduc")), *library().names(), sep="\\n")
 """
 
 
 @pytest.mark.ci
-def test_a_wheel_of_the_whole_has_the_documents_and_makes_the_same_wheel_of_the_client(tmp_path: Path) -> None:
+def test_a_wheel_of_the_whole_has_documents_and_tables_and_makes_the_same_wheel_of_the_client(
+    tmp_path: Path,
+) -> None:
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT]
     subprocess.run(build, check=True, timeout=WITHIN, capture_output=True)
     (wheel,) = tmp_path.glob("bot_arena-*.whl")
@@ -31,7 +35,8 @@ def test_a_wheel_of_the_whole_has_the_documents_and_makes_the_same_wheel_of_the_
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(installed)
     done = subprocess.run([sys.executable, "-c", SHOWS], cwd=installed, check=True, timeout=WITHIN, capture_output=True)
-    file, digest, *names = done.stdout.decode().splitlines()
+    file, digest, decisions, *names = done.stdout.decode().splitlines()
     assert Path(file).is_relative_to(installed)
     assert digest == client_wheel().sha256
+    assert int(decisions) == len(equilibrium_of("leduc"))
     assert names == library().names()
