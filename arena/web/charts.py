@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from measuring.payoffs import MeanPayoff
+
 STEPS = (1.0, 2.0, 5.0, 10.0)
 APART = 0.24
 """The least part of a scale between two of its ticks, so that their labels don't meet on a phone."""
@@ -13,6 +15,9 @@ TICKS, WHOLE_TICKS = 5, 4
 """So many steps between ticks, about, of a scale and of one of whole numbers."""
 LEAST_SPAN = 4.0
 """Rating points: a curve that moves by less is drawn as flat as it is."""
+
+LEAST_PAYOFFS = 0.1
+"""The same of payoffs a round."""
 
 
 class Scale(NamedTuple):
@@ -23,6 +28,11 @@ class Scale(NamedTuple):
     size: float
     ticks: tuple[float, ...]
 
+    @property
+    def places(self) -> int:
+        """Decimals that tell ticks apart."""
+        return max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + 1e-9))
+
     def at(self, value: float) -> float:
         """Where a value lies, in units from the low end."""
         return round((value - self.low) / (self.high - self.low) * self.size, 1)
@@ -32,19 +42,26 @@ class Scale(NamedTuple):
         return round(self.size - self.at(value), 1)
 
 
-def scale(values: Iterable[float], size: float) -> Scale:
-    """A scale that holds all the values, from tick to tick, and spans `LEAST_SPAN` or more; from 0 on for none."""
-    low, high = _spanning(list(values) or [0.0, LEAST_SPAN])
+def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN) -> Scale:
+    """A scale that holds all the values, from tick to tick, and spans the `least` or more; from 0 on for none."""
+    low, high = _spanning(list(values) or [0.0, least], least)
     step = _step((high - low) / TICKS)
     first, last = math.floor(low / step), math.ceil(high / step)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
     return Scale(marks[0], marks[-1], size, marks)
 
 
-def _spanning(values: Sequence[float]) -> tuple[float, float]:
-    """The ends of the values, or what spans `LEAST_SPAN` about their middle."""
+def payoff_scale(found: Iterable[MeanPayoff | None], size: float) -> Scale:
+    """A scale that holds these means and their intervals."""
+    known = [each for each in found if each is not None]
+    ends = [end for each in known for end in (each.low, each.mean, each.high) if end is not None]
+    return scale(ends, size, LEAST_PAYOFFS)
+
+
+def _spanning(values: Sequence[float], least: float = LEAST_SPAN) -> tuple[float, float]:
+    """The ends of the values, or what spans the `least` about their middle."""
     low, high = min(values), max(values)
-    lacking = max(0.0, LEAST_SPAN - (high - low)) / 2
+    lacking = max(0.0, least - (high - low)) / 2
     return low - lacking, high + lacking
 
 

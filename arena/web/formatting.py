@@ -13,7 +13,9 @@ from jinja2.utils import htmlsafe_json_dumps
 from arena.ratings.tournament_pairing import TEST
 from arena.store.result_queries import DRAWN, LOST, VOIDED, WON, group_of, outcome_of
 from machine.arguments import read_clock
+from measuring.payoffs import MeanPayoff
 from protocol import reasons
+from protocol.games import payoff_unit
 from protocol.names import folded
 from referee.result import Result, SeatResult
 
@@ -72,6 +74,19 @@ def grouped(value: int) -> str:
 def percent(share: float) -> str:
     """A share of 1 in percent."""
     return f"{decimal(100 * share)}{THIN}%"
+
+
+def payoff(value: float) -> str:
+    """What was paid a round, to three decimals; from a thousand on to one."""
+    return decimal(value, 3 if abs(value) < 1000 else 1)
+
+
+def payoff_interval(found: MeanPayoff) -> str:
+    """The 95 % interval of a mean payoff; empty where there is none."""
+    if found.low is None or found.high is None:
+        return ""
+    low, high = payoff(found.low), payoff(found.high)
+    return f"{low} to {high}" if low.startswith(MINUS) else f"{low}–{high}"
 
 
 def rating(mu: float, sigma: float) -> str:
@@ -199,6 +214,9 @@ FILTERS = {
             decimal,
             grouped,
             percent,
+            payoff,
+            payoff_interval,
+            payoff_unit,
             rating,
             moment,
             day,

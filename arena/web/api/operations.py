@@ -89,7 +89,7 @@ class BotsQuery(Paged, frozen=True, kw_only=True):
 class BoardQuery(BotsQuery, frozen=True, kw_only=True):
     """Which part of a leaderboard, in which order."""
 
-    sort: Literal[SORTS] = "score"  # type: ignore[valid-type]
+    sort: Literal[SORTS] | None = None  # type: ignore[valid-type]
     descending: bool = True
     season: Annotated[str, Meta(description="as `arena season list` has it; absent: the one that goes on")] | None = (
         None

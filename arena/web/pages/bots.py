@@ -8,6 +8,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.ratings.rating_system import game_of
 from arena.store.leaderboards import (
     HistoryPoint,
     PoolStanding,
@@ -27,6 +28,7 @@ from arena.web.charts import RatingCurve, rating_curve, scale
 from arena.web.errors import NotFound
 from arena.web.formatting import day, grouped
 from arena.web.rendering import render_page, site_of
+from protocol.games import payoff_unit
 
 BAR = 120
 CURVE = (1000, 220)
@@ -74,6 +76,7 @@ def bot(request: Request) -> Response:
         "bot.html",
         profile=profile,
         pool=pool,
+        unit=payoff_unit(game_of(pool or "")),
         standing=next((row for row in profile.standings if row.pool == pool), None),
         asked=asked,
         incidents=reader.read(latest_incidents, profile.name),

@@ -6,12 +6,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from arena.ratings.rating_system import PROVISIONAL_MATCHES, game_of
-from arena.store.leaderboards import leaderboard_page, pools_with_results
+from arena.store.leaderboards import leaderboard_page, order_of, pools_with_results
 from arena.store.seasons import list_seasons
 from arena.web import lookups
-from arena.web.charts import scale
+from arena.web.charts import payoff_scale, scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
+from protocol.games import payoff_unit
 
 ROWS = 50
 BAR = 180
@@ -25,8 +26,8 @@ def leaderboard(request: Request) -> Response:
     pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
     game, preset = request.path_params.get("game"), request.path_params.get("preset")
     pool = _chosen(pools, game, preset)
-    sort, order = asked["sort"] or "score", asked["order"] or "desc"
-    board, drawn = None, None
+    sort, order = asked["sort"] or order_of(pool or ""), asked["order"] or "desc"
+    board, drawn, unit = None, None, ""
     if pool:
         board = reader.read(
             leaderboard_page,
@@ -39,7 +40,8 @@ def leaderboard(request: Request) -> Response:
             season=asked["season"],
         )
         ends = [end for row in board.rows for end in (row.mu - 3 * row.sigma, row.mu + 3 * row.sigma)]
-        drawn = scale(ends, BAR)
+        unit = payoff_unit(game_of(pool))
+        drawn = payoff_scale((row.payoff for row in board.rows), BAR) if unit else scale(ends, BAR)
     return render_page(
         request,
         "leaderboard.html",
@@ -53,6 +55,7 @@ def leaderboard(request: Request) -> Response:
         order=order,
         board=board,
         scale=drawn,
+        unit=unit,
         few=PROVISIONAL_MATCHES,
     )
 

@@ -14,10 +14,10 @@ from arena.ratings.tournament_pairing import TEST
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
 from arena.web import lookups, titles
-from arena.web.charts import Scale
+from arena.web.charts import Scale, payoff_scale
 from arena.web.rendering import render_page, site_of
 from protocol.errors import BotFault
-from protocol.games import load
+from protocol.games import load, payoff_unit
 
 ROWS = 50
 MATCHES = 10
@@ -46,6 +46,7 @@ def tournament(request: Request) -> Response:
     places = _places(shown.table)
     first = [bot for bot, place in places.items() if place == 1]
     ranks = _ranks(shown.table)
+    unit = payoff_unit(shown.game)
     return render_page(
         request,
         "tournament.html",
@@ -58,7 +59,8 @@ def tournament(request: Request) -> Response:
         first=first,
         doubted=[bot for bot in ranks[0][1] if bot not in first] if ranks else [],
         ranks=ranks,
-        scale=SHARES,
+        unit=unit,
+        scale=payoff_scale((row.payoff for row in shown.table), SHARES.size) if unit else SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
     )
@@ -71,12 +73,20 @@ def _title(shown: TournamentRow) -> str:
 
 
 def _places(table: Sequence[TableRow]) -> dict[str, int | None]:
-    """The place of each bot by its score alone: 1 and how many scored more; None if it has not played."""
-    scores = {row.bot: round(row.score, 9) for row in table if row.played}
+    """The place of each bot by its payoff, where that is the result, else by its score: 1 and how many had more; None
+    if it has not played.
+    """
+    by_payoff = any(row.payoff is not None for row in table)
+    values = {}
+    for row in table:
+        if row.payoff is not None:
+            values[row.bot] = round(row.payoff.mean, 9)
+        elif row.played and not by_payoff:
+            values[row.bot] = round(row.score, 9)
     first: dict[float, int] = {}
-    for place, score in enumerate(sorted(scores.values(), reverse=True), 1):
-        first.setdefault(score, place)
-    return {row.bot: first[scores[row.bot]] if row.played else None for row in table}
+    for place, value in enumerate(sorted(values.values(), reverse=True), 1):
+        first.setdefault(value, place)
+    return {row.bot: first[values[row.bot]] if row.bot in values else None for row in table}
 
 
 def _ranks(table: Sequence[TableRow]) -> list[tuple[int, list[str]]]:
@@ -109,7 +119,16 @@ def _format_value(value: object) -> str:
     return str(value)
 
 
-def _cross_table(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None]]]]:
-    """Rows of the cross table, in the order of the table: a bot, and its share against each; None against itself."""
+def _cross_table(shown: TournamentTable) -> list[tuple[str, list[tuple[str, float | None, float | None]]]]:
+    """Rows of the cross table, in the order of the table: a bot, and against each what it was paid, or its share; and
+    how high that is among all, from 0 to 1. None against itself.
+    """
     names = [row.bot for row in shown.table]
-    return [(bot, [(other, shown.head_to_head.get(bot, {}).get(other)) for other in names]) for bot in names]
+    shares = [[shown.head_to_head.get(bot, {}).get(other) for other in names] for bot in names]
+    if not shown.payoffs:
+        return [(bot, list(zip(names, row, row, strict=True))) for bot, row in zip(names, shares, strict=True)]
+    paid = {bot: {other: found.mean for other, found in shown.payoffs[bot].items() if found} for bot in names}
+    known = [mean for against in paid.values() for mean in against.values()]
+    low, span = min(known), (max(known) - min(known)) or 1.0
+    heights = {bot: {other: (mean - low) / span for other, mean in against.items()} for bot, against in paid.items()}
+    return [(bot, [(other, paid[bot].get(other), heights[bot].get(other)) for other in names]) for bot in names]
