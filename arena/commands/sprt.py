@@ -168,6 +168,12 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
         raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
     rounds = options.pairs or options.most or MOST_PAIRS
     setup = read_any_format(replace(options, rounds=rounds))
+    if not setup.rules.zero_sum:
+        name = setup.rules.name
+        raise UsageFault(
+            "a test asks who wins, and to win is not to be paid more here, as payoffs of "
+            f"{name} don't sum to zero under this config: `arena tournament` compares payoffs"
+        )
     question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.rules))
     asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
     return replace(setup, arguments=setup.arguments | asked), question

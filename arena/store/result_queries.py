@@ -55,7 +55,7 @@ class RecordRemoved(ArenaFault):
         super().__init__(f"the record of match {match} was removed: its result is what is left")
 
 
-class LeaderboardRow(Struct, frozen=True, kw_only=True):
+class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet. `payoff` is there
     where that is the result, once a match counts.
     """

@@ -125,13 +125,20 @@ def _average(grade: SeatGrade) -> str:
     return f"{counted(grade.moves, 'move', 'moves')} gave away {grade.mean:.3f} on average"
 
 
-class Standing(Struct, frozen=True, kw_only=True):
-    """A bot on a leaderboard; `rating` with three standard deviations, as pages show it."""
+class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A bot on a leaderboard; `rating` with three standard deviations, as pages show it, and its mean `payoff` where
+    that is the result.
+    """
 
     rank: int
     bot: str
     rating: str
     played: int
+    payoff: float | None = None
+
+    def words(self) -> str:
+        paid = "" if self.payoff is None else f"payoff {self.payoff:.3f}, "
+        return f"{self.rank}. {self.bot}: {paid}{self.rating} after {self.played}"
 
 
 class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -141,7 +148,7 @@ class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bots: list[Standing]
 
     def words(self) -> str:
-        rows = [f"{one.rank}. {one.bot}: {one.rating} after {one.played}" for one in self.bots]
+        rows = [one.words() for one in self.bots]
         return "\n".join([f"{self.pool}:", *(rows or ["nobody has played it yet"])])
 
 
@@ -227,7 +234,13 @@ def leaderboard(page: Page, game: str, preset: str, limit: int) -> Leaders:
     return Leaders(
         pool=told["pool"],
         bots=[
-            Standing(rank=row["rank"], bot=row["bot"], rating=rating(row["mu"], row["sigma"]), played=row["played"])
+            Standing(
+                rank=row["rank"],
+                bot=row["bot"],
+                rating=rating(row["mu"], row["sigma"]),
+                played=row["played"],
+                payoff=row["payoff"]["mean"] if "payoff" in row else None,
+            )
             for row in told["rows"]
         ],
     )

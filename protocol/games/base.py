@@ -44,6 +44,8 @@ class Game(ABC, Generic[S, M]):
     """How often equal players draw; fixed for the game's rating pools."""
     payoff_unit: ClassVar[str] = ""
     """What payoffs are counted by, `round` or `hand`, where those are the result; empty where `returns` is None."""
+    zero_sum: bool = True
+    """Whether what one of two gets, the other loses: only then who is ahead in a match is who plays better."""
     hidden: bool = False
     """Whether states or events hold what a seat may not see: each is told its `view`, and digests are salted."""
 

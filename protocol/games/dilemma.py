@@ -88,6 +88,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         self.go_on = None if given["go_on"] is None else _parts("go_on", given["go_on"], PARTS - 1)
         self.noise = _parts("noise", given["noise"], PARTS // 2)
         self.hidden = self.noise > 0
+        self.zero_sum = len({sum(pair) for row in self.payoffs for pair in row}) == 1
         self.config = {
             "payoffs": [[list(pair) for pair in row] for row in self.payoffs],
             "choices": [list(names) for names in self.choices],

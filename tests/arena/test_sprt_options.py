@@ -25,6 +25,11 @@ REFUSED = [
         ("greedy", "random", "--game", "risk-campaign", "--set", "players=3"),
         "a test is for two seats: risk-campaign has 3 under this config",
     ),
+    (
+        ("random", "random-2=random", "--game", "dilemma"),
+        "a test asks who wins, and to win is not to be paid more here, as payoffs of dilemma don't sum to zero under "
+        "this config: `arena tournament` compares payoffs",
+    ),
     ((*DUEL, "--h0", "0.02", "--h1", "0.02"), "h1 is 0.02: it must be more than h0, which is 0.02"),
     ((*DUEL, "--h0", "0.02"), "--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02"),
     ((*DUEL, "--unit", "elo"), "--h1 is missing: "),

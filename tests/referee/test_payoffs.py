@@ -172,6 +172,14 @@ def test_a_stored_payoff_that_is_not_the_records_is_a_difference() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("name", "preset", "sums_to_zero"),
+    [("dilemma", "axelrod", False), ("dilemma", "rock-paper-scissors", True), ("kuhn", "classic", True)],
+)
+def test_payoffs_sum_to_zero_or_not(name: str, preset: str, sums_to_zero: bool) -> None:
+    assert load(name, {"preset": preset}).zero_sum == sums_to_zero
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_game_has_a_unit_of_payoffs_where_it_has_payoffs(name: str) -> None:
     for preset in game_class(name).presets.values():

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from arena.store.seasons import start_season
-from seasons import finish, result, season
+from seasons import finish, paid, result, season
 from web_client import Visitor
 
 
@@ -117,3 +117,44 @@ def test_what_a_stranger_wrote_stays_text(visitor: Visitor) -> None:
         page = visitor.get(address).text
         assert "<img" not in page
         assert "<script>" not in page
+
+
+def dilemma(visitor: Visitor) -> None:
+    """Who defects is paid more than each opponent, and less than they in the mean."""
+    finish(
+        visitor.store,
+        *(paid(f"k{number}", ("tft", "grim"), (3.0, 3.0)) for number in range(2)),
+        *(paid(f"n{number}", ("tft", "nasty"), (0.995, 1.02)) for number in range(2)),
+        *(paid(f"o{number}", ("nasty", "grim"), (1.02, 0.5)) for number in range(2)),
+    )
+
+
+def test_where_payoffs_are_the_result_bots_stand_by_them(visitor: Visitor) -> None:
+    dilemma(visitor)
+    page = visitor.get("/leaderboard/dilemma/axelrod").text
+    assert bots(page) == ["tft", "grim", "nasty"]
+    assert 'aria-sort="descending"><a href="?sort=payoff&amp;order=asc">Payoff a round' in page
+    assert '<td class="number">1.998</td>' in page
+    assert bots(visitor.get("/leaderboard/dilemma/axelrod?sort=score").text)[0] == "nasty"
+    assert bots(visitor.get("/leaderboard/dilemma/axelrod?sort=payoff&order=asc").text) == ["nasty", "grim", "tft"]
+
+
+def test_the_start_page_the_wall_and_a_bots_page_tell_payoffs(visitor: Visitor) -> None:
+    dilemma(visitor)
+    for address in ("/", "/wall"):
+        page = visitor.get(address).text
+        assert "A round</span>" in page
+        assert page.index(">tft</a>") < page.index(">grim</a>")
+        assert "1.998" in page
+    page = visitor.get("/bots/nasty").text
+    assert "<b>3rd</b> of 3" in page
+    assert "payoff <b>1.020</b> a round" in page
+    assert "Payoff a round</th>" in page
+
+
+def test_the_api_has_payoffs_with_their_intervals_where_there_are_any(visitor: Visitor) -> None:
+    dilemma(visitor)
+    season(visitor.store)
+    rows = json.loads(visitor.get("/api/v1/leaderboard/dilemma/axelrod").text)["rows"]
+    assert rows[0]["payoff"] == {"mean": 1.9975, "low": 1.9975, "high": 1.9975, "opponents": 2}
+    assert "payoff" not in json.loads(visitor.get("/api/v1/leaderboard/nim/classic").text)["rows"][0]

@@ -9,7 +9,7 @@ from msgspec import json
 
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
-from seasons import finish, result
+from seasons import finish, paid, result
 from web_client import Visitor
 
 ARGUMENTS = {
@@ -151,3 +151,25 @@ def test_a_tournament_that_is_none_is_said(visitor: Visitor) -> None:
     assert answer.status == 404
     assert "There is no tournament &#39;t0&#39;" in answer.text
     assert visitor.get("/tournaments?after=zzz").status == 400
+
+
+def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visitor: Visitor) -> None:
+    arguments = {**ARGUMENTS, "game": "dilemma", "config": {"preset": "axelrod"}, "bots": ["tft", "grim", "nasty"]}
+    name = visitor.store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "7")[0]
+    finish(
+        visitor.store,
+        paid("m1", ("tft", "grim"), (3.0, 3.0), tournament=name, place=0),
+        paid("m2", ("nasty", "tft"), (1.02, 0.995), tournament=name, place=1),
+        paid("m3", ("grim", "nasty"), (0.99, 1.02), tournament=name, place=2),
+    )
+    visitor.store.write(finish_tournament, name)
+    page = visitor.get(f"/tournaments/{name}").text
+    assert "<b>tft</b> won with 1.998 a round." in page
+    places = re.findall(r'<tr><td class="number">(\d)</td><th scope="row"><a [^>]*>(\w+)</a>', page)
+    assert places == [("1", "tft"), ("2", "grim"), ("3", "nasty")]
+    assert ">0.99</a>" in page
+    assert "Share of points" not in page
+    assert re.search(r'data-label="Winner"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
+    told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)
+    assert told["table"][0]["payoff"]["mean"] == 1.9975
+    assert told["payoffs"]["nasty"]["grim"] == {"mean": 1.02, "low": None, "high": None, "opponents": 1}

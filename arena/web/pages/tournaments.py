@@ -25,6 +25,8 @@ MOST_CROSSED = 32
 """So many bots are shown against one another; more fit no screen."""
 SHARES = Scale(0.0, 100.0, 120.0, (0.0, 50.0, 100.0))
 """Shares of points in percent."""
+PAYOFFS = 180.0
+"""How wide payoffs are drawn, whose ticks have decimals."""
 
 
 def tournaments(request: Request) -> Response:
@@ -60,7 +62,7 @@ def tournament(request: Request) -> Response:
         doubted=[bot for bot in ranks[0][1] if bot not in first] if ranks else [],
         ranks=ranks,
         unit=unit,
-        scale=payoff_scale((row.payoff for row in shown.table), SHARES.size) if unit else SHARES,
+        scale=payoff_scale((row.payoff for row in shown.table), PAYOFFS) if unit else SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
     )
