@@ -12,9 +12,17 @@ from msgspec import Struct
 from measuring.scores import student_cdf, student_reach
 
 
+class Paid(NamedTuple):
+    """What a bot was paid in so many rounds, one or more."""
+
+    total: float
+    rounds: int
+
+
 class PairPayoffs(NamedTuple):
-    """What a bot was paid against one opponent: in so many units (matches, or the matches of one start), their mean,
-    and the sum of the squares by which they differ from it.
+    """What a bot was paid against one opponent: in so many units (matches, or the matches of one start) the mean of all
+    rounds, and the sum of the squares by which units differ from it, each weighing as many as its rounds: of a unit that
+    paid `total` in `rounds` the difference is (total - mean · rounds) by the mean number of rounds of a unit.
     """
 
     units: int
@@ -23,8 +31,8 @@ class PairPayoffs(NamedTuple):
 
 
 class MeanPayoff(Struct, frozen=True, kw_only=True):
-    """The mean over so many `opponents` of the mean payoff a round against each, and its 95 % interval, None where no
-    opponent was met twice. Opponents are taken as given: the interval says what more matches against them would change.
+    """The mean over so many `opponents` of the mean payoff of all rounds against each, and its 95 % interval, None where
+    no opponent was met twice. Opponents are taken as given: the interval says what more matches against them would change.
     """
 
     mean: float
@@ -33,8 +41,18 @@ class MeanPayoff(Struct, frozen=True, kw_only=True):
     opponents: int
 
 
+def mean_of_rounds(units: Sequence[Paid]) -> list[float]:
+    """A value for each unit, one at least: their mean is that of all rounds, their differences from it are those of
+    `PairPayoffs`. So the mean of matches of different lengths, a ratio, is handled as that of values (W. G. Cochran,
+    Sampling Techniques, 1977, 6.4).
+    """
+    rounds = sum(unit.rounds for unit in units)
+    mean, length = math.fsum(unit.total for unit in units) / rounds, rounds / len(units)
+    return [mean + (unit.total - mean * unit.rounds) / length for unit in units]
+
+
 def pair_payoffs(payoffs: Sequence[float]) -> PairPayoffs:
-    """Those of units with these payoffs, one at least."""
+    """Those of units with these values, one at least."""
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs))
 

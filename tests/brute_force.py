@@ -34,13 +34,15 @@ class BruteForce:
 
     def opponents(self, name: str, pool: str) -> list[OpponentRow]:
         counts: dict[str, Counter[str]] = defaultdict(Counter)
-        paid: dict[str, list[int]] = defaultdict(list)
+        paid: Counter[str] = Counter()
+        rounds: Counter[str] = Counter()
         for result, at, _ in self._sat(name, pool):
             for other_at, other in enumerate(result.seats):
                 if other_at != at and result.reason != VOID:
-                    mine, payoff = result.seats[at].rank, result.seats[at].payoff
-                    if payoff is not None and result.pool is not None:
-                        paid[other.bot].append(round(payoff * 1e6))
+                    mine, seat = result.seats[at].rank, result.seats[at]
+                    if seat.payoff is not None and seat.rounds and result.pool is not None:
+                        paid[other.bot] += round(seat.payoff * seat.rounds)
+                        rounds[other.bot] += seat.rounds
                     counts[other.bot][WON if mine < other.rank else LOST if mine > other.rank else DRAWN] += 1
         rows = [
             OpponentRow(
@@ -50,7 +52,7 @@ class BruteForce:
                 draws=count[DRAWN],
                 losses=count[LOST],
                 share=(count[WON] + count[DRAWN] / 2) / count.total(),
-                payoff=sum(paid[other]) / 1e6 / len(paid[other]) if paid[other] else None,
+                payoff=paid[other] / rounds[other] if rounds[other] else None,
             )
             for other, count in counts.items()
         ]

@@ -49,11 +49,11 @@ def result(
     )
 
 
-def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], **more: Any) -> Result:
+def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], *, rounds: int = 200, **more: Any) -> Result:
     """A match that paid so a round; who was paid more is first."""
     one, two = (-math.inf if payoff is None else payoff for payoff in payoffs)
     done = result(match, bots, (1 + (one < two), 1 + (two < one)), pool="dilemma/axelrod", **more)
-    seats = [replace(seat, payoff=payoff, rounds=200) for seat, payoff in zip(done.seats, payoffs, strict=True)]
+    seats = [replace(seat, payoff=payoff, rounds=rounds) for seat, payoff in zip(done.seats, payoffs, strict=True)]
     return replace(done, seats=tuple(seats))
 
 

@@ -5,13 +5,20 @@ from __future__ import annotations
 import itertools
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from statistics import fmean
 from typing import NamedTuple, TypeVar
 
 from msgspec import structs
 
 from arena.ratings.standings import MatchSample, PlayedMatch, TableRow
-from measuring.payoffs import MeanPayoff, PairPayoffs, chance_of_difference, mean_payoff, pair_payoffs
+from measuring.payoffs import (
+    MeanPayoff,
+    Paid,
+    PairPayoffs,
+    chance_of_difference,
+    mean_of_rounds,
+    mean_payoff,
+    pair_payoffs,
+)
 from referee.result import Result
 
 R = TypeVar("R", bound=TableRow)
@@ -20,19 +27,23 @@ PairMeans = dict[str, dict[str, MeanPayoff | None]]
 _LEVEL = 0.05
 """How likely it may be that bots which are all equal are told apart at all."""
 _Units = list[dict[str, float]]
-"""Of two bots, for each unit what they were paid; one that left no payoff is missing."""
+"""Of two bots, for each unit what they were paid a round; one that left no payoff is missing."""
 
 
 class PaidMatch(NamedTuple):
-    """What a match paid each bot a round, None where that does not count, and what start it shares, None: its own."""
+    """What a match paid each bot, None where that does not count, and what start it shares, None: its own."""
 
-    payoffs: tuple[tuple[str, float | None], ...]
+    payoffs: tuple[tuple[str, Paid | None], ...]
     start: Hashable = None
 
 
 def paid(match: Result | PlayedMatch, start: Hashable = None) -> PaidMatch:
     """A match as one of these."""
-    return PaidMatch(tuple((seat.bot, seat.payoff) for seat in match.seats), start)
+    return PaidMatch(tuple((seat.bot, _paid(seat.payoff, seat.rounds)) for seat in match.seats), start)
+
+
+def _paid(payoff: float | None, rounds: int | None) -> Paid | None:
+    return Paid(payoff * rounds, rounds) if payoff is not None and rounds else None
 
 
 def paid_samples(met: Iterable[MatchSample]) -> list[PaidMatch]:
@@ -104,25 +115,31 @@ class Payoffs:
 
 
 def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Units]]:
-    """By bot and opponent, what the two were paid in each unit: the matches of one start count by their mean."""
-    starts: defaultdict[tuple[str, str], defaultdict[Hashable, list[dict[str, float]]]] = defaultdict(
-        lambda: defaultdict(list)
+    """By bot and opponent, what the two were paid in each unit, the matches of one start together."""
+    starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[Paid]]]] = defaultdict(
+        lambda: defaultdict(lambda: defaultdict(list))
     )
     for number, (payoffs, start) in enumerate(matches):
         unit = (True, number) if start is None else (False, start)
         for one, other in itertools.combinations(payoffs, 2):
-            counted = {bot: payoff for bot, payoff in (one, other) if payoff is not None}
             first, second = sorted((one[0], other[0]))
-            starts[first, second][unit].append(counted)
+            for bot, counted in (one, other):
+                if counted is not None:
+                    starts[first, second][unit][bot].append(counted)
     met: defaultdict[str, dict[str, _Units]] = defaultdict(dict)
-    for pair, units in starts.items():
-        found = [
-            {bot: fmean(each) for bot in pair if (each := [match[bot] for match in unit if bot in match])}
-            for unit in units.values()
-        ]
-        first, second = pair
+    for (first, second), units in starts.items():
+        found: _Units = [{} for _ in units]
+        for bot in (first, second):
+            summed = [(at, _sum(unit[bot])) for at, unit in enumerate(units.values()) if bot in unit]
+            values = mean_of_rounds([each for _, each in summed]) if summed else []
+            for (at, _), value in zip(summed, values, strict=True):
+                found[at][bot] = value
         met[first][second] = met[second][first] = found
     return met
+
+
+def _sum(matches: Sequence[Paid]) -> Paid:
+    return Paid(sum(match.total for match in matches), sum(match.rounds for match in matches))
 
 
 def _scaled(pair: PairPayoffs, by: float) -> PairPayoffs:

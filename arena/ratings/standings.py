@@ -46,6 +46,7 @@ class PlayedSeat(NamedTuple):
     rank: int
     reason: str
     payoff: float | None = None
+    rounds: int | None = None
 
 
 class PlayedMatch(NamedTuple):

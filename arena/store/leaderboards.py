@@ -126,7 +126,7 @@ ORDER BY seats.played
 _OPPONENTS = text("""
 WITH met AS (
     SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
-        SELECT sum(total) / 1000000.0 / sum(matches) FROM payoffs
+        SELECT sum(total) * 1.0 / sum(rounds) FROM payoffs
         WHERE payoffs.tournament = '' AND payoffs.pool = :pool AND season IN (SELECT 1 UNION SELECT first FROM seasons)
             AND payoffs.bot = :bot AND payoffs.opponent = opponents.opponent
     ) AS payoff

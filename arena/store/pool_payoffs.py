@@ -6,16 +6,16 @@ import msgspec
 
 from measuring.payoffs import MeanPayoff, PairPayoffs, mean_payoff
 
-_SCALE = 1_000_000
-"""Payoffs are summed up in millionths."""
+_MILLION = 1_000_000
+"""What a match paid is squared in two parts, the millions and the rest."""
 SEASON_NOW = "(SELECT coalesce(max(first), 1) FROM seasons)"
 """The number of the first match of this season."""
 _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
 EQUAL_DIGITS = 9
 """Means that are the same so far are equal: the order in which they were summed up makes no rank."""
-_MEAN = f"round(avg(total / {_SCALE}.0 / matches), {EQUAL_DIGITS})"
+_MEAN = f"round(avg(total * 1.0 / rounds), {EQUAL_DIGITS})"
 """Over opponents, of rows of `payoffs`."""
-_SUMS = "json_array(matches, total, squares, products, part_squares)"
+_SUMS = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 
 
 def means_query(season: str) -> str:
@@ -33,9 +33,13 @@ def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
 
 def read_payoff(pairs: str) -> MeanPayoff | None:
     """What a bot was paid on the average, from what `pairs_query` gives of it; None without any."""
-    return mean_payoff(_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, int, int, int, int]]))
+    return mean_payoff(_pair(*sums) for sums in msgspec.json.decode(pairs, type=list[tuple[int, ...]]))
 
 
-def _pair(matches: int, total: int, squares: int, products: int, part_squares: int) -> PairPayoffs:
-    summed = (squares * _SCALE + 2 * products) * _SCALE + part_squares
-    return PairPayoffs(matches, total / (matches * _SCALE), (matches * summed - total**2) / (matches * _SCALE**2))
+def _pair(
+    matches: int, rounds: int, total: int, squares: int, products: int, rests: int, weighted: int, round_squares: int
+) -> PairPayoffs:
+    """By whole numbers, which lose nothing: matches that all paid the same a round differ by nothing."""
+    summed = (squares * _MILLION + 2 * products) * _MILLION + rests
+    deviations = summed * rounds**2 - 2 * weighted * total * rounds + round_squares * total**2
+    return PairPayoffs(matches, total / rounds, deviations * matches**2 / rounds**4)

@@ -255,10 +255,13 @@ payoffs = Table(
     Column("bot", Integer, primary_key=True, autoincrement=False),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
     Column("matches", Integer, nullable=False, comment="in which it has a payoff"),
-    Column("total", Integer, nullable=False, comment="of the payoffs, in millionths"),
-    Column("squares", Integer, nullable=False, comment="of the whole parts of the payoffs"),
-    Column("products", Integer, nullable=False, comment="of the whole parts and the millionths beyond them"),
-    Column("part_squares", Integer, nullable=False, comment="of these millionths"),
+    Column("rounds", Integer, nullable=False, comment="of these"),
+    Column("total", Integer, nullable=False, comment="what it was paid in them"),
+    Column("squares", Integer, nullable=False, comment="of the millions that a match paid"),
+    Column("products", Integer, nullable=False, comment="of these millions and what was paid beyond them"),
+    Column("rest_squares", Integer, nullable=False, comment="of what was paid beyond them"),
+    Column("weighted", Integer, nullable=False, comment="what a match paid times its rounds"),
+    Column("round_squares", Integer, nullable=False, comment="of the rounds of a match"),
     sqlite_with_rowid=False,
 )
 

@@ -34,18 +34,20 @@ SELECT scope, sat.bot, sat.pool, other.bot, sum(sat.outcome <> 'void' AND sat.ra
     sum(sat.outcome <> 'void' AND sat.rank = other.rank), sum(sat.outcome <> 'void' AND sat.rank > other.rank),
     sum(sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
-# In millionths, and squares by parts: so SQLite holds those of payoffs up to a million in millions of matches.
+# Squares by parts: so SQLite's whole numbers hold them.
 _PAYOFFS = f"""WITH sat AS (
     SELECT '' AS scope, seats.pool AS pool,
-        coalesce((SELECT max(first) FROM seasons WHERE seasons.first <= match), 1) AS season, match, seat, bot, payoff
+        coalesce((SELECT max(first) FROM seasons WHERE seasons.first <= match), 1) AS season,
+        match, seat, bot, payoff, rounds
     FROM seats JOIN matches ON matches.number = match
     WHERE payoff IS NOT NULL AND matches.pool IS NOT NULL AND match {_BETWEEN}
-    UNION ALL SELECT tournament, pool, 1, match, seat, bot, payoff
+    UNION ALL SELECT tournament, pool, 1, match, seat, bot, payoff, rounds
     FROM seats WHERE tournament IS NOT NULL AND payoff IS NOT NULL AND match {_BETWEEN}
-), paid AS (SELECT *, CAST(round(payoff * 1000000) AS INTEGER) AS millionths FROM sat),
-parted AS (SELECT *, millionths / 1000000 AS whole, millionths % 1000000 AS part FROM paid)
-SELECT scope, parted.pool, season, parted.bot, other.bot,
-    count(*), sum(millionths), sum(whole * whole), sum(whole * part), sum(part * part)
+), paid AS (SELECT *, CAST(round(payoff * rounds) AS INTEGER) AS total FROM sat),
+parted AS (SELECT *, total / 1000000 AS millions, total % 1000000 AS rest FROM paid)
+SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.rounds), sum(total),
+    sum(millions * millions), sum(millions * rest), sum(rest * rest),
+    sum(total * parted.rounds), sum(parted.rounds * parted.rounds)
 FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> parted.seat
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
 _VERSIONS = f"""SELECT bot, pool, version, sum(outcome = 'won'), sum(outcome = 'drawn'), sum(outcome = 'lost'),
@@ -57,12 +59,13 @@ WHERE seats.match {_BETWEEN}"""
 _HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches WHERE number {_BETWEEN} GROUP BY 1"
 
 
+_PAID = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
 _ENDED = ("wins", "draws", "losses", "void")
 _TABLES = {
     "counts": (_COUNTS, ("matches",), ()),
     "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), ()),
     "opponents": (_OPPONENTS, _ENDED, ()),
-    "payoffs": (_PAYOFFS, ("matches", "total", "squares", "products", "part_squares"), ()),
+    "payoffs": (_PAYOFFS, _PAID, ()),
     "versions": (_VERSIONS, (*_ENDED, "moves", "thought_ms"), ("last = max(last, excluded.last)",)),
     "encounters": (_ENCOUNTERS, (), ()),
     "hours": (_HOURS, (), ("first = min(first, excluded.first)", "last = max(last, excluded.last)")),

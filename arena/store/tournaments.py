@@ -33,7 +33,8 @@ FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 _NEXT = text(_LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)"))
 _ONE = text(_LIST.format(where="WHERE id = :id"))
 _MATCHES = text("""
-SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended, seats.payoff
+SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended,
+    seats.payoff, seats.rounds
 FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
@@ -50,7 +51,7 @@ SELECT tournament, name FROM (
 _BEST_PAID = text("""
 SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (PARTITION BY tournament ORDER BY round(avg(payoff), 9) DESC) AS place FROM (
-        SELECT tournament, bot, sum(total) / 1000000.0 / sum(matches) AS payoff
+        SELECT tournament, bot, sum(total) * 1.0 / sum(rounds) AS payoff
         FROM payoffs WHERE tournament IN :names GROUP BY tournament, bot, opponent
     ) GROUP BY tournament, bot
 ) JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
@@ -144,7 +145,9 @@ def _matches(connection: Connection, name: str) -> Iterator[PlayedMatch]:
     for _, group in itertools.groupby(connection.execute(_MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
         yield PlayedMatch(
-            sat[0].place, sat[0].reason, tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff) for row in sat)
+            sat[0].place,
+            sat[0].reason,
+            tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff, row.rounds) for row in sat),
         )
 
 

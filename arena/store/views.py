@@ -38,7 +38,7 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = """
 WITH paid AS (
-    SELECT pool, bot, round(avg(total / 1000000.0 / matches), 9) AS payoff FROM payoffs
+    SELECT pool, bot, round(avg(total * 1.0 / rounds), 9) AS payoff FROM payoffs
     WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,

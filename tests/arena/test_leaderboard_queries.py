@@ -81,7 +81,10 @@ def played(draw: st.DrawFn) -> list[Result]:
 
 
 def with_payoffs(made: Result, eighths: Sequence[int | None]) -> Result:
-    paid = [{"payoff": None if one is None else one / 8, "rounds": 0 if one is None else 8} for one in eighths]
+    rounds = [0 if one is None else 8 * (2 + one % 3) for one in eighths]
+    paid = [
+        {"payoff": None if one is None else one / 8, "rounds": many} for one, many in zip(eighths, rounds, strict=True)
+    ]
     seats = [msgspec.structs.replace(seat, **each) for seat, each in zip(made.seats, paid, strict=True)]
     return msgspec.structs.replace(made, seats=tuple(seats))
 

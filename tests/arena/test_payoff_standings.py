@@ -17,6 +17,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from arena.store.tournaments import tournament_leaders, tournament_table
 from commands import on_terminal
+from measuring.payoffs import Paid
 from plans import plan
 from referee.result import Result
 from seasons import finish, paid
@@ -26,10 +27,15 @@ def rows(names: Sequence[str]) -> list[TableRow]:
     return table(names, [])
 
 
+def of_ten(payoff: float | None) -> Paid | None:
+    """What was paid in ten rounds, so much in each."""
+    return None if payoff is None else Paid(10 * payoff, 10)
+
+
 def of_two(one: str, other: str, *payoffs: tuple[float | None, float | None], paired: bool = False) -> list[PaidMatch]:
     """Matches of these two; paired, each two that follow one another share a start."""
     return [
-        PaidMatch(((one, mine), (other, theirs)), f"{one}{other}{at // 2}" if paired else None)
+        PaidMatch(((one, of_ten(mine)), (other, of_ten(theirs))), f"{one}{other}{at // 2}" if paired else None)
         for at, (mine, theirs) in enumerate(payoffs)
     ]
 

@@ -23,7 +23,7 @@ from arena.store.result_queries import leaderboard_of, result_of
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
 from commands import on_terminal
-from measuring.payoffs import mean_payoff, pair_payoffs
+from measuring.payoffs import Paid, mean_of_rounds, mean_payoff, pair_payoffs
 from referee.result import Result
 from seasons import finish, paid
 
@@ -85,7 +85,7 @@ def test_the_mean_and_its_interval_are_those_of_the_single_matches(store: Store)
             for seat, other in (done.seats, done.seats[::-1]):
                 if seat.bot == row.bot:
                     met[other.bot].append(seat.payoff)
-        right = mean_payoff(pair_payoffs(payoffs) for payoffs in met.values())
+        right = mean_payoff(map(pair_payoffs, met.values()))
         assert right is not None
         assert row.payoff is not None
         assert row.payoff.opponents == right.opponents == 3
@@ -139,7 +139,7 @@ def test_a_season_begins_without_payoffs_and_the_last_keeps_its_own(store: Store
     assert list(store.iterate(check_database)) == []
 
 
-@pytest.mark.parametrize("payoff", [1_000_000.0, -999_999.999999, 999_999.5, -0.000001])
+@pytest.mark.parametrize("payoff", [1_000_000.0, -999_999.999999, 999_999.5, -0.005])
 def test_the_largest_payoffs_are_summed_up_exactly(store: Store, payoff: float) -> None:
     finish(store, *(paid(f"m{number}", ("ann", "bob"), (payoff, -payoff)) for number in range(50)))
     rows = {row.bot: row.payoff for row in store.read(leaderboard_of, POOL)}
@@ -174,3 +174,18 @@ def test_the_leaderboard_keeps_to_80_columns_and_tells_payoffs_with_intervals(st
     shown = on_terminal(lambda: show_bot(str(store.file), "bob", to_json=False))
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"^dilemma/axelrod +-0\.250 +-0\.250 to -0\.250 +1  1   2$", shown, re.MULTILINE)
+
+
+def test_a_round_weighs_the_same_however_long_its_match_was(store: Store) -> None:
+    finish(
+        store,
+        paid("long", ("ann", "bob"), (1.0, 1.0), rounds=900),
+        paid("short", ("ann", "bob"), (5.0, 0.0), rounds=100),
+    )
+    found = {row.bot: row.payoff for row in store.read(leaderboard_of, POOL)}["ann"]
+    right = mean_payoff([pair_payoffs(mean_of_rounds([Paid(900, 900), Paid(500, 100)]))])
+    assert found is not None
+    assert right is not None
+    assert found.mean == right.mean == 1.4
+    assert (found.low, found.high) == pytest.approx((right.low, right.high))
+    assert store.read(opponents_page, "ann", POOL).rows[0].payoff == 1.4

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from measuring.payoffs import PairPayoffs, mean_payoff, pair_payoffs
+from measuring.payoffs import Paid, PairPayoffs, mean_of_rounds, mean_payoff, pair_payoffs
 
 
 def test_without_a_match_there_is_no_mean() -> None:
@@ -56,3 +56,26 @@ def test_the_interval_holds_the_true_mean_in_95_of_100_or_more_where_matches_are
         assert found.high is not None
         held += found.low <= sum(truths) / len(truths) <= found.high
     assert 0.935 <= held / 2000 <= (0.965 if min(met) >= 9 else 1)
+
+
+def test_matches_of_one_length_have_the_values_that_they_paid() -> None:
+    assert mean_of_rounds([Paid(30, 10), Paid(10, 10)]) == [3.0, 1.0]
+
+
+def test_the_mean_of_matches_that_chance_ends_is_that_of_all_rounds_and_its_interval_holds_it() -> None:
+    # Whoever defects against tit for tat: 5 in the first round, 1 in each that follows with a chance of 0.95.
+    chance, truth, held = random.Random(13), 1 + 4 * 0.05, 0
+    for _ in range(500):
+        lengths = []
+        for _ in range(40):
+            rounds = 1
+            while chance.random() < 0.95:
+                rounds += 1
+            lengths.append(rounds)
+        found = mean_payoff([pair_payoffs(mean_of_rounds([Paid(rounds + 4, rounds) for rounds in lengths]))])
+        assert found is not None
+        assert found.mean == pytest.approx((sum(lengths) + 4 * 40) / sum(lengths))
+        assert found.low is not None
+        assert found.high is not None
+        held += found.low <= truth <= found.high
+    assert held / 500 > 0.9

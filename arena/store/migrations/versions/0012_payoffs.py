@@ -22,7 +22,7 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = """CREATE VIEW ladder AS
 WITH paid AS (
-    SELECT pool, bot, round(avg(total / 1000000.0 / matches), 9) AS payoff FROM payoffs
+    SELECT pool, bot, round(avg(total * 1.0 / rounds), 9) AS payoff FROM payoffs
     WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,
@@ -47,10 +47,13 @@ def upgrade() -> None:
         sa.Column("bot", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("opponent", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("matches", sa.Integer(), nullable=False),
+        sa.Column("rounds", sa.Integer(), nullable=False),
         sa.Column("total", sa.Integer(), nullable=False),
         sa.Column("squares", sa.Integer(), nullable=False),
         sa.Column("products", sa.Integer(), nullable=False),
-        sa.Column("part_squares", sa.Integer(), nullable=False),
+        sa.Column("rest_squares", sa.Integer(), nullable=False),
+        sa.Column("weighted", sa.Integer(), nullable=False),
+        sa.Column("round_squares", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("tournament", "pool", "season", "bot", "opponent"),
         sqlite_with_rowid=False,
     )
