@@ -21,8 +21,8 @@ class Paid(NamedTuple):
 
 class PairPayoffs(NamedTuple):
     """What a bot was paid against one opponent: in so many units (matches, or the matches of one start) the mean of all
-    rounds, and the sum of the squares by which units differ from it, each weighing as many as its rounds: of a unit that
-    paid `total` in `rounds` the difference is (total - mean · rounds) by the mean number of rounds of a unit.
+    rounds, and the sum of the squares by which units differ from it. Of a unit that paid `total` in `rounds` that is
+    (total - mean · rounds), divided by the mean number of rounds of a unit.
     """
 
     units: int
@@ -31,8 +31,8 @@ class PairPayoffs(NamedTuple):
 
 
 class MeanPayoff(Struct, frozen=True, kw_only=True):
-    """The mean over so many `opponents` of the mean payoff of all rounds against each, and its 95 % interval, None where
-    no opponent was met twice. Opponents are taken as given: the interval says what more matches against them would change.
+    """The mean over so many `opponents` of the mean payoff of all rounds against each, and its 95 % interval, None
+    where no opponent was met twice. Opponents are taken as given: it says what more matches against them would change.
     """
 
     mean: float
