@@ -61,7 +61,7 @@ class Refereed:
             course = self._next()
             if isinstance(line, Strike):
                 self.strikes.append(line)
-            else:
+            elif isinstance(line, Ply):  # what was chosen in a round is in the ply of the round
                 state = None if course is None else course.wire
                 yield StatedPly(**msgspec.structs.asdict(line), state=state)
 
