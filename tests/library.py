@@ -137,7 +137,8 @@ def _referee(
         perform(match.receive(Readied(seat, chance.randbytes(16)), now))
     while match.standing.phase is not Phase.OVER:
         event = _next(match, seats, bots)
-        pace = seats[match.standing.course.to_move or 0].pace if match.standing.course else 0.0
+        awaited = match.standing.course.awaited if match.standing.course else ()
+        pace = seats[awaited[0]].pace if awaited else 0.0
         now = deadline if isinstance(event, Expired) else now + pace * chance.uniform(0.4, 1.9)
         perform(match.receive(event, now))
     return match, [line for line in lines if records.public(line)], now
@@ -147,8 +148,7 @@ def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchE
     """What the seat to move does."""
     course = match.standing.course
     assert course is not None
-    assert course.to_move is not None
-    seat = course.to_move
+    seat = course.awaited[0]
     entrant = seats[seat]
     if entrant.ends and course.ply >= entrant.at:
         match entrant.ends:
@@ -160,7 +160,7 @@ def _next(match: Match, seats: Sequence[Entrant], bots: Sequence[Bot]) -> MatchE
                 return Forfeited(seat)
             case "cheat":
                 return Played(seat, course.ply, {"heap": -1, "take": 99})
-    chosen = bots[seat].choose(turn(match.game, course.state, seed=entrant.name, match=match.id))
+    chosen = bots[seat].choose(turn(match.game, course.state, seat=seat, seed=entrant.name, match=match.id))
     info: dict[str, Any] = {}
     if isinstance(chosen, Choice):
         told = {"value": chosen.value, "depth": chosen.depth, "nodes": chosen.nodes, "note": chosen.note}
@@ -191,6 +191,9 @@ def fill(library: Library) -> dict[str, str]:
         "tictactoe": library.play("tictactoe", [ANN, BOB]),
         "duel": library.play("risk-duel", [ANN, cast[0]]),
         "campaign": library.play("risk-campaign", cast, {"preset": "world", "max_rounds": 3}),
+        "dilemma": library.play("dilemma", [ANN, cast[0]], {"preset": "axelrod"}),
+        "kuhn": library.play("kuhn", [ANN, cast[1]], {"preset": "short"}),
+        "leduc": library.play("leduc", [ANN, cast[2]], {"preset": "short"}),
         "tournament": library.tournament("nim", [PERFECT, *cast[:3]], 2),
     }
 

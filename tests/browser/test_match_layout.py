@@ -18,9 +18,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 DESKS = ((1280, 800), (1440, 900), (1100, 768))
 PHONE = (390, 844)
-SMALL_BOARDS = ("nim", "grundy", "tictactoe", "risk-duel")
+SMALL_BOARDS = ("nim", "grundy", "tictactoe", "risk-duel", "dilemma", "kuhn", "leduc")
 """Games of which a phone shows board and prompt together."""
-PARTS = ".board, .board :is(.land, .counter, .cell), .timeline, .prompt, .prompt :is(button, select, input, .die)"
+BOARD_PARTS = ".land, .counter, .cell, .matrix td, .card, .history"
+PARTS = f".board, .board :is({BOARD_PARTS}), .timeline, .prompt, .prompt :is(button, select, input, .die)"
 OUTSIDE = """(parts) => {
   const hidden = (part) => part.getClientRects().length === 0 || getComputedStyle(part).visibility === "hidden";
   return [...document.querySelectorAll(parts)].filter((part) => !hidden(part)).filter((part) => {
@@ -48,7 +49,13 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
 
 
 @pytest.mark.parametrize(
-    "game", ["campaign", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe", "duel"))]
+    "game",
+    [
+        "campaign",
+        "dilemma",
+        "leduc",
+        *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe", "duel", "kuhn")),
+    ],
 )
 async def test_a_stored_match_fills_the_window_and_no_more(
     visiting: Visits, library: str, kept: dict[str, str], game: str
@@ -104,6 +111,9 @@ async def play_on(bot: Player) -> None:
     ("game", "config", "rivals"),
     [
         ("risk-campaign", '&config={"preset":"world"}&seats=6', 5),
+        ("dilemma", "&preset=rock-paper-scissors", 1),
+        ("leduc", "", 1),
+        pytest.param("kuhn", "", 1, marks=pytest.mark.ci),
         pytest.param("risk-duel", "", 1, marks=pytest.mark.ci),
         pytest.param("nim", "", 1, marks=pytest.mark.ci),
         pytest.param("grundy", "", 1, marks=pytest.mark.ci),

@@ -7,21 +7,22 @@ import json
 import re
 import secrets
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
 from chromium import DESKTOP, Visit, Visits, barriers, sideways
-from house import House, open_house, sit_down
+from house import House, sit_down
 from players import Map, Player, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 PHONE = (390, 844)
 COOPERATE, DEFECT = {"choose": 0}, {"choose": 1}
-OUTSIDE = """() => [...document.querySelectorAll(".board-face, .matrix td, .card, .choices button, .status")].filter((part) => {
+PARTS = ".board-face, .matrix td, .card, .choices button, .status"
+PARTS = ".board-face, .matrix td, .card, .choices button, .status"
+OUTSIDE = """(parts) => [...document.querySelectorAll(parts)].filter((part) => {
   const { left, top, right, bottom } = part.getBoundingClientRect();
   return part.checkVisibility() && (left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1);
 }).map((part) => part.outerHTML.slice(0, 120))"""
@@ -53,7 +54,7 @@ async def test_a_person_plays_ten_rounds_of_the_dilemma_and_reads_what_came_of_t
         for number in range(10):
             turn = await rival.expect("turn")
             await expect(page.locator(".status")).to_contain_text("Your move.")
-            assert await page.evaluate(OUTSIDE) == []
+            assert await page.evaluate(OUTSIDE, PARTS) == []
             await page.get_by_role("button", name="Defect").click()
             await expect(page.locator(".status")).to_contain_text(
                 f"You chose defect: that stands. Waiting for {rival.name} …"
@@ -92,7 +93,7 @@ async def test_a_person_plays_five_hands_of_poker_with_the_keyboard_alone(
             await expect(page.locator(".status")).to_contain_text("Your move.")
             await expect(left).to_have_attribute("data-side", "up")
             await expect(right).to_have_attribute("data-side", "down")
-            assert await page.evaluate(OUTSIDE) == []
+            assert await page.evaluate(OUTSIDE, PARTS) == []
             await expect(choices.locator(":focus")).to_have_count(1)
             name = await page.evaluate("document.activeElement.firstChild.textContent.toLowerCase()")
             await page.keyboard.press(keys[name])

@@ -8,14 +8,11 @@ import { CardPlace, cardName, cardText } from "./cards.js";
 import { Choices } from "./choices.js";
 import { History } from "./history.js";
 import { moversOf } from "./movers.js";
-import { handsIn, signedText } from "./rounds.js";
+import { ANTE, LETTERS, STAKES, handsIn, signedText } from "./rounds.js";
 
 const KEYS = { fold: "f", check: "c", call: "c", bet: "b", raise: "r" };
 const DOES = { fold: "folds", check: "checks", call: "calls", bet: "bets", raise: "raises" };
-const DO = { fold: "fold", check: "check", call: "call", bet: "bet", raise: "raise" };
-const ANTE = 1;
 const MOST_DISCS = 13;
-export const STAKES = { kuhn: [1], leduc: [2, 4] };
 
 export class PokerBoard extends Board {
   constructor(match, game) {
@@ -66,7 +63,8 @@ export class PokerBoard extends Board {
     this.#drawBets(shown.bets);
     this.#tellBefore(isOver ? over.at(-2) : over.at(-1));
     this.#drawHistory(over, mine);
-    this.choices.offer(this.playable ? this.#options() : [], "check call".split(" ").find((name) => this.view.legal?.some(({ do: it }) => it === name))?.replace(/^./, capital));
+    const options = this.playable ? this.#options() : [];
+    this.choices.offer(options, options.find(({ move }) => move.do === "check" || move.do === "call")?.name); // no key pressed twice folds
   }
 
   get listsMoves() {
@@ -113,16 +111,16 @@ export class PokerBoard extends Board {
 
   /** The hand on the table: the one that is played, or that just ended, until the next is dealt. */
   #shown(hands) {
-    const { hand, cards, public: up, bets, paid, to_move: mover } = this.state;
+    const { hand, cards, public: up, bets, to_move: mover } = this.state;
     const last = hands.at(-1);
     if (cards !== null) {
-      const told = bets.map((made, round) => [...made].map((letter, at) => ({ seat: (hand + at) % 2, move: moveOf(letter, made.slice(0, at)), round })));
-      return { number: hand + 1, first: hand % 2, cards, public: up, bets: told, paid, result: null, folded: null, does: this.#does(told, mover) };
+      const told = bets.map((made) => [...made].map((letter, at) => ({ seat: (hand + at) % 2, move: LETTERS[letter] })));
+      return { number: hand + 1, first: hand % 2, cards, public: up, bets: told, paid: this.state.paid, result: null, folded: null, does: this.#does(told, mover) };
     }
     if (!last?.result) return { number: Math.min(hand + 1, this.config.hands), first: hand % 2, cards: undefined, public: null, bets: [], paid: [ANTE, ANTE], result: null, folded: null, does: ["", ""] };
-    const { paid: put_, folded } = paidIn(this.game, last.bets);
+    const { paid, folded } = paidIn(this.game, last.bets);
     const does = [0, 1].map((seat) => (last.result.won === null ? "shares" : last.result.won === seat ? `wins ${last.result.chips}` : folded === seat ? "folds" : ""));
-    return { ...last, paid: put_, folded, does: does.map((word, seat) => (seat === this.view.seat ? word.replace(/^(win|fold|share)s/, "$1") : word)) };
+    return { ...last, paid, folded, does: does.map((word, seat) => (seat === this.view.seat ? word.replace(/^(win|fold|share)s/, "$1") : word)) };
   }
 
   /** What each did last in a hand that goes on. */
@@ -130,7 +128,7 @@ export class PokerBoard extends Board {
     return [0, 1].map((seat) => {
       const did = bets.at(-1).findLast((bet) => bet.seat === seat);
       if (did === undefined || seat === mover) return "";
-      return seat === this.view.seat ? DO[did.move] : DOES[did.move];
+      return seat === this.view.seat ? did.move : DOES[did.move];
     });
   }
 
@@ -200,11 +198,6 @@ function paidIn(game, bets) {
     }
   }
   return { paid, folded };
-}
-
-/** A letter of `bets` as a move. */
-function moveOf(letter) {
-  return { k: "check", c: "call", b: "bet", r: "raise", f: "fold" }[letter];
 }
 
 function capital(letter) {

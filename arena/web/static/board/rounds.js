@@ -1,5 +1,11 @@
 /** What the events of a match of rounds, or of hands, tell of them. Pure. */
 
+export const ANTE = 1;
+/** What a bet or a raise is in each round of betting, by game. */
+export const STAKES = { kuhn: [1], leduc: [2, 4] };
+/** Moves of poker by their letter in `bets`. */
+export const LETTERS = { f: "fold", k: "check", c: "call", b: "bet", r: "raise" };
+
 const LONGEST = 2; // characters of a mark
 
 /**

@@ -12,7 +12,7 @@ const WON = [[6], [1]]; // the dice of an example
 const article = document.getElementById("rules");
 const { game } = article.dataset;
 const config = JSON.parse(document.getElementById("config").textContent);
-const rules = RULES[game](config);
+const rules = RULES[game]?.(config); // none yet of a game that only the server referees
 
 /** The examples of the text: JSON behind a word in bold, with the paragraph that it stands in. */
 function examples() {
@@ -26,7 +26,7 @@ function examples() {
 }
 
 function picture(state, view, caption) {
-  const board = makeBoard(game, { config, seats: NAMES.slice(0, rules.seats).map((bot) => ({ bot })) });
+  const board = makeBoard(game, { config, seats: NAMES.slice(0, rules?.seats ?? 2).map((bot) => ({ bot })) });
   board.show(state, view);
   return el("figure", { class: "example" }, board.element, el("figcaption", {}, caption));
 }
@@ -35,7 +35,7 @@ async function draw() {
   const [first, ...moves] = examples();
   let state = { ...first.value, seat: first.value.to_move };
   document.getElementById("picture").replaceChildren(picture(first.value, {}, "A position, which the rules below take as their example."));
-  for (const { value: move, paragraph } of moves) {
+  for (const { value: move, paragraph } of rules && !Array.isArray(state.to_move) ? moves : []) {
     try {
       const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WON }));
       if (move.do === "end") continue; // nothing to be seen

@@ -1,5 +1,7 @@
 /** What a person is told before a match: its clock, a config. Pure. */
 
+import { numberText } from "../board/rounds.js";
+
 /**
  * A clock as one says it: "10 min + 10 s a move".
  * @param {{bank_ms: number, increment_ms: number}} clock
@@ -15,13 +17,19 @@ function timeInWords(ms) {
 }
 
 /**
- * A config in a few words: keys with values; a map by its name.
+ * A config in a few words: keys with values; a map by its name, a matrix by its cells.
  * @param {Record<string, unknown>} config
  */
-export function configInWords(config) {
-  return Object.entries(config)
-    .map(([key, value]) => `${key.replaceAll("_", " ")} ${valueInWords(value)}`)
-    .join("; ");
+export function configInWords({ payoffs, choices, go_on: goesOn, ...more }) {
+  const words = Object.entries(more).map(([key, value]) => `${key.replaceAll("_", " ")} ${valueInWords(value)}`);
+  const chance = goesOn ? [`another round follows with a chance of ${goesOn}`] : [];
+  return [...(payoffs && choices ? cellsInWords(payoffs, choices) : []), ...words, ...chance].join("; ");
+}
+
+/** "cooperate, defect 0, 5" for every cell. */
+function cellsInWords(payoffs, [mine, theirs]) {
+  const cells = payoffs.flatMap((row, one) => row.map((pair, other) => [mine[one], theirs[other], pair]));
+  return cells.map(([one, other, pair]) => `${one} – ${other}\u00a0${pair.map(numberText).join("\u00a0:\u00a0")}`);
 }
 
 function valueInWords(value) {

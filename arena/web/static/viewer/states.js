@@ -1,6 +1,7 @@
 /** The states of a match between those that were told: events played again with the dice that they tell. */
 
 import { RULES } from "../check/rules/index.js";
+import { TOLD } from "./told-states.js";
 
 /**
  * The state that a match begins with, before any deal of its own is known; undefined where a deal makes it.
@@ -9,6 +10,7 @@ import { RULES } from "../check/rules/index.js";
  * @returns {Promise<object | undefined>}
  */
 export async function opening({ game, config }, first) {
+  if (game in TOLD) return TOLD[game].first();
   if (first?.seat < 0) return undefined;
   return (await RULES[game]?.(config).start(new ToldDice({})))?.state;
 }
@@ -21,6 +23,7 @@ export async function opening({ game, config }, first) {
  * @returns {Promise<object | undefined>}
  */
 export async function after({ game, config, seats }, before, event) {
+  if (game in TOLD) return before?.ply === event.ply && event.out === undefined ? TOLD[game].after(config, before, event) : undefined;
   const rules = RULES[game]?.(config);
   if (!rules) return undefined;
   try {
@@ -39,7 +42,7 @@ export async function after({ game, config, seats }, before, event) {
  * @param {object} state
  */
 export function travelling({ game, config }, state) {
-  return RULES[game](config).wire?.(state) ?? state;
+  return RULES[game]?.(config).wire?.(state) ?? state;
 }
 
 /** Dice that fall as an event tells. */
