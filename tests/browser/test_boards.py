@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from typing import Any, Literal
 
@@ -395,6 +396,73 @@ async def test_a_phone_shows_all_dice_of_a_long_battle_and_what_is_counted(table
     for die in await table.page.locator(".die").all():
         await expect(die).to_be_in_viewport(ratio=1)
     assert await table.page.evaluate("window.board.strength(0).words") == "3 territories, 10 troops"
+
+
+MATRIX = {
+    "payoffs": [[[1, 2], [3, 4], [5, 6]], [[7, 8], [9, 10], [11, 12]]],
+    "choices": [["up", "down"], ["a", "b", "c"]],
+}
+
+
+@pytest.mark.parametrize(
+    ("seat", "rows", "own", "theirs"),
+    [
+        (0, ["up", "down"], ["1", "3", "5", "7", "9", "11"], ["2", "4", "6", "8", "10", "12"]),
+        (1, ["a", "b", "c"], ["2", "8", "4", "10", "6", "12"], ["1", "7", "3", "9", "5", "11"]),
+    ],
+)
+async def test_the_rows_of_a_matrix_are_a_persons_own_choices_on_either_seat(
+    table: Table, seat: int, rows: list[str], own: list[str], theirs: list[str]
+) -> None:
+    await table.set("dilemma", MATRIX)
+    state = {"payoffs": [9, 10], "last": [1, 1], "to_move": [0, 1], "ply": 1}
+    await table.show(state, seat=seat, legal=[{"choose": choice} for choice in range(len(rows))])
+    await expect(table.page.locator(".matrix tbody th")).to_have_text(rows)
+    await expect(table.page.locator(".payoff.own")).to_have_text(own)
+    await expect(table.page.locator(".payoff.theirs")).to_have_text(theirs)
+    await expect(table.page.locator("td[data-last] .payoff")).to_have_text(["10", "9"] if seat else ["9", "10"])
+    await table.page.locator(".choices button").last.focus()
+    await table.page.keyboard.press("ArrowRight")
+    await table.page.keyboard.press(rows[1][0])
+    await expect(table.said).to_have_text('{"choose":1}')
+    await expect(table.page.locator("[data-chosen] th")).to_have_text(rows[1])
+
+
+async def test_a_choice_that_chance_changed_is_marked_as_soon_as_it_is_told(table: Table) -> None:
+    await table.set("dilemma", {"noise": "0.1", "choices": [["cooperate", "defect"]] * 2})
+    rounds = [
+        {"ply": 0, "seat": -1, "moves": [{"choose": 0}, None], "result": {"payoffs": [0, 5], "played": [0, 1]}},
+        {"ply": 1, "seat": -1, "moves": [{"choose": 0}, None], "result": {"payoffs": [1, 1], "played": [1, 1]}},
+    ]
+    state = {"payoffs": [1, 6], "last": [1, 1], "to_move": [0, 1], "ply": 2}
+    await table.show(state, past=rounds, event=rounds[1], seat=0)
+    await expect(table.page.locator(".mark-of-seat.seat-0")).to_have_text(["D", "C"])  # the latest first
+    await expect(table.page.locator(".mark-of-seat.seat-1")).to_have_text(["D", "D"])
+    await expect(table.page.locator(".flipped")).to_have_count(1)
+    await expect(table.page.locator(".board-told")).to_have_text(
+        re.compile(r"defect, defect \(chosen: cooperate, \?\) · 1 and 1$")
+    )
+
+
+async def test_a_hand_that_ended_lies_open_until_the_next_is_dealt(table: Table) -> None:
+    await table.set("kuhn", {"hands": 2})
+    hand = [
+        {"ply": 0, "seat": -1, "move": {"cards": [2, None]}},
+        {"ply": 1, "seat": 0, "move": {"do": "bet"}},
+        {"ply": 2, "seat": 1, "move": {"do": "call"}, "result": {"won": 0, "chips": 2, "cards": [2, 1]}},
+    ]
+    state = {"hand": 1, "chips": [2, -2], "cards": None, "public": None, "bets": [""], "paid": [1, 1], "to_move": -1}
+    await table.show(state | {"ply": 3}, past=hand, event=hand[2], seat=0)
+    names = [await card.get_attribute("aria-label") for card in await table.page.locator(".place .card").all()]
+    assert names == ["you: the king of spades", "bob: the queen of spades"]
+    await expect(table.page.locator(".place[data-won]")).to_contain_text("win 2")
+    await expect(table.page.locator(".pot")).to_have_text("pot 4")
+    dealt = {"ply": 3, "seat": -1, "move": {"cards": [0, None]}}
+    await table.show(state | {"cards": [0, None], "to_move": 1, "ply": 4}, past=[*hand, dealt], event=dealt, seat=0)
+    names = [await card.get_attribute("aria-label") for card in await table.page.locator(".place .card").all()]
+    assert names == ["you: the jack of spades", "bob: an unseen card"]
+    await expect(table.page.locator(".hand-before")).to_have_text("Hand 1: you win 2 chips, K♠ against Q♠")
+    await expect(table.page.locator(".totals b")).to_have_text(["+2", "−2"])
 
 
 async def test_a_board_that_can_be_played_on_keeps_nobody_out(table: Table) -> None:
