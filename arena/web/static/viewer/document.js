@@ -1,5 +1,7 @@
 /** A match as the viewer knows it: whole from its record, or growing while it is played. */
 
+import { actorsOf } from "../board/movers.js";
+
 /**
  * @typedef {object} Line what happened at a ply
  * @property {object} event
@@ -61,16 +63,17 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * Milliseconds that the seat thought before the event of a position; null where nobody did.
+   * Milliseconds that each seat thought whose event led to a position, as far as the clocks were told.
    * @param {number} at
+   * @returns {{seat: number, ms: number}[]}
    */
-  thought(at) {
-    if (!at) return null;
+  thoughts(at) {
+    if (!at) return [];
     const { event, given = 0 } = this.line(at);
-    if (event.seat < 0) return null;
-    const [before, after] = [this.clock(at - 1)?.[event.seat], this.clock(at)?.[event.seat]];
-    if (before === undefined || after === undefined) return null;
-    return Math.max(0, before - after + given + (event.out === undefined ? this.header.clock.increment_ms : 0));
+    const [before, after] = [this.clock(at - 1), this.clock(at)];
+    if (before === undefined || after === undefined) return [];
+    const back = given + (event.out === undefined ? this.header.clock.increment_ms : 0);
+    return actorsOf(event).map((seat) => ({ seat, ms: Math.max(0, before[seat] - after[seat] + back) }));
   }
 
   /**
@@ -79,8 +82,8 @@ export class MatchDocument extends EventTarget {
    */
   strikesAt(at) {
     if (!at || !this.strikes.length) return [];
-    const { ply, seat } = this.line(at).event;
-    return this.strikes.filter((strike) => strike.ply === ply && strike.seat === seat);
+    const { event } = this.line(at);
+    return this.strikes.filter(({ ply, seat }) => ply === event.ply && actorsOf(event).includes(seat));
   }
 
   /**

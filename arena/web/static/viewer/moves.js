@@ -2,6 +2,7 @@
 
 import { seatSign } from "../board/army-symbols.js";
 import { inWords } from "../board/move-text.js";
+import { actorsOf } from "../board/movers.js";
 import { el, put } from "../dom.js";
 import { durationText, listed, lossText, luckText, shortValue } from "../format.js";
 
@@ -170,10 +171,10 @@ export class Moves {
     const { header } = this.match;
     const { event, info } = this.match.line(at);
     const strikes = this.match.strikesAt(at);
-    const thought = this.match.thought(at);
+    const thoughts = this.match.thoughts(at).map(({ ms }) => durationText(ms));
     const grade = this.gradeOf(at);
     const luck = this.luckOf(at);
-    const who = seatsOf(event);
+    const who = actorsOf(event);
     const bots = who.map((seat) => header.seats[seat].bot);
     const bot = who.length ? [...who.map(seatSign), el("span", { class: "quiet" }, listed(bots))] : ["chance"];
     const said = inWords(header.game, header.config, event, header.seats);
@@ -188,17 +189,11 @@ export class Moves {
       el("td", { class: event.out === undefined ? "move" : "move bad", title: said }, words),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : luckText(luck)),
-      el("td", { class: "number", "data-column": "thought" }, thought === null ? "" : durationText(thought)),
+      el("td", { class: "number", "data-column": "thought" }, thoughts.join(", ")),
       el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
     );
   }
-}
-
-/** Whose event it is: one seat's, or in a round of all that moved. */
-function seatsOf({ seat, moves }) {
-  if (moves) return [...moves.keys()];
-  return seat < 0 ? [] : [seat];
 }
 
 function spacer() {

@@ -81,11 +81,9 @@ function scaleOf({ header }, seat, most) {
 }
 
 function timePaths(match) {
-  const times = match.plies.map((_, index) => match.thought(index + 1) ?? 0);
-  const most = times.reduce((a, b) => Math.max(a, b), 0);
+  const times = match.plies.flatMap((_, index) => match.thoughts(index + 1).map((thought) => ({ at: index + 1, ...thought })));
+  const most = times.reduce((so, { ms }) => Math.max(so, ms), 0);
   const paths = match.header.seats.map(() => "");
-  for (const [index, { event }] of match.plies.entries()) {
-    if (event.seat >= 0 && most) paths[event.seat] += `M${index + 1} ${HEIGHT}V${(HEIGHT - (96 * times[index]) / most).toFixed(1)}`;
-  }
+  for (const { at, seat, ms } of most ? times : []) paths[seat] += `M${at} ${HEIGHT}V${(HEIGHT - (96 * ms) / most).toFixed(1)}`;
   return { paths, most };
 }

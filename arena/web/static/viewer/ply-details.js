@@ -37,10 +37,11 @@ export class Now {
     const { event, info = {}, given } = match.line(at);
     const facts = [];
     for (const { message } of match.strikesAt(at)) facts.push(["refused", el("span", { class: "bad" }, message)]);
-    const thought = match.thought(at);
-    if (thought !== null) {
-      const back = given ? `, ${durationText(given)} given back` : "";
-      facts.push(["thought", `${durationText(thought)}${back}; ${clockText(match.clock(at)[event.seat])} on the clock`]);
+    const thoughts = match.thoughts(at);
+    const back = given ? `, ${durationText(given)} given back` : "";
+    for (const { seat, ms } of thoughts) {
+      const who = thoughts.length > 1 ? `${match.header.seats[seat].bot}: ` : "";
+      facts.push(["thought", `${who}${durationText(ms)}${back}; ${clockText(match.clock(at)[seat])} on the clock`]);
     }
     const searched = [
       Number.isFinite(info.value) ? `value ${valueText(info.value)} on its own scale` : "",
