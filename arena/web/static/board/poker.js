@@ -76,8 +76,9 @@ export class PokerBoard extends Board {
   }
 
   saying() {
-    const { hand, to_move: mover } = this.state;
+    const { hand, cards, to_move: mover } = this.state;
     if (mover === null) return "";
+    if (cards === null && hand > 0) return `Hand ${hand} of ${this.config.hands} is over`;
     const what = `Hand ${hand + 1} of ${this.config.hands}`;
     return mover < 0 || mover === this.view.seat ? what : `${what}: ${super.saying()}`;
   }
