@@ -114,7 +114,7 @@ _add_command("trial", "Two sets of weights against each other: who is better, an
 
 @app.command(cls=_Delegated)
 def analyze(context: typer.Context) -> None:
-    """Exact facts about a position: nim, grundy, duel."""
+    """Exact facts about a position: nim, grundy, duel; and about strategies: dilemma."""
     from bots.commands.analyze import analyze
 
     command_line.command(analyze, context.args or ["--help"], "arena-bot analyze")

@@ -113,6 +113,39 @@ def duel(
         _print_duel(facts)
 
 
+@analyze.command(context_settings=_NEGATIVE)
+def dilemma(
+    strategies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[STRATEGY]...",
+            help="Names, or five chances to cooperate: at first, after CC, CD, DC, DD (1,1,0,1,0). All names without.",
+        ),
+    ] = None,
+    noise: Annotated[str, typer.Option(help="The chance that a choice is changed, 0 to 0.5.")] = "0",
+    go_on: Annotated[str, typer.Option(help="The chance that another round follows.")] = "1",
+    rounds: Annotated[int | None, typer.Option(help="So many rounds at most; for ever without.")] = None,
+    payoffs: Annotated[str, typer.Option(metavar="R,S,T,P", help="Of CC, CD, DC, DD to the first.")] = "3,0,5,1",
+    json_: Json = False,
+) -> None:
+    """The dilemma: what strategies that remember one round score a round against each other, exactly."""
+    from bots.analysis.dilemma import MOST_ROUNDS, contest, read_chance, read_payoffs
+
+    if rounds is not None and not 1 <= rounds <= MOST_ROUNDS:
+        raise UsageFault(f"--rounds is {rounds}: 1 to {MOST_ROUNDS}; more are nearly those for ever")
+    chances = read_chance("--noise", noise, "1/2"), read_chance("--go-on", go_on, "1")
+    table = contest(strategies or (), read_payoffs(payoffs), noise=chances[0], go_on=chances[1], rounds=rounds)
+    if json_:
+        say(json.dumps({name: {other: float(score) for other, score in row.items()} for name, row in table.items()}))
+        return
+    rows = [
+        (name, *(f"{float(score):z.2f}" for score in row.values()), f"{float(sum(row.values()) / len(row)):z.2f}")
+        for name, row in table.items()
+    ]
+    say("What each gets a round against each, in the same order, and on average:\n")
+    print_table(["", *map(str, range(1, len(rows) + 1)), "mean"], rows)
+
+
 def read_numbers(what: str, text: str, low: int, high: int, most: int) -> tuple[int, ...]:
     """Integers with commas. Raises `UsageFault`, naming the one that is wrong."""
     parts = text.split(",")

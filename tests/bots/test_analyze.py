@@ -336,3 +336,37 @@ def test_a_table_keeps_to_a_terminal_and_is_whole_in_a_pipe(capsys: pytest.Captu
     assert max(map(len, on_terminal(shown).splitlines())) <= 80
     shown()
     assert f"{rows[0][0].strip()} " in capsys.readouterr().out
+
+
+def test_analyze_dilemma_scores_each_strategy_against_each() -> None:
+    table = read("analyze", "dilemma", "tit-for-tat", "1,1,0,0,1", "--noise", "1/20")
+    assert list(table) == ["tit-for-tat", "1,1,0,0,1"]
+    assert table["tit-for-tat"] == {"tit-for-tat": 2.25, "1,1,0,0,1": 2.25}
+    prison = read("analyze", "dilemma", "always-defect", "tit-for-tat", "--payoffs=-2,-10,0,-5", "--rounds", "10")
+    assert prison["always-defect"]["tit-for-tat"] == pytest.approx(-4.5)
+
+
+def test_the_table_of_all_strategies_fits_eighty_columns() -> None:
+    out = on_terminal(partial(analyze.dilemma, noise="0.05"))
+    assert "always-cooperate" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["tit-for-tit"], "there is no strategy 'tit-for-tit': always-cooperate, "),
+        (["1,1,0,1,2"], "a chance of '1,1,0,1,2' is '2'"),
+        (["--noise", "0.6"], "--noise is '0.6': a chance from 0 to 1/2"),
+        (["--noise", "1e-999999999"], "--noise is '1e-999999999'"),
+        (["--go-on", "1/0"], "--go-on is '1/0'"),
+        (["--rounds", "1001"], "--rounds is 1001: 1 to 1000"),
+        (["--payoffs", "3,0,5"], "--payoffs is '3,0,5': four whole numbers"),
+        (["--payoffs", "3,0,5,nan"], "--payoffs is '3,0,5,nan'"),
+        (["extort", "--payoffs", "1,2,3,4"], "there is no strategy 'extort'"),
+    ],
+)
+def test_what_is_no_question_about_the_dilemma_is_refused_in_one_line(args: list[str], message: str) -> None:
+    code, out, err = call("arena-bot", "analyze", "dilemma", *args)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
