@@ -14,6 +14,8 @@ Kinds = Callable[[Any], Mapping[str, str]]
 _WHERE = {
     "nim": "measuring.heap_position_kinds:kinds_of",
     "grundy": "measuring.heap_position_kinds:kinds_of",
+    "kuhn": "measuring.hand_position_kinds:kinds_of",
+    "leduc": "measuring.hand_position_kinds:kinds_of",
     "risk-duel": "measuring.risk.position_kinds:of_duel",
     "risk-campaign": "measuring.risk.position_kinds:of_campaign",
 }

@@ -161,7 +161,8 @@ def _print_costs(bot: str, report: list[Costs]) -> None:
     for number, costs in enumerate(report):
         games = counted(costs.matches, "match", "matches")
         moves = f"{counted(costs.exact + costs.estimated, 'move', 'moves')} in {games}"
-        mean = "" if costs.mean is None else f", each gave away {costs.mean:z.4f} on average"
+        unit = f" {costs.unit}" if costs.unit else ""
+        mean = "" if costs.mean is None else f", each gave away {costs.mean:z.4f}{unit} on average"
         say(f"{'' if number == 0 else chr(10)}{costs.game}, {costs.bot}: {moves}{mean}")
         if costs.estimated:
             say(f"{costs.estimated} of them estimated: {said_of(costs.estimate, costs.noise)}")
@@ -185,16 +186,20 @@ def print_summary(report: Grades) -> None:
     """Print what is to be known of all moves, within the columns of a terminal where there is one."""
     console = Console(width=columns())
     luck = luck_by_move(report.luck)
-    console.print(
-        "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
-    )
+    if report.unit:
+        console.print(f"values are what the seat is expected to win of the hand, in {report.unit}")
+    else:
+        console.print(
+            "values are expected results, -1 to +1" + ("; luck is in points, 0 to 1: half as much" if luck else "")
+        )
     if report.estimate:
         console.print(f"estimate: {said_of(report.estimate, report.noise)}")
+    unit = f" {report.unit}" if report.unit else ""
     for mark in report.seats:
         told = "no moves" if mark.mean is None else f"{counted(mark.moves, 'move', 'moves')}, each gave away"
-        mean = "" if mark.mean is None else f" {mark.mean:z.4f} on average"
+        mean = "" if mark.mean is None else f" {mark.mean:z.4f}{unit} on average"
         console.print(f"seat {mark.seat}  {mark.bot}: {told}{mean}")
-    if report.luck and luck:
+    if report.luck and report.luck.events:
         console.print(luck_summary(report.luck, [mark.bot for mark in report.seats]))
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from msgspec import Struct
 
 from arena.replay.luck_report import record_luck
-from machine.exact.graders import has_judge, judge_of
+from machine.exact.graders import has_judge, judge_of, unit_of
 from measuring.luck import Luck
 from measuring.position_kinds import kinds_of
 from measuring.scores import Z95
@@ -60,6 +60,7 @@ class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A match and its grades, as JSON tells them; its luck where dice are thrown.
 
     `estimate` says by what the moves were estimated; a loss below `noise` is none that could be told from chance.
+    `unit` says what values and losses are in where they are no expected results: chips of the hand.
     """
 
     match: str
@@ -69,6 +70,7 @@ class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
     luck: Luck | None = None
     estimate: str | None = None
     noise: float | None = None
+    unit: str | None = None
 
 
 class Kept(Protocol):
@@ -126,6 +128,7 @@ def grade(
         luck=record_luck(record) if with_luck else None,
         estimate=estimate,
         noise=noise_threshold(found) if estimate else None,
+        unit=unit_of(course.game),
     )
 
 
@@ -196,6 +199,7 @@ class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What the moves of a bot gave away in a game: `exact` and `estimated` ones, the kinds that cost most first.
 
     An estimated loss below `noise` could not be told from chance; a mean of many is surer by the root of how many.
+    `unit` is that of the grades.
     """
 
     bot: str
@@ -207,6 +211,7 @@ class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kinds: list[KindCost]
     estimate: str | None = None
     noise: float | None = None
+    unit: str | None = None
 
 
 def position_costs(
@@ -250,6 +255,7 @@ def _costs(bot: str, game: str, graded: Sequence[Grades]) -> Costs:
         kinds=_kinds(moves, total),
         estimate=estimates[-1] if estimates else None,
         noise=noise_threshold(estimated),
+        unit=graded[0].unit,
     )
 
 

@@ -12,7 +12,9 @@ from protocol.games.base import Game
 
 
 class Verdict(NamedTuple):
-    """What the move played was worth to its seat, and a best move: expected results, win 1, draw 0, loss −1."""
+    """What the move played was worth to its seat, and a best move: expected results, win 1, draw 0, loss −1, or what
+    the `unit` of the game says.
+    """
 
     value: float
     best: Any
@@ -26,6 +28,8 @@ _WHERE = {
     "nim": "machine.exact.heaps:judge_of",
     "grundy": "machine.exact.heaps:judge_of",
     "risk-duel": "machine.exact.duel:judge_of",
+    "kuhn": "machine.exact.hand_values:judge_of",
+    "leduc": "machine.exact.hand_values:judge_of",
 }
 SOLVED = tuple(_WHERE)
 """The games whose moves can be graded, if they are small enough."""
@@ -34,6 +38,8 @@ _LIMITS = {"risk-duel": "machine.exact.duel:can_judge"}
 """Which of their configs are not too large."""
 _UNSOLVED = {"risk-duel": "machine.exact.duel:may_need_solving"}
 """For which of their configs a table may have to be made first."""
+_UNITS = {"kuhn": "chips", "leduc": "chips"}
+"""What moves are worth, where that is no result: chips of the hand."""
 
 
 def has_judge(game: Game[Any, Any]) -> bool:
@@ -49,6 +55,11 @@ def judge_of(game: Game[Any, Any]) -> Judge:
         raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
     judge: Judge = resolve_name(_WHERE[game.name])(game)
     return judge
+
+
+def unit_of(game: Game[Any, Any]) -> str | None:
+    """What the moves of a solved game are valued in; None: in expected results."""
+    return _UNITS.get(game.name)
 
 
 def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:

@@ -305,3 +305,40 @@ def test_the_worst_moves_are_listed_alone_the_worst_first(tmp_path: Path) -> Non
 def test_what_cannot_be_listed_is_a_line(words: list[str], says: str) -> None:
     assert call("arena", "replay", "grade", "m-1", *words) == (2, "", f"arena: {says}\n")
     assert call("arena", "replay", "grade", "--bot", "ann", *words) == (2, "", f"arena: {says}\n")
+
+
+def hands(*moves: str) -> Table:
+    """Kuhn poker in which seats move so, hand after hand."""
+    table = Table("kuhn", {"hands": 2}).begin()
+    for move in moves:
+        table.play({"do": move})
+    return table
+
+
+def test_a_decision_of_poker_gave_away_chips_by_what_its_seat_knew(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    table = hands("check", "check", "bet", "fold")  # a queen and a king, then a jack, seat 1 before seat 0
+    told: dict[str, Any] = json.loads(shown(table, tmp_path, capsys, to_json=True))
+    assert told["unit"] == "chips"
+    assert [(move["ply"], move["seat"], move["notation"]) for move in told["moves"]] == [
+        (1, 0, "check"),
+        (2, 1, "check"),
+        (4, 1, "bet"),
+        (5, 0, "fold"),
+    ]
+    assert [round(move["gave_away"], 9) for move in told["moves"]] == [0, 0.4, 0, 0]
+    assert told["moves"][1]["kinds"] == {"to decide": "check or bet", "own card": "K"}
+    told = json.loads(shown(hands("bet", "fold", "bet", "call"), tmp_path, capsys, to_json=True))
+    assert [round(move["gave_away"], 9) for move in told["moves"]] == [round(1 / 6, 9), 3, 0, 0]
+
+
+def test_the_table_of_poker_says_that_it_counts_chips_and_what_the_deal_gave(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = shown(hands("check", "check", "bet", "fold"), tmp_path, capsys, to_json=False).splitlines()
+    assert "values are what the seat is expected to win of the hand, in chips" in lines
+    assert "seat 1  bob: 2 moves, each gave away 0.2000 chips on average" in lines
+    assert lines[0].split() == ["ply", "bot", "move", "value", "better", "value", "gave", "away"]
+    assert lines[-1].startswith("the dice gave ann ")
+    assert lines[-1].endswith(" chips, by equilibrium")

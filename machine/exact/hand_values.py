@@ -1,0 +1,143 @@
+"""What hands of poker and decisions in them are worth by the equilibrium, in chips; who grades decisions by it.
+
+A decision is judged by what its seat knows: over the cards that the other may hold, by Bayes along the other's
+equilibrium strategy, which the other keeps to; the seat itself goes on as well as can be against it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+from machine.exact.graders import Judge, Verdict
+from machine.exact.hand_solving import Knowledge, Number, Strategy
+from machine.exact.hand_strategies import equilibrium_of, hand_of, knowledge
+from protocol.games.base import NO_DICE
+from protocol.games.poker import Poker, Table
+from protocol.messages import CHANCE
+
+ALIKE = 0.003
+"""Chips: moves nearer to each other than tables are exact are as good."""
+
+NEVER = 0.001
+"""How likely a move is at most that the other is taken never to make: below, tables are what their solving left."""
+
+Belief = Sequence[tuple[Number, Table]]
+"""What may be on the table for who does not see all of it, each with its probability."""
+MoveValues = Mapping[str, Number]
+
+
+def judge_of(game: Poker) -> Judge:
+    """Who grades the moves of a match, in chips of the hand."""
+    known = move_values(game.name)
+
+    def judge(state: Any, move: Any) -> Verdict:
+        values = known[knowledge(game, state)]
+        best = max(values, key=lambda each: values[each])
+        if values[best] - values[move] <= ALIKE:
+            return Verdict(float(values[move]), move, float(values[move]))
+        return Verdict(float(values[move]), best, float(values[best]))
+
+    return judge
+
+
+@cache
+def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
+    """The chips that a seat wins on average by each move, wherever it has to decide.
+
+    Where the other would `NEVER` have moved so, whatever its card, that is no sign of it: beliefs stay as they were.
+    """
+    rules, start = hand_of(game)
+    strategy = equilibrium_of(game)
+    found: dict[Knowledge, MoveValues] = {}
+    dealt = [after for _, after in rules.chance_outcomes(start)]
+    for seat in (0, 1):
+        for own in range(0, len(rules.ranks_of_cards) * rules.alike, rules.alike):
+            may_be = [state for state in dealt if state.cards is not None and state.cards[seat] == own]
+            _best_reply(rules, strategy, seat, [(Fraction(1, len(may_be)), state) for state in may_be], found)
+    return found
+
+
+def _best_reply(
+    rules: Poker, strategy: Strategy, seat: int, belief: Belief, found: dict[Knowledge, MoveValues]
+) -> Number:
+    """What the seat wins from here on; what each of its moves wins is put into `found`."""
+    _, some = belief[0]
+    mover = rules.to_move(some)
+    if mover is None:
+        return sum(chance * rules.returns(state)[seat] for chance, state in belief)
+
+    if mover == CHANCE:
+        turned: dict[int | None, list[tuple[Number, Table]]] = {}
+        for chance, state in belief:
+            for share, to in rules.chance_outcomes(state):
+                turned.setdefault(to.public, []).append((chance * share, to))
+        return sum(_turned(rules, strategy, seat, weights, found) for weights in turned.values())
+    moves = rules.legal_moves(some)
+    if mover == seat:
+        values = {
+            move: _best_reply(
+                rules, strategy, seat, [(chance, _moved(rules, state, move)) for chance, state in belief], found
+            )
+            for move in moves
+        }
+        found[knowledge(rules, some)] = values
+        return max(values.values())
+    won: Number = 0
+    for at, move in enumerate(moves):
+        answers = [(chance * strategy[knowledge(rules, state)][at], state) for chance, state in belief]
+        total = sum(weight for weight, _ in answers)
+        likely = [(weight / total, state) for weight, state in answers if weight] if total > NEVER else belief
+        won += total * _best_reply(
+            rules, strategy, seat, [(chance, _moved(rules, state, move)) for chance, state in likely], found
+        )
+    return won
+
+
+def _turned(rules: Poker, strategy: Strategy, seat: int, weights: Belief, found: dict[Knowledge, MoveValues]) -> Number:
+    """What is won where one public card comes, times how likely it is."""
+    total = sum(weight for weight, _ in weights)
+    return total * _best_reply(rules, strategy, seat, [(weight / total, state) for weight, state in weights], found)
+
+
+def _moved(rules: Poker, state: Table, move: str) -> Table:
+    return rules.apply(state, move, NO_DICE)[0]
+
+
+def hand_value(game: str) -> Callable[[Table], Number]:
+    """What the hand on the table is worth to seat 0 on average, all cards known and both in equilibrium from here on.
+
+    Of any hand of a match; before the deal too.
+    """
+    rules, start = hand_of(game)
+    strategy = equilibrium_of(game)
+
+    @cache
+    def worth(state: Table) -> Number:
+        mover = rules.to_move(state)
+        if mover is None:
+            return rules.returns(state)[0]
+        if mover == CHANCE:
+            return sum(chance * worth(_plain(to)) for chance, to in rules.chance_outcomes(state))
+        chances = strategy[knowledge(rules, state)]
+        moves = zip(chances, rules.legal_moves(state), strict=True)
+        return sum(chance * worth(_plain(_moved(rules, state, move))) for chance, move in moves if chance)
+
+    def of(state: Table) -> Number:
+        first = state.hand % 2
+        alone = start._replace(
+            cards=state.cards, public=state.public, bets=state.bets, paid=state.paid, seat=state.seat
+        )
+        if first == 0:
+            return worth(alone)
+        cards = None if state.cards is None else (state.cards[1], state.cards[0])
+        return -worth(alone._replace(cards=cards, paid=(state.paid[1], state.paid[0]), seat=1 - state.seat))
+
+    return of
+
+
+def _plain(state: Table) -> Table:
+    """Without the ply, which tells equal tables apart."""
+    return state._replace(at=0)

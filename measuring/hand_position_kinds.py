@@ -1,0 +1,24 @@
+"""The kinds of decisions in poker: what is asked, in which round of betting, and what is held."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from protocol.games.poker import Poker, Table
+
+
+def kinds_of(game: Poker) -> Any:
+    """Who tells the kinds of a game's states."""
+
+    def kinds(state: Table) -> Mapping[str, str]:
+        card, _, _ = game.information(state, state.seat)
+        asked = "check or bet" if state.paid[0] == state.paid[1] else "answer a bet"
+        found = {"to decide": asked, "own card": "" if card is None else game.ranks_of_cards[card]}
+        if len(game.stakes) > 1:
+            found["public card"] = (
+                "not dealt" if state.public is None else game.ranks_of_cards[game.rank_of(state.public)]
+            )
+        return found
+
+    return kinds
