@@ -10,7 +10,8 @@ from typing import Any
 Outcomes = Sequence[tuple[Fraction, Any]]
 """Every state that may come, with its exact probability, as `Game.outcomes` gives them."""
 SeatValues = tuple[float, ...]
-"""By seat, in points: 1 is a win, 0 the last place, ties share; for two seats they sum to 1."""
+"""By seat, in points: 1 is a win, 0 the last place, ties share; for two seats they sum to 1. Or in another unit."""
+POINTS = "points"
 
 
 class ValueFunction(ABC):
@@ -19,12 +20,14 @@ class ValueFunction(ABC):
     """
 
     name: str
+    unit: str = POINTS
+    """What luck is counted in."""
 
     @abstractmethod
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
-        """The points that chance gave each seat when `after` came of `before`, one of its `outcomes`.
+        """What chance gave each seat when `after` came of `before`, one of its `outcomes`.
 
-        Its expectation over the outcomes is 0, whatever the value; it sums to 0 over the seats.
+        Its expectation over the outcomes is 0, whatever the value; it sums to 0 over the seats unless payoffs do not.
         """
 
 
@@ -35,8 +38,9 @@ ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
 class PositionValue(ValueFunction):
     """The luck of an event is what came less what was to be expected: v(after) − Σ p v(outcome)."""
 
-    def __init__(self, name: str, worths: Callable[[Any], SeatValues]) -> None:
+    def __init__(self, name: str, worths: Callable[[Any], SeatValues], unit: str = POINTS) -> None:
         self.name = name
+        self.unit = unit
         self.worths = worths
 
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:

@@ -13,13 +13,23 @@ from protocol.games.base import Game
 _WHERE = {
     "risk-duel": "measuring.risk.value_functions:of_duel",
     "risk-campaign": "measuring.risk.value_functions:of_campaign",
+    "dilemma": "measuring.payoff_values:of_dilemma",
+    "kuhn": "measuring.payoff_values:of_poker",
+    "leduc": "measuring.payoff_values:of_poker",
 }
 """By game, who says which values there are under a config and makes them."""
+_PAID = ("dilemma", "kuhn", "leduc")
+"""The games whose luck is not in points, but in what they pay."""
 
 
 def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
     """The values for this game and config, the best first, `none` the last everywhere. Nothing is solved to know it."""
     return tuple(_made_by(game))
+
+
+def names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
+    """Those by which luck is measured in points, to be taken from results."""
+    return (NoLuck.name,) if game.name in _PAID else names_of(game)
 
 
 def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:

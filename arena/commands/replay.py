@@ -15,7 +15,7 @@ from arena.commands.matches import match_named
 from arena.commands.output import columns, document, print_line, writing
 from arena.replay import match_document as documents
 from arena.replay import verify as verifying
-from arena.replay.luck_report import luck_by_move, luck_summary, record_luck
+from arena.replay.luck_report import luck_summary, luck_told, record_luck
 from arena.replay.match_document import Document
 from arena.replay.transcript import TranscriptLine, describe_line
 from arena.store.annulment import annulled_pool
@@ -180,7 +180,7 @@ def show(
     with suppress(BadRecord):  # which is told where what is wrong would be shown
         luck = record_luck(record, value)
     if step or play is not None:
-        step_viewer.step(record, _end(record, luck, failures), luck_by_move(luck), play)
+        step_viewer.step(record, _end(record, luck, failures), luck_told(luck), play)
     else:
         _print(record, boards, luck, annulled, failures)
 
@@ -192,7 +192,7 @@ def _print(record: Record, boards: bool, luck: Luck | None, annulled: str | None
     if annulled is not None:
         console.print(f"annulled: it counts for no rating, though it was rated in {annulled}")
     told: list[TranscriptLine] = []
-    gave = luck_by_move(luck)
+    gave = luck_told(luck)
     for line, course in replay(record):
         if line is not None:
             told.append(describe_line(line, course.game, record.header, gave))

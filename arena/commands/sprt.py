@@ -37,7 +37,7 @@ from machine.terminal import say
 from measuring import score_format
 from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
-from measuring.value_registry import names_of, value_of
+from measuring.value_registry import names_in_points, value_of
 from protocol.dice import Dice
 from protocol.display import counted
 from protocol.errors import UsageFault
@@ -195,7 +195,7 @@ def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
     """The name of the value, which is made sure of before any worker asks for it; None for results as they are."""
     if options.raw and options.value is not None:
         raise UsageFault(f"--raw takes no luck out of results, --value {options.value} does: one of them")
-    if options.raw or (options.value is None and names_of(rules)[0] == NO_VALUE):
+    if options.raw or (options.value is None and names_in_points(rules)[0] == NO_VALUE):
         return None
     if options.unit == "nelo":
         raise UsageFault("normalised Elo is of results with luck left in: --unit nelo goes with --raw")

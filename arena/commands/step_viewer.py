@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from arena.commands.match_view import frame
 from arena.commands.output import columns, redraw
-from arena.replay.luck_report import ByMove
+from arena.replay.luck_report import ToldByMove
 from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault
 from referee.record import Ply, Record
@@ -36,7 +36,7 @@ def check(*, step: bool, play: float | None, others: bool) -> None:
         raise UsageFault(f"{option} needs a terminal for its input and output; --boards prints every board anywhere")
 
 
-def step(record: Record, end: Sequence[str], luck: ByMove, pause: float | None = None) -> None:
+def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | None = None) -> None:
     """Show the boards one after the other, with `end` below the last; with `pause` the next comes by itself."""
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []

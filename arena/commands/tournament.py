@@ -36,7 +36,7 @@ from machine.subprocesses import keep_private
 from machine.terminal import say
 from machine.workers.cluster import cluster
 from machine.workers.local import WorkerPool, processes
-from measuring.value_registry import names_of
+from measuring.value_registry import names_in_points
 from protocol.display import counted
 from referee.result import Result
 
@@ -44,7 +44,7 @@ from referee.result import Result
 def run(options: TournamentOptions) -> None:
     """Play a tournament, or what is missing of it, and print its table. Raises `Fault`."""
     setup = read_options(options)
-    value = names_of(setup.rules)[0] if setup.rules.seats == 2 else None
+    value = names_in_points(setup.rules)[0] if setup.rules.seats == 2 else None
     for bot, why in setup.failing.items():
         say(f"arena: {bot} {why}; it forfeits its matches", err=True)
     with tournament_run(setup, value) as tournament:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from measuring.luck import Luck, luck_of
+from measuring.luck import ChanceEvent, Luck, luck_of
 from measuring.value_function import NoLuck
 from measuring.value_registry import value_of
+from protocol.messages import CHANCE
 from referee.record import Record
 from referee.replay import replay
 
 ByMove = Mapping[tuple[int, int], float]
 """By the ply and the seat of a move: the points that its dice gave to that seat."""
+
+ToldByMove = Mapping[tuple[int, int], str]
+"""By the ply and the seat of a move, or of no seat: what its dice gave, for a table."""
 
 
 def record_luck(record: Record, value: str | None = None) -> Luck | None:
@@ -26,7 +30,20 @@ def record_luck(record: Record, value: str | None = None) -> Luck | None:
 
 def luck_by_move(luck: Luck | None) -> ByMove:
     """The luck of each move for which dice were thrown."""
-    return {} if luck is None else {(event.ply, event.seat): event.luck[event.seat] for event in luck.events}
+    return (
+        {}
+        if luck is None
+        else {(event.ply, event.seat): event.luck[event.seat] for event in luck.events if event.seat != CHANCE}
+    )
+
+
+def luck_told(luck: Luck | None) -> ToldByMove:
+    """The same with its sign, and what deals and rounds gave each seat."""
+    return {} if luck is None else {(event.ply, event.seat): _told(event) for event in luck.events}
+
+
+def _told(event: ChanceEvent) -> str:
+    return " ".join(map(format_signed, event.luck if event.seat == CHANCE else event.luck[event.seat :][:1]))
 
 
 def format_signed(number: float, digits: int = 3) -> str:
@@ -38,4 +55,4 @@ def luck_summary(luck: Luck, bots: Sequence[str]) -> str:
     """What the dice gave everyone, in a sentence; `bots` are named in seat order."""
     *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
-    return f"the dice gave {', '.join(most)} and {last} points, {by} {luck.value}"
+    return f"the dice gave {', '.join(most)} and {last} {luck.unit}, {by} {luck.value}"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from arena.replay.luck_report import ByMove, format_signed
+from arena.replay.luck_report import ToldByMove
 from protocol.display import printable
 from protocol.games.base import Game
 from protocol.messages import CHANCE
@@ -42,30 +42,30 @@ class TranscriptLine(NamedTuple):
         return ", ".join(filter(None, parts))
 
 
-def describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
+def describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ToldByMove) -> TranscriptLine:
     """What a line of a record says, with what its dice gave."""
     return TranscriptLine(*map(printable, _describe_line(line, game, header, luck)))
 
 
-def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ByMove) -> TranscriptLine:
+def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ToldByMove) -> TranscriptLine:
     if isinstance(line, Strike):
         return TranscriptLine(str(line.ply), header.seats[line.seat].bot, f"strike: {line.message}")
     if isinstance(line, Sealed):
         return _moved(line, line.ply, line.seat, game.notation(game.decode_move(line.move)), header)
     event = line.event
     ply = str(event.ply)
+    gave = luck.get((event.ply, event.seat), "")
     if event.moves is not None:
         moves = ", ".join("-" if move is None else game.notation(game.decode_move(move)) for move in event.moves)
-        return TranscriptLine(ply, "all", ": ".join(filter(None, (moves, game.told(event)))))
+        return TranscriptLine(ply, "all", ": ".join(filter(None, (moves, game.told(event)))), gave)
     if event.seat == CHANCE:
-        return TranscriptLine(ply, "chance", game.told(event) or _dealt(event.move))
+        return TranscriptLine(ply, "chance", game.told(event) or _dealt(event.move), gave)
     if event.out is not None:
         left_by = "its program failed" if event.out == FAILED else f"out: {event.out}"
         return _moved(line, event.ply, event.seat, left_by, header)
     told = game.told(event)
     move = game.notation(game.decode_move(event.move)) + (f": {told}" if told else "")
-    given = luck.get((event.ply, event.seat))
-    return _moved(line, event.ply, event.seat, move, header, "" if given is None else format_signed(given))
+    return _moved(line, event.ply, event.seat, move, header, gave)
 
 
 def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:

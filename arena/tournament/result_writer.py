@@ -19,7 +19,7 @@ from arena.tournament.plan import Plan
 from machine.terminal import say
 from measuring.luck import luck_of
 from measuring.value_function import NoLuck
-from measuring.value_registry import names_of
+from measuring.value_registry import names_in_points
 from protocol.reasons import VOID
 from referee.record_reader import read
 from referee.result import Result
@@ -76,7 +76,7 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
 
     It is as it was kept. What was not, or not by the same value as the rest, comes from the records.
     """
-    names = [name for name in names_of(plan.rules) if name != NoLuck.name]
+    names = [name for name in names_in_points(plan.rules) if name != NoLuck.name]
     if plan.rules.seats != 2 or not names:
         return None, {}
     kept = store.read(luck_of_tournament, plan.id)

@@ -61,6 +61,12 @@ class Game(ABC, Generic[S, M]):
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
         """The first state, and the deal that made it where there is one. `dice` are those of ply 0."""
 
+    def undealt(self) -> S | None:
+        """The state before the deal of the start, where that is among its `chance_outcomes`; None where it is not luck:
+        where nothing is dealt, or both seat orders of a paired match are given the same deal.
+        """
+        return None
+
     @abstractmethod
     def to_move(self, state: S) -> int | None:
         """The seat whose turn it is; `CHANCE` where `apply_chance` draws something first; None when all is over."""

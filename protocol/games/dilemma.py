@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from decimal import Decimal, InvalidOperation
+from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
@@ -120,12 +121,33 @@ class Dilemma(SimultaneousGame[Rounds, int]):
     def resolve(self, state: Rounds, moves: Mapping[int, int], dice: Dice) -> tuple[Rounds, Event]:
         played = self._disturbed(moves[0], 0, dice), self._disturbed(moves[1], 1, dice)
         got = self.payoffs[played[0]][played[1]]
-        at = state.at + 1
-        over = at == self.rounds or (self.go_on is not None and dice.choice("end", PARTS) >= self.go_on)
-        payoffs = state.payoffs[0] + got[0], state.payoffs[1] + got[1]
+        last = state.at + 1 == self.rounds
+        over = last or (self.go_on is not None and dice.choice("end", PARTS) >= self.go_on)
         result = {"payoffs": list(got), **({"played": list(played)} if self.noise else {})}
         event = Event(ply=state.at, seat=CHANCE, moves=self.encode_moves(moves), result=result)
-        return Rounds(at, payoffs, played, over), event
+        return self._after(state, played, over=over), event
+
+    def _after(self, state: Rounds, played: tuple[int, int], *, over: bool) -> Rounds:
+        one, two = self.payoffs[played[0]][played[1]]
+        return Rounds(state.at + 1, (state.payoffs[0] + one, state.payoffs[1] + two), played, over)
+
+    def round_outcomes(self, state: Rounds, moves: Mapping[int, int]) -> list[tuple[Fraction, Rounds]]:
+        goes_on = (
+            Fraction(0) if state.at + 1 == self.rounds else Fraction(PARTS if self.go_on is None else self.go_on, PARTS)
+        )
+        return [
+            (one * two * end, self._after(state, (first, second), over=over))
+            for one, first in self._may_be_played(moves[0], 0)
+            for two, second in self._may_be_played(moves[1], 1)
+            for end, over in ((goes_on, False), (1 - goes_on, True))
+            if end
+        ]
+
+    def _may_be_played(self, choice: int, seat: int) -> list[tuple[Fraction, int]]:
+        """With their chances, what noise makes of a choice."""
+        noise, others = Fraction(self.noise, PARTS), len(self.choices[seat]) - 1
+        changed = [(noise / others, other) for other in range(others + 1) if other != choice] if noise else []
+        return [(1 - noise, choice), *changed]
 
     def _disturbed(self, choice: int, seat: int, dice: Dice) -> int:
         """What is played for a choice: with noise it may be any other."""

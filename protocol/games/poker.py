@@ -63,7 +63,10 @@ class Poker(Game[Table, str]):
         self.config = {"hands": self.hands}
 
     def initial(self, dice: Dice) -> tuple[Table, Event]:
-        return self.apply_chance(Table(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0), dice)
+        return self.apply_chance(self.undealt(), dice)
+
+    def undealt(self) -> Table:
+        return Table(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
 
     def to_move(self, state: Table) -> int | None:
         if state.hand == self.hands:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 from protocol.dice import Dice
-from protocol.games.base import Game, M, S
+from protocol.games.base import CERTAIN, NO_DICE, Game, M, S
 from protocol.messages import Event
 
 
@@ -35,6 +36,10 @@ class SimultaneousGame(Game[S, M]):
         """The state after the round in which the seats of `movers` chose so, and the event to tell, of no seat, with
         all their `moves`. `dice` are those of the round's ply.
         """
+
+    def round_outcomes(self, state: S, moves: Mapping[int, M]) -> Sequence[tuple[Fraction, S]]:
+        """Every result that chance may give to a round, with its exact probability; they sum to 1."""
+        return ((CERTAIN, self.resolve(state, moves, NO_DICE)[0]),)
 
     def to_move(self, state: S) -> int | None:
         """The first of the seats that choose now; None when the game is over."""

@@ -17,9 +17,13 @@ from machine.compiled import FAST
 from measuring.luck import ChanceEvent, Luck
 from protocol.errors import UsageFault
 from referee import record_reader
+from referee.effects import Played
 from referee.record import Record
+from referee.state import Phase
+from referee_table import Table
 
 needs_numba = pytest.mark.skipif(not FAST, reason="numba is not installed")
+DICED = {"rounds": 9, "noise": "0.3", "go_on": "0.9"}
 DUEL, NO_DICE, THREE_SEATS = "duel-south-america", "campaign-deterministic", "campaign-drop-out"
 
 
@@ -29,6 +33,16 @@ def file_of(name: str) -> str:
 
 def golden(name: str) -> Record:
     return record_reader.read(make.HERE.joinpath(f"{name}.jsonl").read_bytes(), name)
+
+
+def played(game: str, config: dict[str, Any]) -> bytes:
+    """The record of a match in which everybody takes what is listed first."""
+    table = Table(game, config).begin()
+    while table.match.standing.phase is Phase.PLAYING:
+        course = table.match.standing.playing
+        for seat in course.awaited:
+            table.send(Played(seat, table.ply, course.legal(seat)[0][0]))
+    return table.packed()
 
 
 def replayed(*words: str) -> str:
@@ -147,3 +161,19 @@ def test_numbers_have_a_sign_and_nothing_is_less_than_nothing() -> None:
     assert luck_by_move(luck) == {(3, 1): -0.4}
     assert luck_by_move(None) == {}
     assert luck_summary(luck, ["ann", "bob"]) == "the dice gave ann +0.40 and bob -0.40 points, by exact"
+
+
+def test_a_deal_and_a_round_say_what_they_gave_each_seat(tmp_path: Path) -> None:
+    for game, config, unit in (
+        ("kuhn", {"hands": 2}, "chips, by equilibrium"),
+        ("dilemma", DICED, "in payoffs, by mean-1"),
+    ):
+        record = played(game, config)
+        (tmp_path / "m-1.jsonl.gz").write_bytes(record)
+        luck = record_luck(record_reader.read(record, "m-1"))
+        assert luck is not None
+        lines = show(str(tmp_path / "m-1.jsonl.gz")).splitlines()
+        for event in luck.events:
+            told = " ".join(map(format_signed, event.luck))
+            assert any(line.split()[0] == str(event.ply) and told in line for line in lines if line.strip()), told
+        assert lines[-1].endswith(unit)
