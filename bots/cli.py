@@ -121,6 +121,7 @@ def analyze(context: typer.Context) -> None:
 
 
 _add_command("solve", "Solve bounded Risk on a map that is too large for a match, once and for good; or poker.")
+_add_command("exploitability", "What the best reply to a bot wins of it at poker.")
 _add_command("compare", "Minimax beside alpha-beta: nodes, leaves, time and value.")
 
 

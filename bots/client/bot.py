@@ -8,6 +8,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any, ClassVar, Self
 
 from bots import mistakes
@@ -135,6 +136,12 @@ class Bot(ABC):
     @abstractmethod
     def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
         """Your move, as in `turn.legal`, or a `Choice` that carries it."""
+
+    def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
+        """How likely it plays each move of `turn.legal`, where it knows that: to measure it exactly. None: it is asked
+        for moves again and again instead.
+        """
+        return None
 
     def rejected(self, rejected: Rejected) -> None:
         """The arena did not accept the move; the client has printed why, and asks `choose` again."""

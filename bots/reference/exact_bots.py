@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from itertools import accumulate
 from typing import Any
@@ -42,15 +42,22 @@ class Perfect(Bot):
         move = winning[0] if winning else longest(hardest_moves(heaps, rule, misere=misere))
         return Choice(as_sent(heaps, move), value=1.0 if winning else -1.0)
 
+    def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
+        return _in_equilibrium(turn) if turn.rules.name in POKER else None
+
 
 def dealt(turn: Turn) -> Mapping[str, Any]:
     """A move of poker by lot, each as likely as in the equilibrium. What it is worth is told nobody: it gives the card
     away.
     """
     rules = turn.rules
-    chances = equilibrium_of(rules.name)[knowledge(rules, turn.position)]
-    (move,) = turn.random.choices(rules.legal_moves(turn.position), [float(chance) for chance in chances])
+    chances = [float(chance) for chance in _in_equilibrium(turn)]
+    (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
     return rules.encode_move(move)
+
+
+def _in_equilibrium(turn: Turn) -> Sequence[float | Fraction]:
+    return equilibrium_of(turn.rules.name)[knowledge(turn.rules, turn.position)]
 
 
 def longest(moves: list[Move]) -> Move:

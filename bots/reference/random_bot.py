@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 from bots.client.bot import Bot, Turn
@@ -15,3 +16,6 @@ class RandomBot(Bot):
         if turn.options is None:
             return turn.random.choice(turn.legal)
         return turn.rules.encode_move(turn.rules.sample(turn.position, turn.random.randrange))
+
+    def move_probabilities(self, turn: Turn) -> Sequence[Fraction] | None:
+        return None if turn.options is not None else [Fraction(1, len(turn.legal))] * len(turn.legal)

@@ -93,9 +93,9 @@ def read_table(path: Path, rules: Poker, start: Table) -> tuple[Strategy, dict[s
     return strategy, head
 
 
-def _acts(rules: Poker, start: Table) -> dict[Knowledge, int]:
-    """Everything that a seat may know when it is to move, and how many moves it has."""
-    found: dict[Knowledge, int] = {}
+def decisions_of(rules: Poker, start: Table) -> dict[Knowledge, list[Table]]:
+    """Everything that a seat may know when it is to move, with the states in which it does."""
+    found: dict[Knowledge, list[Table]] = {}
     waiting = [start]
     while waiting:
         state = waiting.pop()
@@ -103,11 +103,16 @@ def _acts(rules: Poker, start: Table) -> dict[Knowledge, int]:
             continue
         moves = rules.legal_moves(state)
         if moves:
-            found[knowledge(rules, state)] = len(moves)
+            found.setdefault(knowledge(rules, state), []).append(state)
             waiting += [after for move in moves for _, after in rules.outcomes(state, move)]
         else:
             waiting += [after for _, after in rules.chance_outcomes(state)]
     return found
+
+
+def _acts(rules: Poker, start: Table) -> dict[Knowledge, int]:
+    """How many moves there are in each of them."""
+    return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, start).items()}
 
 
 def _written(rules: Poker, key: Knowledge) -> str:

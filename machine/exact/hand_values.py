@@ -49,57 +49,69 @@ def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
 
     Where the other would `NEVER` have moved so, whatever its card, that is no sign of it: beliefs stay as they were.
     """
-    rules, start = hand_of(game)
     strategy = equilibrium_of(game)
-    found: dict[Knowledge, MoveValues] = {}
+    return {**best_reply(game, strategy, 0, NEVER), **best_reply(game, strategy, 1, NEVER)}
+
+
+def best_reply(game: str, strategy: Strategy, seat: int, never: float = 0.0) -> dict[Knowledge, MoveValues]:
+    """The chips that a seat wins on average by each move where the other plays by a strategy, and it goes on as well as
+    can be. Moves that are no likelier than `never` are no sign of a card.
+    """
+    rules, start = hand_of(game)
+    reply = _Reply(rules, strategy, seat, never)
     dealt = [after for _, after in rules.chance_outcomes(start)]
-    for seat in (0, 1):
-        for own in range(0, len(rules.ranks_of_cards) * rules.alike, rules.alike):
-            may_be = [state for state in dealt if state.cards is not None and state.cards[seat] == own]
-            _best_reply(rules, strategy, seat, [(Fraction(1, len(may_be)), state) for state in may_be], found)
-    return found
+    for own in range(0, len(rules.ranks_of_cards) * rules.alike, rules.alike):
+        may_be = [state for state in dealt if state.cards is not None and state.cards[seat] == own]
+        reply.value([(Fraction(1, len(may_be)), state) for state in may_be])
+    return reply.found
 
 
-def _best_reply(
-    rules: Poker, strategy: Strategy, seat: int, belief: Belief, found: dict[Knowledge, MoveValues]
-) -> Number:
-    """What the seat wins from here on; what each of its moves wins is put into `found`."""
-    _, some = belief[0]
-    mover = rules.to_move(some)
-    if mover is None:
-        return sum(chance * rules.returns(state)[seat] for chance, state in belief)
+class _Reply:
+    """The best reply of a seat to a strategy; what each of its moves wins is in `found`, by what it knows."""
 
-    if mover == CHANCE:
-        turned: dict[int | None, list[tuple[Number, Table]]] = {}
+    def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:
+        self.found: dict[Knowledge, MoveValues] = {}
+        self._rules = rules
+        self._strategy = strategy
+        self._seat = seat
+        self._never = never
+
+    def value(self, belief: Belief) -> Number:
+        """What is won from here on."""
+        rules, (_, some) = self._rules, belief[0]
+        mover = rules.to_move(some)
+        if mover is None:
+            return sum(chance * rules.returns(state)[self._seat] for chance, state in belief)
+        if mover == CHANCE:
+            return self._turned(belief)
+        moves = rules.legal_moves(some)
+        if mover == self._seat:
+            values = {move: self.value(_after(rules, belief, move)) for move in moves}
+            self.found[knowledge(rules, some)] = values
+            return max(values.values())
+        won: Number = 0
+        for at, move in enumerate(moves):
+            answers = [(chance * self._strategy[knowledge(rules, state)][at], state) for chance, state in belief]
+            total = sum(weight for weight, _ in answers)
+            told = [(weight / total, state) for weight, state in answers if weight] if total > self._never else belief
+            won += total * self.value(_after(rules, told, move))
+        return won
+
+    def _turned(self, belief: Belief) -> Number:
+        """Over the public cards that may come."""
+        by_card: dict[int | None, list[tuple[Number, Table]]] = {}
         for chance, state in belief:
-            for share, to in rules.chance_outcomes(state):
-                turned.setdefault(to.public, []).append((chance * share, to))
-        return sum(_turned(rules, strategy, seat, weights, found) for weights in turned.values())
-    moves = rules.legal_moves(some)
-    if mover == seat:
-        values = {
-            move: _best_reply(
-                rules, strategy, seat, [(chance, _moved(rules, state, move)) for chance, state in belief], found
-            )
-            for move in moves
-        }
-        found[knowledge(rules, some)] = values
-        return max(values.values())
-    won: Number = 0
-    for at, move in enumerate(moves):
-        answers = [(chance * strategy[knowledge(rules, state)][at], state) for chance, state in belief]
-        total = sum(weight for weight, _ in answers)
-        likely = [(weight / total, state) for weight, state in answers if weight] if total > NEVER else belief
-        won += total * _best_reply(
-            rules, strategy, seat, [(chance, _moved(rules, state, move)) for chance, state in likely], found
-        )
-    return won
+            for share, to in self._rules.chance_outcomes(state):
+                by_card.setdefault(to.public, []).append((chance * share, to))
+        won: Number = 0
+        for weights in by_card.values():
+            total = sum(weight for weight, _ in weights)
+            won += total * self.value([(weight / total, state) for weight, state in weights])
+        return won
 
 
-def _turned(rules: Poker, strategy: Strategy, seat: int, weights: Belief, found: dict[Knowledge, MoveValues]) -> Number:
-    """What is won where one public card comes, times how likely it is."""
-    total = sum(weight for weight, _ in weights)
-    return total * _best_reply(rules, strategy, seat, [(weight / total, state) for weight, state in weights], found)
+def _after(rules: Poker, belief: Belief, move: str) -> Belief:
+    return [(chance, _moved(rules, state, move)) for chance, state in belief]
 
 
 def _moved(rules: Poker, state: Table, move: str) -> Table:

@@ -22,7 +22,7 @@ Scores = tuple[Fraction, Fraction]
 Matrix = list[list[Fraction]]
 
 AXELROD: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
-CHI = 3
+CHI = 2
 """What extortion wants of each point above mutual defection for one that the other gets."""
 
 
@@ -57,14 +57,14 @@ def generous(payoffs: Payoffs = AXELROD) -> MemoryOne:
 
 
 def extort(payoffs: Payoffs = AXELROD, chi: Fraction | int = CHI) -> MemoryOne:
-    """Forces its own surplus over mutual defection to be `chi` times the other's (Press and Dyson, 2012), `phi` being
-    half of what is possible. It begins with a defection.
+    """Forces its own surplus over mutual defection to be `chi` times the other's, half way to the sharpest that does
+    (Press and Dyson, 2012).
     """
     reward, sucker, temptation, punishment = _by_name(payoffs)
     lost, gained = punishment - sucker, temptation - punishment
     phi = Fraction(1, 2) / (lost + chi * gained)
     return memory_one(
-        0,
+        1,
         1 - phi * (chi - 1) * (reward - punishment),
         1 - phi * (lost + chi * gained),
         phi * (chi * lost + gained),

@@ -8,8 +8,10 @@ from statistics import mean, stdev
 
 import pytest
 
+from bots.client.installed import installed
 from machine.exact.memory_one import AXELROD, CHI, MemoryOne, Payoffs, extort, generous, memory_one, scores, strategies
 from protocol.games import load
+from protocol.games.dilemma import Dilemma
 from referee.course import Course
 
 NAMED = strategies()
@@ -55,7 +57,7 @@ def test_extortion_takes_its_multiple_of_what_anybody_wins_beyond_mutual_defecti
 
 
 def test_the_extortion_of_axelrods_payoffs_is_that_of_the_paper() -> None:
-    assert extort() == memory_one(0, Fraction(11, 13), Fraction(1, 2), Fraction(7, 26), 0)
+    assert extort(chi=3) == memory_one(1, Fraction(11, 13), Fraction(1, 2), Fraction(7, 26), 0)
     assert generous() == memory_one(1, 1, Fraction(1, 3), 1, Fraction(1, 3))
 
 
@@ -127,3 +129,15 @@ def test_a_long_match_before_the_referee_comes_to_the_same(one: str, two: str) -
     error = stdev(means) / len(means) ** 0.5
     assert mean(paid) == pytest.approx(float(scores(*players, noise=NOISE)[0]), abs=3.5 * error)
     assert error < 0.06
+
+
+@pytest.mark.parametrize("payoffs", [AXELROD, PRISON], ids=["axelrod", "prison"])
+def test_the_reference_bots_are_the_strategies_of_their_names(payoffs: Payoffs) -> None:
+    game = Dilemma({"payoffs": payoffs})
+    for name, strategy in strategies(payoffs).items():
+        bot = installed()[name].load()(name)
+        if name == "grim":  # which remembers longer
+            continue
+        for seat in (0, 1):
+            first, after = bot.chances(game, seat).first, tuple(bot.chances(game, seat))[:4]
+            assert (first, after) == strategy
