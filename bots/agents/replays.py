@@ -87,7 +87,7 @@ class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class GradedMove(Struct, frozen=True, kw_only=True):
-    """A move that gave something away: of two results, 1 and −1, so much in expectation."""
+    """A move that gave something away: of two results, 1 and −1, so much in expectation, or so much of the `unit`."""
 
     ply: int
     bot: str
@@ -105,24 +105,29 @@ class SeatGrade(Struct, frozen=True, kw_only=True):
 
 
 class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the moves of a match gave away, measured by exact play: the worst first."""
+    """What the moves of a match gave away, measured by exact play: the worst first; in a `unit` such as chips where
+    that is no result.
+    """
 
     match: str
     seats: list[SeatGrade]
     worst: list[GradedMove]
+    unit: str | None = None
 
     def words(self) -> str:
-        lines = [f"{one.bot}: {_average(one)}" for one in self.seats]
+        of = f" {self.unit}" if self.unit else ""
+        lines = [f"{one.bot}: {_average(one, of)}" for one in self.seats]
         lines += [
-            f"{one.ply}. {one.bot}: {one.move} gave away {one.gave_away:.3f}; best was {one.best}" for one in self.worst
+            f"{one.ply}. {one.bot}: {one.move} gave away {one.gave_away:.3f}{of}; best was {one.best}"
+            for one in self.worst
         ]
         return "\n".join(lines) + ("" if self.worst else "\nno move gave anything away")
 
 
-def _average(grade: SeatGrade) -> str:
+def _average(grade: SeatGrade, of: str) -> str:
     if grade.mean is None:
         return "made no move"
-    return f"{counted(grade.moves, 'move', 'moves')} gave away {grade.mean:.3f} on average"
+    return f"{counted(grade.moves, 'move', 'moves')} gave away {grade.mean:.3f}{of} on average"
 
 
 class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -224,6 +229,7 @@ def read_grades(page: Page, match: str) -> GradesAnswer:
             )
             for move in worst[:MOST_GRADED]
         ],
+        unit=told.get("unit"),
     )
 
 

@@ -41,25 +41,37 @@ export function sentence(text) {
 /**
  * What a move was worth, as pages say all values: a share of the point, in which a win is "100.0 %" and a draw "50.0 %".
  * @param {number} value expected result as the API has it: a win is 1, a draw 0, a loss −1
+ * @param {string} [unit] what it is in instead, as in "+1.17 chips"
  */
-export function worthText(value) {
-  return share((1 + value) / 2);
+export function worthText(value, unit) {
+  return unit ? `${signed(value)} ${unit}` : share((1 + value) / 2);
 }
 
 /**
  * What a move gave away on that scale: "12.0 %".
  * @param {number} lost difference of two expected results as the API has them, 0 to 2
+ * @param {string} [unit] what it is in instead, as in "0.40 chips"
  */
-export function lossText(lost) {
+export function lossText(lost, unit) {
+  if (unit) return lost > 0 && lost < 0.005 ? `under 0.01 ${unit}` : `${lost.toFixed(2)} ${unit}`;
   return lost > 0 && lost < 0.001 ? "under 0.1\u00a0%" : share(lost / 2);
 }
 
 /**
  * What dice gave on that scale, with its sign: "+3.4 %", "−1.2 %".
  * @param {number} points as the API has luck: a win is 1, a loss 0
+ * @param {string} [unit] what it is in instead: then the number alone, "+1.61"
  */
-export function luckText(points) {
+export function luckText(points, unit) {
+  if (unit) return signed(points);
   return points >= 0.0005 ? `+${share(points)}` : share(points);
+}
+
+/** "+1.17", "−0.40", and "0.00" for nothing. */
+function signed(number) {
+  const text = number.toFixed(2);
+  if (!Number(text)) return "0.00";
+  return number > 0 ? `+${text}` : text.replace("-", "−");
 }
 
 /** In percent, and nothing less than nothing. */

@@ -9,21 +9,21 @@ import { seatSelect, worstMoves } from "./worst-moves.js";
  * The report as the API gives it, to read.
  * @param {import("./document.js").MatchDocument} match
  * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
- *   luck?: {total: number[], value: string, events: object[]}}} report
+ *   luck?: {total: number[], value: string, events: object[], unit?: string}, unit?: string}} report
  * @param {(at: number) => void} go to a position
  * @param {number | null} mine seat of the person who looks on
  * @param {number | null} of seat that is asked about
  * @returns {HTMLElement[]}
  */
 export function gradesOf(match, report, go, mine, of) {
-  const { moves, luck } = report;
+  const { moves, luck, unit } = report;
   const byBot = match.header.seats.flatMap(({ bot }, seat) => {
     const own = moves.filter((move) => move.seat === seat);
     if (!own.length) return [];
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
-    const dice = luck?.events.length ? `; the dice gave it ${luckText(luck.total[seat])}` : "";
-    return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given)} given away by ${worse} of ${counted(own.length, "move")}${dice}`));
+    const dice = luck?.events.length ? `; the dice gave it ${luckText(luck.total[seat], luck.unit)}${luck.unit ? ` ${luck.unit}` : ""}` : "";
+    return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given, unit)} given away by ${worse} of ${counted(own.length, "move")}${dice}`));
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];
   return [worstMoves(match, report, go, mine, of), el("ul", { class: "by-bot" }, ...byBot), ...by];

@@ -25,8 +25,10 @@ export class Moves {
     this.measured = false;
     /** @type {Map<number, object>} grades by ply and seat */
     this.grades = new Map();
-    /** @type {Map<number, number>} points that the dice of a move gave, by ply and seat */
+    /** @type {Map<number, number[]>} what the dice of a move gave its seat, or those of no seat's move each, by ply and seat */
     this.lucks = new Map();
+    /** what values and losses are in, and luck, where that is not the point */
+    this.unit = this.luckUnit = undefined;
     this.wrong = null;
     this.rows = new Map();
     this.head = el("tr", {}, ...COLUMNS.map((name) => el("th", { scope: "col", class: NUMBERS.has(name) ? "number" : null, "data-column": name }, name)));
@@ -58,11 +60,13 @@ export class Moves {
   /**
    * Tell what each move gave away, and what its dice gave.
    * @param {{moves: {ply: number, seat: number, gave_away: number, best: object}[],
-   *   luck?: {events: {ply: number, seat: number, luck: number[]}[]}}} report
+   *   luck?: {events: {ply: number, seat: number, luck: number[]}[], unit?: string}, unit?: string}} report
    */
-  grade({ moves, luck }) {
+  grade({ moves, luck, unit }) {
+    this.unit = unit;
+    this.luckUnit = luck?.unit;
     this.grades = new Map(moves.map((move) => [`${move.ply} ${move.seat}`, move]));
-    this.lucks = new Map((luck?.events ?? []).map(({ ply, seat, luck: given }) => [`${ply} ${seat}`, given[seat]]));
+    this.lucks = new Map((luck?.events ?? []).map(({ ply, seat, luck: given }) => [`${ply} ${seat}`, seat < 0 ? given : [given[seat]]]));
     this.refresh();
     this.show(this.at);
   }
@@ -76,7 +80,7 @@ export class Moves {
   }
 
   /**
-   * The points that the dice of a position's move gave its bot, if any were thrown.
+   * What the dice of a position's move gave its bot, if any were thrown; of a deal and of a round, what each was given.
    * @param {number} at
    */
   luckOf(at) {
@@ -180,7 +184,7 @@ export class Moves {
     const said = inWords(header.game, header.config, event, header.seats);
     const words = el("span", {}, said);
     if (strikes.length) words.prepend(el("span", { class: "bad" }, `${strikes.length === 1 ? "strike" : `${strikes.length} strikes`}, then `));
-    const given = grade ? lossText(grade.gave_away) : "";
+    const given = grade ? lossText(grade.gave_away, this.unit) : "";
     return el(
       "tr",
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
@@ -188,7 +192,7 @@ export class Moves {
       el("td", { title: who.length ? listed(bots) : null }, ...bot),
       el("td", { class: event.out === undefined ? "move" : "move bad", title: said }, words),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
-      el("td", { class: "number", "data-column": "luck" }, luck === undefined ? "" : luckText(luck)),
+      el("td", { class: "number", "data-column": "luck" }, (luck ?? []).map((each) => luckText(each, this.luckUnit)).join(" ")),
       el("td", { class: "number", "data-column": "thought" }, thoughts.join(", ")),
       el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
       el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),

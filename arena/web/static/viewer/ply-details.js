@@ -8,14 +8,12 @@ import { stepItem } from "./verification.js";
 export class Now {
   /**
    * @param {import("./document.js").MatchDocument} match
-   * @param {(at: number) => object | undefined} gradeOf
-   * @param {(at: number) => number | undefined} luckOf points that the dice of a move gave
+   * @param {import("./moves.js").Moves} moves which have grades and luck
    * @param {(at: number) => {ok: boolean | null, text: string}[]} stepsOf what was recomputed at a position
    */
-  constructor(match, gradeOf, luckOf, stepsOf) {
+  constructor(match, moves, stepsOf) {
     this.match = match;
-    this.gradeOf = gradeOf;
-    this.luckOf = luckOf;
+    this.moves = moves;
     this.stepsOf = stepsOf;
     this.facts = el("dl", { class: "now-facts" });
     this.steps = el("ul", { class: "now-steps" });
@@ -50,15 +48,20 @@ export class Now {
     ].filter(Boolean);
     if (searched.length) facts.push(["bot says", searched.join(", ")]);
     if (info.note) facts.push(["bot notes", el("span", { class: "note" }, info.note)]);
-    const luck = this.luckOf(at);
-    if (luck !== undefined) facts.push(["luck", `the dice gave ${match.header.seats[event.seat].bot} ${luckText(luck)} of the point`]);
-    const grade = this.gradeOf(at);
-    if (grade) facts.push(["grade", gradeText(grade, match.header)]);
+    const luck = this.moves.luckOf(at);
+    if (luck !== undefined) facts.push(["luck", diceText(luck, event.seat, match.header, this.moves.luckUnit)]);
+    const grade = this.moves.gradeOf(at);
+    if (grade) facts.push(["grade", gradeText(grade, match.header, this.moves.unit)]);
     return facts;
   }
 }
 
-function gradeText({ seat, value, gave_away: given, best, best_value: bestValue }, { game, config }) {
-  if (!given) return `the best there was, worth ${worthText(value)}`;
-  return el("span", { class: "bad" }, `gave away ${lossText(given)}: worth ${worthText(value)}; ${notation(game, config, best, seat)} was worth ${worthText(bestValue)}`);
+function diceText(luck, seat, { seats }, unit) {
+  const given = luck.map((each, at) => `${seats[seat < 0 ? at : seat].bot} ${luckText(each, unit)}`);
+  return `the dice gave ${given.join(" and ")} ${unit ?? "of the point"}`;
+}
+
+function gradeText({ seat, value, gave_away: given, best, best_value: bestValue }, { game, config }, unit) {
+  if (!given) return `the best there was, worth ${worthText(value, unit)}`;
+  return el("span", { class: "bad" }, `gave away ${lossText(given, unit)}: worth ${worthText(value, unit)}; ${notation(game, config, best, seat)} was worth ${worthText(bestValue, unit)}`);
 }

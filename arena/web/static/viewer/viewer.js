@@ -35,7 +35,7 @@ export class Viewer {
     this.unseen = el("p", { class: "empty", hidden: true });
     this.clocks = new Clocks(match, this.board, botAddress);
     this.moves = new Moves(match, this.go);
-    this.now = new Now(match, (at) => this.moves.gradeOf(at), (at) => this.moves.luckOf(at), (at) => this.steps.get(at) ?? []);
+    this.now = new Now(match, this.moves, (at) => this.steps.get(at) ?? []);
     this.plots = new Plots(match, this.go);
     this.timeline = new Timeline(match, (at) => this.#show(at));
     this.ending = el("div", { class: "ending", hidden: true });

@@ -19,7 +19,7 @@ const LEAST = 0.001; // what is less, is none; of estimates what is below their 
 /**
  * The list of a seat's worst moves; of whose seat it is, one chooses where nobody looks back at a match of their own.
  * @param {import("./document.js").MatchDocument} match
- * @param {{moves: Grade[], estimate?: string, noise?: number}} report
+ * @param {{moves: Grade[], estimate?: string, noise?: number, unit?: string}} report
  * @param {(at: number) => void} go called with the position after a move
  * @param {number | null} mine seat of the person who looks on
  * @param {number | null} [of] seat that is asked about
@@ -35,9 +35,10 @@ export function worstMoves(match, report, go, mine, of = null) {
     const pressed = target.closest("button");
     if (pressed) for (const button of list.querySelectorAll("button")) put(button, "aria-pressed", String(button === pressed));
   });
-  const { estimate, noise } = report;
+  const { estimate, noise, unit } = report;
   const by = estimate ? ` Estimated by ${estimate}${noise ? `; what is below ${lossText(noise)} can't be told from chance` : ""}.` : "";
-  const scale = el("p", { class: "small faint" }, `In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.${by}`);
+  const scaleText = unit ? `In ${unit} of the hand, against who plays the equilibrium and by what the seat knew.` : "In percent of the point: a win is 100\u00a0%, a draw 50\u00a0%.";
+  const scale = el("p", { class: "small faint" }, `${scaleText}${by}`);
   return el("section", { class: "worst-moves", "aria-label": "worst moves" }, title, choice, list, scale);
 }
 
@@ -50,13 +51,13 @@ function worstOf({ moves, noise = 0 }, seat) {
 function items(match, report, go, seat, isMine) {
   const worst = worstOf(report, seat);
   if (!worst.length) return [el("li", {}, `${isMine ? "You" : match.header.seats[seat].bot} gave nothing away${report.estimate ? " that can be told from chance." : ": every move was the best there was."}`)];
-  return worst.map((grade) => item(match, grade, go));
+  return worst.map((grade) => item(match, grade, report.unit, go));
 }
 
-function item(match, { ply, seat, gave_away: lost, best }, go) {
+function item(match, { ply, seat, gave_away: lost, best }, unit, go) {
   const at = 1 + match.plies.findIndex(({ event }) => event.ply === ply && event.seat === seat && event.out === undefined);
   const { game, config } = match.header;
-  const words = [el("b", {}, inWords(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
+  const words = [el("b", {}, inWords(game, config, match.line(at).event, match.header.seats)), el("span", { class: "bad" }, `gave away ${lossText(lost, unit)}`), el("span", {}, `better: ${notation(game, config, best, seat)}`)];
   return el("li", {}, el("button", { type: "button", "aria-pressed": "false", onclick: () => go(at) }, seatSign(seat), ...words.flatMap((word) => [" ", word])));
 }
 
