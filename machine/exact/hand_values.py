@@ -118,6 +118,7 @@ def _moved(rules: Poker, state: Table, move: str) -> Table:
     return rules.apply(state, move, NO_DICE)[0]
 
 
+@cache
 def hand_value(game: str) -> Callable[[Table], Number]:
     """What the hand on the table is worth to seat 0 on average, all cards known and both in equilibrium from here on.
 

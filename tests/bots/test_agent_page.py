@@ -87,3 +87,14 @@ def test_a_page_is_given_as_a_browser_has_it() -> None:
     for wrong in ("file:///etc/passwd", "arena.example", "ws://arena.example", "http://", "http://[", "http://a:99999"):
         with pytest.raises(UsageFault, match=r"write it like http://127\.0\.0\.1:8080$"):
             check_page(wrong)
+
+
+def test_what_moves_of_poker_gave_away_is_told_an_agent_in_chips(answering: Any) -> None:
+    move = {"ply": 2, "bot": "ann", "notation": "fold", "best_notation": "call", "gave_away": 3.0}
+    seats = [{"seat": 0, "bot": "ann", "moves": 1, "mean": 3.0}]
+    body = json.dumps({"moves": [move], "seats": seats, "unit": "chips"}).encode()
+    page = Page("ws://127.0.0.1:1", f"http://{answering(lambda host, path: (200, {}, body))}")
+    assert read_grades(page, "m-1").words().splitlines() == [
+        "ann: 1 move gave away 3.000 chips on average",
+        "2. ann: fold gave away 3.000 chips; best was call",
+    ]

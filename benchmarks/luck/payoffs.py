@@ -1,0 +1,65 @@
+"""How much of the spread of payoffs is luck: `python benchmarks/luck/payoffs.py`, a row of a table for each pair.
+
+Payoffs are those of seat 0 a hand, or a round that a match is expected to have; *factor* is their variance as they came
+out over that less luck; *z* is the mean luck over its standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from itertools import count, islice
+from pathlib import Path
+from statistics import fmean, variance
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from bots.playing.matches import play_all
+from protocol.games import load
+
+HANDS = 100
+GO_ON = 0.95
+PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
+    ("kuhn", {"hands": HANDS}, ("perfect", "perfect")),
+    ("kuhn", {"hands": HANDS}, ("random", "perfect")),
+    ("leduc", {"hands": HANDS}, ("perfect", "perfect")),
+    ("leduc", {"hands": HANDS}, ("random", "perfect")),
+    ("dilemma", {"rounds": 2000, "go_on": str(GO_ON)}, ("tit-for-tat", "pavlov")),
+    ("dilemma", {"rounds": 2000, "go_on": str(GO_ON)}, ("generous", "random")),
+    ("dilemma", {"rounds": 200, "noise": "0.05"}, ("tit-for-tat", "generous")),
+)
+
+
+def main() -> None:
+    """Play and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--matches", type=int, default=100, help="of each pair")
+    matches = parser.parse_args().matches
+    print("| game | seat 0, seat 1 | payoff | less luck | factor | z |\n|---|---|---|---|---|---|")
+    for game, config, bots in PAIRS:
+        print(row(game, config, bots, matches), flush=True)
+
+
+def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
+    """A pair of bots."""
+    units = HANDS if game != "dilemma" else 1 / (1 - GO_ON) if "go_on" in config else config["rounds"]
+    rules = load(game, config)
+    paid, lucks = [], []
+    for played in islice(play_all(bots, game, map(str, count()), config=config), matches):
+        paid.append(rules.returns(played.states[-1])[0] / units)
+        lucks.append(played.luck().total[0] / units)
+    less = [result - luck for result, luck in zip(paid, lucks, strict=True)]
+    z = fmean(lucks) / (variance(lucks) / matches) ** 0.5
+    what = ", ".join(f"`{key}` {value}" for key, value in config.items() if key != "hands")
+    factor = "all" if variance(less) < 1e-12 else f"{variance(paid) / variance(less):.1f}"
+    return f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_mean(paid)} | {_mean(less)} | {factor} | {z:+.1f} |"
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{fmean(values):.3f} ± {1.96 * (variance(values) / len(values)) ** 0.5:.3f}"
+
+
+if __name__ == "__main__":
+    main()
