@@ -372,7 +372,7 @@ class Match:
             return effects + self._finish(now)
         standing.stop_waiting()
         if standing.playing.to_move != was.to_move:
-            return effects + self._next(now)
+            return effects + self._next(now, goes_on=isinstance(was.to_move, tuple))
         return effects + self._run_clock(now)
 
     def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
@@ -389,8 +389,11 @@ class Match:
         standing.clock = standing.clock.stop(now)
         return [Deadline(None), Finish()]
 
-    def _next(self, now: float, line: Ply | None = None) -> list[Effect]:
-        """Ask whoever is to move, or finish. A move has made its `line`, which says what clocks show."""
+    def _next(self, now: float, line: Ply | None = None, *, goes_on: bool = False) -> list[Effect]:
+        """Ask whoever is to move, or finish. A move has made its `line`, which says what clocks show.
+
+        A round that `goes_on` without a seat shows the clocks that it began with: others would tell who has chosen.
+        """
         standing = self.standing
         course = standing.playing
         seat = course.to_move
@@ -402,12 +405,12 @@ class Match:
             return self._follow_up(now)
         else:
             asked = course.awaited
-            if not course.sealed:
+            if not goes_on:
                 standing.round_ms = standing.clock.milliseconds(now)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)
         for seat in asked:
-            effects.append(self._tell_turn(seat, clock_ms, digest))
+            effects.append(self._tell_turn(seat, self._clock_shown(now, seat) if goes_on else clock_ms, digest))
         if standing.follows:
             effects += self._tell_followers(standing.follows - {*asked, *course.out}, clock_ms, digest)
         if self._watched:

@@ -196,12 +196,19 @@ def misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
     if ply == course.ply and seat in course.sealed:
         code, message = NOT_YOUR_TURN, f"you have moved at ply {ply}, and that stands: the others are still to move"
     elif ply == course.ply:
-        code, message = NOT_YOUR_TURN, f"seat {course.to_move} is to move at ply {ply}"
+        code, message = NOT_YOUR_TURN, f"{_whose_turn(course.to_move)} to move at ply {ply}"
     elif ply < course.ply:
         code, message = STALE_PLY, f"ply {ply} has passed: the match is at ply {course.ply}"
     else:
         code, message = STALE_PLY, f"ply {ply} is not asked yet: the match is at ply {course.ply}"
     return Rejected(match=match, ply=ply, code=code, message=message)
+
+
+def _whose_turn(to_move: int | tuple[int, ...] | None) -> str:
+    """Whoever has to move, or had to in this round: who has not yet is nobody's business."""
+    if not isinstance(to_move, tuple):
+        return f"seat {to_move} is"
+    return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"
 
 
 def too_early(match: str, ply: int) -> Rejected:

@@ -132,13 +132,17 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between
         if isinstance(line, Strike):
             standing.strike(line.seat)
             continue
-        standing.clock = standing.clock.showing(line.clock)
-        if isinstance(line, Sealed):
+        if isinstance(line, Sealed):  # what others' clocks showed then would tell them when this seat chose
+            clock_ms = standing.clock.milliseconds(0.0)
+            clock_ms[line.seat] = line.clock[line.seat]
+            standing.clock = standing.clock.showing(clock_ms)
             standing.seal(line.seat)
             standing.forget(line.seat)
             standing.note(line.seat, line.given, line.info)
             continue
-        event, standing.round_ms = line.event, line.clock
+        event, standing.clock = line.event, standing.clock.showing(line.clock)
+        if event.out is None or not isinstance(was_to_move, tuple):
+            standing.round_ms = line.clock
         if isinstance(was_to_move, int):
             standing.note(was_to_move, line.given, line.info)
         if event.out is None and event.seat != CHANCE:

@@ -30,7 +30,7 @@ from referee.effects import (
 from referee.record import Ply, Sealed, Strike, write_line
 from referee.record_reader import read_lines
 from referee.state import Phase
-from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED, moves_in
+from referee_scripts import GAMES, GARBAGE, INFO, SEATS, WAITED, banks_in, moves_in
 from referee_table import Table
 
 SECONDS = st.floats(0, 0.1) | st.floats(0, 4)
@@ -153,9 +153,8 @@ class RefereeMachine(RuleBasedStateMachine):
         assert (again.events, again.strikes) == (was.events, was.strikes)
         assert again.mixed_in == was.mixed_in
         assert again.clock.given == was.noted
-        lines = [line for line in self.table.lines if isinstance(line, (Ply, Sealed))]
         banks = [round(1000 * bank) for bank in again.clock.banks]
-        assert banks == (lines[-1].clock if lines else [1000 * BANK] * len(self.table.seats))
+        assert banks == banks_in(self.table.lines, int(1000 * BANK), len(self.table.seats))
 
     @invariant()
     def no_clock_gains(self) -> None:

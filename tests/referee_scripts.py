@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypothesis import strategies as st
 
 from protocol.messages import CHANCE
 from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Played, Readied, Resigned, Returned, Voided
+from referee.record import AnyLine, Ply, Sealed
 from referee.state import MatchStanding, Phase
 from referee_table import Table
 
@@ -61,6 +63,19 @@ def moves_in(standing: MatchStanding) -> list[tuple[int, int, dict[str, Any]]]:
         return found
     course = standing.course
     return found + [(seat, course.ply, course.game.encode_move(move)) for seat, move in course.sealed.items()]
+
+
+def banks_in(lines: Iterable[AnyLine], bank_ms: int, seats: int) -> list[int]:
+    """What clocks show after a restart: of who moved in a round that is not over the own, of others what they had when
+    it began, as the time in between would tell them who has moved.
+    """
+    banks = [bank_ms] * seats
+    for line in lines:
+        if isinstance(line, Ply):
+            banks = list(line.clock)
+        elif isinstance(line, Sealed):
+            banks[line.seat] = line.clock[line.seat]
+    return banks
 
 
 def step(table: Table, what: tuple[Any, ...]) -> None:

@@ -17,7 +17,7 @@ from referee.match import Match
 from referee.messages import end_of_record
 from referee.record import AnyLine, Begun, Ply, Sealed
 from referee.state import Phase
-from referee_scripts import GAMES, READY, SCRIPTS, rehearsed, step
+from referee_scripts import GAMES, READY, SCRIPTS, banks_in, rehearsed, step
 from referee_table import Table
 
 pytestmark = pytest.mark.usefixtures("dibs")
@@ -143,7 +143,7 @@ def check_resumed(table: Table, cut: int) -> None:
         (line.event, line.digest) for line in before if isinstance(line, Ply)
     ]
     if lines and before and cut == len(again.lines):
-        assert again.banks() == before[-1].clock
+        assert again.banks() == banks_in(again.lines, table.header.clock.bank_ms, len(table.seats))
         assert sum(again.match.standing.clock.given) == sum(line.given for line in before)
     if again.match.standing.phase is Phase.PLAYING:
         for seat in again.seats:
