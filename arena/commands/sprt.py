@@ -37,6 +37,7 @@ from machine.terminal import say
 from measuring import score_format
 from measuring.elo import Comparison
 from measuring.sequential import Hypotheses
+from measuring.value_function import POINTS
 from measuring.value_registry import names_in_points, value_of
 from protocol.dice import Dice
 from protocol.display import counted
@@ -199,7 +200,11 @@ def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
         return None
     if options.unit == "nelo":
         raise UsageFault("normalised Elo is of results with luck left in: --unit nelo goes with --raw")
-    name = value_of(rules, options.value).name
+    value = value_of(rules, options.value)
+    if value.unit != POINTS:
+        told = f"luck in {rules.name} is counted in what it pays, which is taken from no result in points"
+        raise UsageFault(f"--value {value.name}: {told}")
+    name = value.name
     return None if name == NO_VALUE else name
 
 

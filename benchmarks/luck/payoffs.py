@@ -48,7 +48,9 @@ def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int)
     rules = load(game, config)
     paid, lucks = [], []
     for played in islice(play_all(bots, game, map(str, count()), config=config), matches):
-        paid.append(rules.returns(played.states[-1])[0] / units)
+        payoffs = rules.returns(played.states[-1])
+        assert payoffs is not None
+        paid.append(payoffs[0] / units)
         lucks.append(played.luck().total[0] / units)
     less = [result - luck for result, luck in zip(paid, lucks, strict=True)]
     z = fmean(lucks) / (variance(lucks) / matches) ** 0.5

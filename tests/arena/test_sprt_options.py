@@ -43,6 +43,10 @@ REFUSED = [
     ((*DUEL, "--alpha", "0.5"), "alpha is 0.5: it must be above 0 and below 0.5"),
     ((*DUEL, "--beta", "0"), "beta is 0: it must be above 0 and below 0.5"),
     ((*DUEL, "--value", "best"), "risk-duel under this config has no value 'best': it has exact, "),
+    (
+        ("random", "perfect", "--game", "kuhn", "--value", "equilibrium"),
+        "--value equilibrium: luck in kuhn is counted in",
+    ),
     ((*NIM, "--value", "exact"), "nim under this config has no value 'exact': there is no chance in it, so none"),
     ((*DUEL, "--value", "exact", "--raw"), "--raw takes no luck out of results, --value exact does: one of them"),
     ((*NIM, "--pairs", "0"), "--pairs is 0: it is 1 to 100000"),
