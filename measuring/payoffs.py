@@ -94,12 +94,16 @@ _EQUAL = 1e-9
 
 def _error(met: Sequence[PairPayoffs]) -> tuple[float, float] | None:
     """The standard error of the sum of the means, and its degrees of freedom; None where all are of one unit."""
-    freedom = sum(pair.units - 1 for pair in met)
+    parts: list[tuple[float, int]] = []
+    freedom, squares = 0, 0.0
+    for units, _, deviations in met:
+        if units > 1:
+            parts.append((deviations / (units - 1) / units, units - 1))
+            freedom, squares = freedom + units - 1, squares + deviations
     if not freedom:
         return None
-    parts = [(pair.squares / (pair.units - 1) / pair.units, pair.units - 1) for pair in met if pair.units > 1]
-    if lone := sum(pair.units == 1 for pair in met):
-        parts.append((lone * sum(pair.squares for pair in met) / freedom, freedom))
+    if lone := len(met) - len(parts):
+        parts.append((lone * squares / freedom, freedom))
     total = math.fsum(part for part, _ in parts)
     if total < _EQUAL**2:
         return 0.0, freedom

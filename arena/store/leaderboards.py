@@ -44,17 +44,16 @@ VERSIONS = 20
 _RANK = "rank() OVER (ORDER BY payoff DESC NULLS LAST, iif(payoff IS NULL, mu - 3 * sigma, 0) DESC)"
 _BOARD = """
 WITH paid AS ({paid}), board AS (
-    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, payoff,
-        {rank} AS rank
+    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, payoff, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
-), found AS (
+), chosen AS (
     SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search)
+), found AS (
+    SELECT * FROM chosen WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
+    ORDER BY value {order}, key LIMIT :limit
 )
-SELECT *, (
-    SELECT json_group_array(round(mu_after, 2)) FROM ({curve})
-) AS curve, {pairs} AS pairs
-FROM found WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
-ORDER BY value {order}, key LIMIT :limit
+SELECT *, (SELECT json_group_array(round(mu_after, 2)) FROM ({curve})) AS curve, {pairs} AS pairs
+FROM found ORDER BY value {order}, key
 """
 _NOW = {
     "stood": "SELECT * FROM ratings WHERE pool = :pool",
