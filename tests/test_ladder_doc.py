@@ -29,3 +29,6 @@ def test_who_always_defects_wins_every_match_and_is_paid_least(tmp_path: Path) -
     shown = re.search(r"```\n(#  bot +a round .*\n(?:.*\n)+?)```", TOURNAMENTS)
     assert shown is not None
     assert [line.rstrip() for line in played.out.splitlines()[2:]] == shown[1].splitlines()
+    match = call("arena", "matches", "--bot", "always-defect", "--limit", "1", "--csv", "--data", str(tmp_path)).out
+    told = call("arena", "replay", "show", match.splitlines()[1].split(",")[1], "--data", str(tmp_path)).out
+    assert re.search(r"1\. always-defect  1\.020 a round  .*\n  2\. [a-z-]+  0\.995 a round  ", told)
