@@ -2,6 +2,8 @@
 
 import { numberText } from "../board/rounds.js";
 
+const MOST_CELLS = 4; // of a matrix that is told in words
+
 /**
  * A clock as one says it: "10 min + 10 s a move".
  * @param {{bank_ms: number, increment_ms: number}} clock
@@ -17,16 +19,17 @@ function timeInWords(ms) {
 }
 
 /**
- * A config in a few words: keys with values; a map by its name, a matrix by its cells.
+ * A config in a few words: keys with values; a map by its name, a small matrix by its cells.
  * @param {Record<string, unknown>} config
  */
 export function configInWords({ payoffs, choices, go_on: goesOn, ...more }) {
   const words = Object.entries(more).map(([key, value]) => `${key.replaceAll("_", " ")} ${valueInWords(value)}`);
   const chance = goesOn ? [`another round follows with a chance of ${goesOn}`] : [];
-  return [...(payoffs && choices ? cellsInWords(payoffs, choices) : []), ...words, ...chance].join("; ");
+  const cells = payoffs && choices ? cellsInWords(payoffs, choices) : [];
+  return [...(cells.length > MOST_CELLS ? [] : cells), ...words, ...chance].join("; ");
 }
 
-/** "cooperate, defect 0, 5" for every cell. */
+/** "cooperate – defect 0 : 5" for every cell of a matrix. */
 function cellsInWords(payoffs, [mine, theirs]) {
   const cells = payoffs.flatMap((row, one) => row.map((pair, other) => [mine[one], theirs[other], pair]));
   return cells.map(([one, other, pair]) => `${one} – ${other}\u00a0${pair.map(numberText).join("\u00a0:\u00a0")}`);
