@@ -1,4 +1,4 @@
-"""A record's events as rows of a table, one for each ply."""
+"""A record's events as rows of a table: one for each ply, and one before it for each move of a round."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from protocol.messages import CHANCE
-from referee.record import Ply, Record
+from protocol.messages import CHANCE, Event
+from referee.record import Record, Sealed, Strike
 
 _json = msgspec.json.Encoder().encode
 
@@ -16,9 +16,10 @@ _json = msgspec.json.Encoder().encode
 class PlyRow(NamedTuple):
     """What happened at a ply. Moves, dice, results and info are JSON, as in the record; None is what there is not.
 
-    Of the bot whose event it is: `clock_ms` is left in its bank after it, `thought_ms` were taken off it for it,
-    `given_ms` given back before; `strikes` are its moves that were refused since its last event, `value` is what it
-    said of its prospects.
+    Where several move at once each has a row with its move, in the order in which they came, and what came of the round
+    follows in one of no seat, with no move. Of the bot whose event it is: `clock_ms` is left in its bank after it,
+    `thought_ms` were taken off it for it, `given_ms` given back before; `strikes` are its moves that were refused since
+    its last event, `value` is what it said of its prospects.
     """
 
     ply: int
@@ -42,11 +43,11 @@ def rows(record: Record) -> Iterator[PlyRow]:
     banks = [clock.bank_ms] * len(seats)
     strikes = [0] * len(seats)
     for line in record.lines:
-        if not isinstance(line, Ply):
+        if isinstance(line, Strike):
             strikes[line.seat] += 1
             continue
-        event, info = line.event, line.info
-        seat = event.seat
+        event = Event(ply=line.ply, seat=line.seat, move=line.move) if isinstance(line, Sealed) else line.event
+        seat, info = event.seat, line.info
         told = (_text(event.move), _text(event.dice), _text(event.result), event.out)
         if seat == CHANCE:
             yield PlyRow(event.ply, seat, None, *told, *(None,) * 6)
