@@ -64,7 +64,7 @@ class Played:
 
     @property
     def states(self) -> list[Any]:
-        """The states of the rules: the first, and that after every move or round and every seat that left."""
+        """The states of the rules: the first, and that after every move, every round and every seat that left."""
         return [
             course.state
             for line, course in replay(self.record)

@@ -1,0 +1,98 @@
+"""CONTRIBUTING.md keeps its word: the file that is its example of a new game is played as it stands."""
+
+from __future__ import annotations
+
+import importlib
+import random
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from arena.replay.verify import verify
+from bots.client.bot import Bot, Turn
+from bots.playing.matches import play
+from commands import REPOSITORY
+from protocol import games
+from protocol.dice import Dice
+from protocol.errors import IllegalMove, MalformedMove
+from protocol.messages import CHANCE
+from referee.effects import Played
+from referee_table import Table
+
+FILE = REPOSITORY / "docs" / "examples" / "auction.py"
+DOCUMENT = (REPOSITORY / "CONTRIBUTING.md").read_text("utf-8")
+
+
+@pytest.fixture(autouse=True)
+def registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The file copied to where the document says, with its line in the registry."""
+    line = re.search(r'^    "(auction)": "(protocol\.games\.auction:Auction)",$', DOCUMENT, re.MULTILINE)
+    assert line is not None
+    (tmp_path / "auction.py").write_bytes(FILE.read_bytes())
+    monkeypatch.setattr(games, "__path__", [*games.__path__, str(tmp_path)])
+    monkeypatch.setitem(games._WHERE, line[1], line[2])
+    monkeypatch.delitem(sys.modules, "protocol.games.auction", raising=False)
+    importlib.invalidate_caches()
+
+
+class Bidder(Bot):
+    games = ("auction",)
+
+    def choose(self, turn: Turn) -> Any:
+        own, other = turn.state["worth"][turn.seat], turn.state["worth"][1 - turn.seat]
+        assert own is not None
+        assert other is None
+        assert turn.rules.decode_state(turn.state) == turn.position
+        return {"bid": own // 2}
+
+
+def test_it_is_a_file_of_less_than_150_lines() -> None:
+    assert len(FILE.read_text().splitlines()) < 150
+
+
+def test_it_is_played_and_its_record_referees_itself_again() -> None:
+    played = play([Bidder("one"), Bidder("two")], "auction", seed="1")
+    assert played.result.reason in ("win", "draw")
+    verify(played.record)
+    assert len(played.states) == 11
+
+
+def test_bids_are_told_when_both_are_made_and_worths_to_who_has_them() -> None:
+    table = Table("auction", {"lots": 2}).begin()
+    table.match.watch(wanted=True)
+    for seat in (0, 1):
+        assert [it is None for it in table.last(seat).state["worth"]] == [seat == 1, seat == 0]
+        assert [it is None for it in table.last(seat).events[0].move["worth"]] == [seat == 1, seat == 0]
+    table.send(Played(1, 1, {"bid": 9}))
+    assert len(table.told[0]) == 2, "start and turn"
+    table.send(Played(0, 1, {"bid": 3}))
+    assert table.last(0).events[0].moves == [{"bid": 3}, {"bid": 9}]
+    assert table.shown[-1].state["worth"] == [None, None]
+
+
+def test_states_and_moves_travel_and_what_is_none_is_refused() -> None:
+    rules = games.load("auction", {"lots": 3})
+    draw = random.Random(1)
+    state, _ = rules.initial(Dice(bytes(32), 0))
+    while rules.to_move(state) is not None:
+        wire = msgspec.json.decode(msgspec.json.encode(rules.encode_state(state)))
+        assert rules.decode_state(wire) == state
+        assert max(map(len, rules.board(state).splitlines())) <= 80
+        dice = Dice(bytes(32), rules.ply(state))
+        if rules.to_move(state) == CHANCE:
+            outcomes = rules.chance_outcomes(state)
+            state, event = rules.apply_chance(state, dice)
+            assert sum(chance for chance, _ in outcomes) == 1
+            assert state in [after for _, after in outcomes]
+        else:
+            state, event = rules.resolve(state, {seat: draw.randrange(11) for seat in (0, 1)}, dice)
+        assert rules.told(event)
+    assert rules.parse(" 7 ") == 7
+    with pytest.raises(MalformedMove, match="is no bid: a number from 0 to 10"):
+        rules.parse("seven")
+    with pytest.raises(IllegalMove, match="11 can't be bid: 0 to 10"):
+        rules.check_move(state, 0, 11)
