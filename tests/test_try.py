@@ -179,3 +179,53 @@ def test_with_watch_it_plays_again_at_every_save_whatever_is_wrong_with_the_file
         assert "Traceback" not in terminal.drawn[endless:]
     finally:
         terminal.close()
+
+
+def tried_by_a_person(typed: str, *words: str) -> str:
+    """What is told where a person plays, who types these lines."""
+    command = [sys.executable, "-P", "-m", "arena", "try", *words]
+    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+TALKS = """from bots import Bot, Choice, run
+
+class Talks(Bot):
+    def choose(self, turn):
+        return Choice(turn.legal[0], note="I hold %s" % turn.state["cards"][turn.seat])
+
+run(Talks("talks"))
+"""
+
+
+def test_a_person_at_the_terminal_sees_their_own_card_alone(mine: Path) -> None:
+    mine.write_text(TALKS)
+    out = tried_by_a_person("bet\n", "human", str(mine), "--game", "kuhn", "--set", "hands=1", "--seed", "1")
+    dealt, *_ = [line for line in out.splitlines() if line.startswith("0  chance: cards ")]
+    assert dealt.split()[-1] == "?"
+    cards = [line for line in out.splitlines() if line.startswith("cards: ")]
+    assert cards
+    assert all(line.endswith(" ?") for line in cards)
+    assert "I hold" not in out, "what the other thought of its move"
+    assert "seat 0 wins 1" in out
+
+
+def test_two_people_at_a_terminal_see_no_card_but_at_their_turn() -> None:
+    out = tried_by_a_person("k\nk\n", "human", "you=human", "--game", "kuhn", "--set", "hands=1")
+    assert "0  chance: cards ? ?" in out
+
+
+def test_who_tries_bots_sees_every_card(mine: Path) -> None:
+    mine.write_text(TALKS)
+    out = tried_by_a_person("", "random", str(mine), "--game", "kuhn", "--set", "hands=1")
+    assert "?" not in out
+    assert "I hold" in out
+
+
+def test_a_person_chooses_in_rounds_and_is_told_what_both_chose(mine: Path) -> None:
+    write(mine)
+    words = ["--set", "preset=axelrod", "--set", "rounds=1"]
+    out = tried_by_a_person("defect\n", "human", str(mine), "--game", "dilemma", *words)
+    assert "you chose defect; told once all have chosen" in out
+    assert "you: defect, mine: cooperate, payoffs 5 and 0" in out

@@ -7,13 +7,16 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from arena.commands.match_view import frame
 from arena.commands.output import columns, redraw
 from arena.replay.luck_report import ToldByMove
+from arena.replay.seat_view import line_seen, state_seen
 from arena.replay.transcript import describe_line
 from protocol.errors import UsageFault
-from referee.record import Ply, Record
+from protocol.games.base import Game
+from referee.record import Between, Header, Ply, Record, Sealed
 from referee.replay import replay
 
 NEXT = "\r\n nC"
@@ -21,7 +24,10 @@ BACK = "bpD"
 """C and D end what the right and the left arrow send."""
 QUIT = "q\x04"
 """The second is what Ctrl-D sends."""
+ALL = "a"
 KEYS = "Enter next, b back, q quit"
+VIEWS = "0 to {last} what that seat saw, a all"
+"""Further keys, where something was hidden."""
 LONGEST = 3600.0
 
 
@@ -41,21 +47,26 @@ def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | No
     header, clock = record.header, [record.header.clock.bank_ms] * len(record.header.seats)
     frames = []
     for line, course in replay(record):
-        if isinstance(line, Ply):
+        if isinstance(line, (Ply, Sealed)):
             clock = line.clock
         frames.append((line, course.state, clock))
-    at = 0
+    game = course.game
+    keys = f"{KEYS}, {VIEWS.format(last=game.seats - 1)}" if game.hidden else KEYS
+    seats = [str(seat) for seat in range(game.seats)] if game.hidden else []
+    at, seat = 0, None
     with _keys() as pressed:
         while at < len(frames):
             last = at == len(frames) - 1
             line, state, clock = frames[at]
-            board = "" if state is None else course.game.board(state)
+            if state is not None and seat is not None:
+                state = state_seen(game, state, seat)
+            board = "" if state is None else game.board(state)
             title = f"{header.match}: {header.game}, {at} of {len(frames) - 1}"
-            move = "before the first move"
-            if line is not None:
-                move = describe_line(line, course.game, header, luck).sentence()
+            if seat is not None:
+                title += f", as seat {seat} saw it"
+            move = _told(line, seat, game, header, luck)
             lines = frame(board, title, move, header, clock, columns())
-            redraw([*lines, *(["", *end] if last else []), "", KEYS])
+            redraw([*lines, *(["", *end] if last else []), "", keys])
             if last and pause is not None:
                 break
             key = pressed(pause)
@@ -63,8 +74,20 @@ def step(record: Record, end: Sequence[str], luck: ToldByMove, pause: float | No
                 at += 1
             elif key in BACK:
                 at = max(0, at - 1)
+            elif key in seats or key == ALL:
+                seat = int(key) if key in seats else None
             elif key in QUIT:
                 break
+
+
+def _told(line: Between | None, seat: int | None, game: Game[Any, Any], header: Header, luck: ToldByMove) -> str:
+    """What a line says, to everybody or as a seat was told it."""
+    if line is None:
+        return "before the first move"
+    if seat is None:
+        return describe_line(line, game, header, luck).sentence()
+    seen = line_seen(game, line, seat)
+    return "another seat chooses" if seen is None else describe_line(seen, game, header, {}).sentence()
 
 
 @contextlib.contextmanager

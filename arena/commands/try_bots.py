@@ -23,6 +23,7 @@ from arena.commands.file_watch import again_at_every_save
 from arena.commands.match_view import frame, outcome
 from arena.commands.output import columns, redraw
 from arena.commands.tournament_options import read_sets
+from arena.replay.seat_view import line_seen, state_seen
 from arena.replay.transcript import describe_line
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import players_of
@@ -35,11 +36,13 @@ from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
 from referee.footer import Closed
-from referee.record import Header, Ply, RecordedSeat, Strike, header_of
+from referee.record import Header, Ply, RecordedSeat, Sealed, Strike, header_of
 
 MOVES_PER_SECOND = 4.0
 """At a terminal, where nobody says."""
 FASTEST = 1000.0
+PERSON = "human"
+"""The reference bot that asks whoever is at the terminal."""
 PRINTS_BELOW, PRINTS_AFTER = 5, 100
 """Lines that bots printed which are shown: below a board, and when the match is over."""
 
@@ -101,7 +104,8 @@ def run(options: TryOptions) -> None:
         clock=told,
         started=utc(),
     )
-    shown = _Shown(header, rules, quiet=options.quiet, pace=pace)
+    people = [seat for seat, bot in enumerate(bots) if bot.reference and bot.spec and bot.spec.bot == PERSON]
+    shown = _Shown(header, rules, people, quiet=options.quiet, pace=pace)
     specs = [replace(bot.spec, seed=f"{seed}/{bot.name}") for bot in bots if bot.spec is not None]
     with shown.heard(), _placed(_files(bots)):
         closed = players_of(specs, rules, shown.note, strict=True).play(header, dice, shown)
@@ -133,10 +137,17 @@ def _placed(files: Sequence[Path]) -> Iterator[None]:
 
 
 class _Shown:
-    """A match on the screen in one place, or as lines, as it goes on; what bots print meanwhile goes below it."""
+    """A match on the screen in one place, or as lines, as it goes on; what bots print meanwhile goes below it.
 
-    def __init__(self, header: Header, game: Game[Any, Any], *, quiet: bool, pace: float | None) -> None:
+    Of what is hidden a person of `people`, the seats that play at this terminal, sees their own, and two what both see.
+    """
+
+    def __init__(
+        self, header: Header, game: Game[Any, Any], people: Sequence[int], *, quiet: bool, pace: float | None
+    ) -> None:
         self._header = header
+        self._played_here = bool(people)
+        self._seat = people[0] if len(people) == 1 else None
         self._game = game
         self._quiet = quiet
         self._screen = sys.stdout
@@ -173,7 +184,11 @@ class _Shown:
             return
         if isinstance(line, Ply):
             self._clock = line.clock
-        move = "" if line is None else describe_line(line, self._game, self._header, {}).sentence()
+        seen: Ply | Strike | Sealed | None = line
+        if self._played_here:
+            state = state_seen(self._game, state, self._seat)
+            seen = None if line is None else line_seen(self._game, line, self._seat)
+        move = "" if seen is None else describe_line(seen, self._game, self._header, {}).sentence()
         board = self._game.board(state)
         if not self._terminal:
             say("\n".join(["", *filter(None, [move]), board]), flush=True)

@@ -131,3 +131,29 @@ def test_sixty_lines_show_the_world_and_the_end_of_its_match(campaign: Path) -> 
 )
 def test_what_cannot_be_shown_so_is_one_clear_line(record: Path, words: list[str], says: str) -> None:
     assert call("arena", "replay", "show", str(record), *words) == (2, "", f"arena: {says}\n")
+
+
+@pytest.fixture
+def hand(tmp_path: Path) -> Path:
+    """A hand of poker, the first moves of which are checks."""
+    table = Table("kuhn", {"hands": 1}).begin().finish_at_random()
+    file = tmp_path / "m-k.jsonl.gz"
+    file.write_bytes(table.packed())
+    return file
+
+
+def test_a_key_shows_what_a_seat_saw_and_another_all_of_it(hand: Path) -> None:
+    with showing(hand, "--step") as terminal:
+        whole = re.search(r"^cards: (\w) (\w)$", terminal.until("q quit"), re.MULTILINE)
+        assert whole is not None
+        terminal.press("1")
+        seen = terminal.until("as seat 1 saw it") + terminal.until("a all")
+        assert f"cards: ? {whole[2]}" in seen
+        terminal.press("0")
+        assert f"cards: {whole[1]} ?" in terminal.until("as seat 0 saw it") + terminal.until("a all")
+        terminal.press("\n")
+        assert f"chance: cards {whole[1]} ?" in terminal.until("1 of 3") + terminal.until("a all")
+        terminal.press("a")
+        terminal.until(f"chance: cards {whole[1]} {whole[2]}")
+        terminal.press("q")
+        assert terminal.ends() == 0
