@@ -161,10 +161,13 @@ async def _cut_before_ready(harness: Harness) -> Finding:
 
 
 async def _waiting(harness: Harness) -> tuple[str, int]:
-    """A match in which the opponent holds its turn, and the mark at which it does."""
+    """A match in which the opponent holds its turn, and the mark at which it does; in a round the bot has moved."""
     harness.hold()
+    begun = harness.mark
     match = await harness.match()
     await harness.until_opponent_moves(match)
+    if harness.all_move_at_once(match):
+        await harness.move(match, begun)
     return match, harness.mark
 
 

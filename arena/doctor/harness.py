@@ -98,6 +98,12 @@ class TestServer:
             await self._reading
 
 
+def _asks(turn: Message, seat: object) -> bool:
+    """Whether a turn is for this seat, by itself or among others that move at once."""
+    to_move = turn["to_move"]
+    return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
+
+
 async def _discard(stream: asyncio.StreamReader) -> None:
     while await stream.read(65536):
         pass
@@ -346,6 +352,10 @@ class Harness:
         ):
             raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
 
+    def all_move_at_once(self, match: str) -> bool:
+        """Whether the turn that the opponent holds is also the bot's."""
+        return any(isinstance(one.held[match]["to_move"], list) for one in self.opponents if match in one.held)
+
     async def comes_back(self, since: int, within: float = BACK_WITHIN) -> float:
         """See that the bot connects again and says who it is, as it did before; after how many seconds."""
         begun = time.monotonic()
@@ -455,7 +465,7 @@ class Harness:
         seat = None if start is None else start.message.get("seat")
         for seen in self.relay.seen[since:]:
             told = seen.by == ARENA and seen.message.get("match") == match
-            if told and (seen.type == "end" or (seen.type == "turn" and seen.message["to_move"] == seat)):
+            if told and (seen.type == "end" or (seen.type == "turn" and _asks(seen.message, seat))):
                 return seen
         return None
 
