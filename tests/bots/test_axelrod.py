@@ -20,6 +20,7 @@ from bots.client.loading import load_bot
 from bots.commands.pipe import Piped
 from bots.playing.matches import Played
 from commands import call
+from protocol.messages import Clock
 from referee.record_reader import read
 from referee.replay import replay
 
@@ -34,6 +35,8 @@ OURS = {
 }
 """Reference bots, and what axelrod calls the same strategies."""
 ROUNDS = 200
+PATIENT = Clock(bank_ms=600_000, increment_ms=0)
+"""A program begins to import when it is started, and is asked at once."""
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +104,8 @@ def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> 
     piped = Piped("piped", [sys.executable, str(PROGRAM), "Gradual"])
     try:
         for other in ("Alternator", "BackStabber"):
-            played = play([piped, theirs(other)], "dilemma", config={"rounds": ROUNDS}, raises=True)
+            seated = [piped, theirs(other)]
+            played = play(seated, "dilemma", config={"rounds": ROUNDS}, clock=PATIENT, raises=True)
             assert totals(played) == their_totals(axelrod, "Gradual", other)
     finally:
         piped.close()
