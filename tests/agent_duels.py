@@ -19,7 +19,7 @@ def turn_of(
     return messages.Turn(
         match=match,
         ply=state["ply"],
-        to_move=0,
+        to_move=tuple(state["to_move"]) if isinstance(state["to_move"], list) else 0,
         state=rules.encode_state(position),
         events=list(events),
         legal=rules.legal_moves_for_turn(position)[0],
@@ -32,7 +32,7 @@ def told(rules: Game[Any, Any], preset: str, rival: str, first: messages.Turn) -
     """An agent in seat 0 of a duel under this preset whose first turn it was told."""
     start = messages.Start(
         match=first.match,
-        game="risk-duel",
+        game=rules.name,
         preset=preset,
         config=rules.config,
         seat=0,

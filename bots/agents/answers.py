@@ -12,7 +12,7 @@ from bots.agents.talk import AgentMatch
 from bots.client import progress_report, turn_text
 from protocol.display import counted, printable
 from protocol.games import game_class
-from protocol.messages import ListedBot, ListedMatch
+from protocol.messages import ListedBot, ListedMatch, Turn
 from protocol.reasons import VOID
 
 MOST_MOVES = 200
@@ -109,7 +109,7 @@ def match_now(match: AgentMatch, now: float, *, whole: bool) -> MatchNow:
         board=board,
         position={} if told is None else told.state,
         happened=turn_text.happened(rules, start.seats, match.own, news),
-        to_move=None if turn is None or match.over else turn.to_move,
+        to_move=None if turn is None or match.over else _to_move(match, turn),
         legal_moves=moves,
         more_moves=_more(len(listed) - len(moves), unlisted=unlisted),
         how_to_move=rules.move_syntax if moves else "",
@@ -124,6 +124,13 @@ def _board(match: AgentMatch, position: Any, *, whole: bool) -> str:
     changed = None if whole or last is None else rules.changes(last, position)
     told = rules.described(position) if changed is None or changed == rules.board(position) else changed
     return "\n".join(filter(None, (told, rules.summary(position))))
+
+
+def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
+    """The seats that are to move, but for the agent's own once it has chosen: whether others have is not known."""
+    if isinstance(turn.to_move, int) or match.asked is not None:
+        return turn.to_move
+    return tuple(seat for seat in turn.to_move if seat != match.own)
 
 
 def _more(left_out: int, *, unlisted: bool) -> str:

@@ -38,4 +38,22 @@ RULES: Mapping[str, str] = {
         "both threw two; the lower side loses a unit, the defender wins ties. With deterministic, more attackers than "
         "defenders take the territory. All attackers that are left move in. `end` ends the turn early."
     ),
+    "dilemma": (
+        "Two seats choose at once, again and again, none knowing the other's choice. `payoffs` of the config has, "
+        "for each choice of seat 0, a row with, for each of seat 1, what both are paid; `choices` names them. It "
+        "ends after `rounds`, or with `go_on` after each round another follows with that chance. With `noise` a "
+        "choice is changed to another with that chance, and nobody is told what the other meant. What counts is what "
+        "is paid in all."
+    ),
+    "kuhn": (
+        "Poker with three cards, J, Q and K. In each hand both seats pay 1, get a card that the other does not see, "
+        "and bet: check or bet 1; after a bet, fold or call. The higher card takes the pot, or who did not fold. The "
+        "seats take turns at moving first. Chips of all `hands` are summed."
+    ),
+    "leduc": (
+        "Poker with six cards, two each of J, Q and K. In each hand both seats pay 1, get a card that the other does "
+        "not see, and bet; then a public card is dealt, and they bet again. A bet or raise is 2 in the first round "
+        "and 4 in the second, at most two in each. A pair with the public card wins, else the higher card; of equal "
+        "ones each keeps what it paid. The seats take turns at moving first. Chips of all `hands` are summed."
+    ),
 }

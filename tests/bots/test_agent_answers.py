@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from agent_duels import told, turn_of
-from bots.agents.answers import Look, match_now
+from bots.agents.answers import Look, games_answer, match_now
 from bots.agents.talk import AgentMatch, AgentTalk
+from bots.client.bot import Choice
 from protocol import games, messages
 from protocol.messages import Event
 
@@ -51,3 +52,33 @@ def test_the_words_have_all_that_one_has_to_know() -> None:
         "moves are written like b2 > a2 to attack, invade c1, reinforce a2",
         "move",
     ]
+
+
+AXELROD = games.load("dilemma", {"preset": "axelrod"})
+
+
+def test_who_has_chosen_in_a_round_is_told_whom_it_waits_for_and_then_what_all_chose() -> None:
+    first = turn_of(AXELROD, {"payoffs": [0, 0], "last": None, "to_move": [0, 1], "ply": 0}, [])
+    talk, match = told(AXELROD, "axelrod", "bob", first)
+    now = match_now(match, 0, whole=True)
+    assert (now.to_move, now.legal_moves) == ((0, 1), ["cooperate", "defect"])
+    talk.move(Choice({"choose": 0}))
+    assert match_now(match, 0, whole=True).to_move == (1,)
+    event = Event(ply=0, seat=-1, moves=[{"choose": 0}, {"choose": 1}], result={"payoffs": [0, 5]})
+    talk.receive(turn_of(AXELROD, {"payoffs": [0, 5], "last": [0, 1], "to_move": [0, 1], "ply": 1}, [event]), 0)
+    now = match_now(match, 0, whole=True)
+    assert (now.happened, now.to_move) == (["you: cooperate, bob: defect, payoffs 0 and 5"], (0, 1))
+
+
+def test_the_rules_of_every_game_are_told() -> None:
+    assert all(about.rules for about in games_answer(games.NAMES).games)
+
+
+def test_a_card_that_is_not_seen_is_a_question_mark() -> None:
+    kuhn = games.load("kuhn", {"preset": "short"})
+    state = {"hand": 0, "chips": [0, 0], "cards": [2, None], "public": None, "bets": [""], "paid": [1, 1]}
+    dealt = Event(ply=0, seat=-1, move={"cards": [2, None]})
+    _, match = told(kuhn, "short", "bob", turn_of(kuhn, {**state, "to_move": 0, "ply": 1}, [dealt]))
+    now = match_now(match, 0, whole=True)
+    assert "cards: K ?" in now.board
+    assert (now.happened, now.legal_moves) == (["chance: cards K ?"], ["check", "bet"])
