@@ -1,15 +1,10 @@
-"""What a real server tells of a hand and of a round that go on: to seats, to whoever watches or lists, in its log."""
+"""What a real server answers in the midst of a round, and before a hand is dealt."""
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
-import msgspec
 import pytest
-
-from arena.operator.status import StatusRequest
-from arena.store.result_queries import record_of
 
 
 async def asked(client: Any) -> dict[str, Any]:
@@ -17,62 +12,6 @@ async def asked(client: Any) -> dict[str, Any]:
     await client.send(type="unseek", id="is-there-anything")
     answer: dict[str, Any] = await client.receive()
     return answer
-
-
-async def watching(served: Any, match: str) -> Any:
-    watcher = await served.connect()
-    await watcher.send(type="hello")
-    await watcher.expect("welcome")
-    await watcher.send(type="watch", match=match)
-    return watcher
-
-
-async def test_nobody_is_told_a_card_but_the_seat_that_holds_it(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.DEBUG)
-    served = await serve()
-    first, second, start = await served.begun("kuhn", config={"hands": 9})
-    watcher = await watching(served, start["match"])
-    turn = await first.expect("turn")
-    shown = await watcher.expect("turn")
-    (own,) = [card for card in turn["state"]["cards"] if card is not None]
-    assert turn["events"][0]["move"] == {"cards": [own, None]}
-    assert shown["state"]["cards"] == shown["events"][0]["move"]["cards"] == [None, None]
-    await first.send(type="move", match=start["match"], ply=1, move={"do": "bet"}, info={"note": "I hold it"})
-    answer = await second.expect("turn")
-    assert answer["state"]["cards"][0] is None
-    assert "I hold it" not in str(answer)
-    assert "I hold it" not in str(await watcher.expect("turn"))
-    await watcher.send(type="list")
-    listing = await watcher.expect("listing")
-    status = await served.perform(StatusRequest())
-    for told in (listing, msgspec.to_builtins(status), caplog.text):
-        assert "card" not in str(told)
-        assert "I hold it" not in str(told)
-    assert served.store.read(record_of, start["match"]) is None, "there is no record before the end"
-    await second.send(type="resign", match=start["match"])
-    end = await watcher.expect("end")
-    assert None not in end["state"]["cards"]
-
-
-async def test_a_move_in_a_round_is_no_frame_to_anyone_until_all_have_moved(serve: Any) -> None:
-    served = await serve()
-    first, second, start = await served.begun("dilemma")
-    match = start["match"]
-    watcher = await watching(served, match)
-    for client in (first, second, watcher):
-        assert (await client.expect("turn"))["to_move"] == [0, 1]
-    await first.send(type="move", match=match, ply=0, move={"choose": 1})
-    for client in (first, second, watcher):
-        assert (await asked(client))["type"] == "unseeked"
-    late = await watching(served, match)
-    turn = await late.expect("turn")
-    assert (turn["events"], turn["clock"]) == ([], [60_000, 60_000])
-    (under_way,) = (await served.perform(StatusRequest())).matches
-    assert (under_way.ply, under_way.clock_ms, under_way.to_move) == (0, [60_000, 60_000], None)
-    await second.send(type="move", match=match, ply=0, move={"choose": 0})
-    for client in (first, second, watcher, late):
-        (event,) = (await client.expect("turn"))["events"]
-        assert event["moves"] == [{"choose": 1}, {"choose": 0}]
 
 
 async def test_who_comes_back_in_the_midst_of_a_round_learns_nothing_of_the_others(serve: Any) -> None:

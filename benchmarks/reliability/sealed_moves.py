@@ -1,0 +1,135 @@
+"""Whether an opponent's accepted move can be noticed by the clock: what a seat's own requests take before and after it.
+
+Two bots play rounds of a dilemma. In each a coin decides whether the opponent has moved `--before` milliseconds ago, or
+not yet, when the other seat asks for something (`unseek`, or by coming back to the match over a new connection) and
+takes the time until it is answered; then whoever has not moved does. Both distributions are printed, with a rank-sum
+test: p is how likely ranks that differ so much, or more, are if there is no difference.
+Usage: python benchmarks/reliability/sealed_moves.py [--rounds 1000] [--returns 200] [--before 0,5,50] [--small]
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import math
+import random
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import uvloop
+from rig import Raw, Server, small_or_asked
+
+ONE, TWO = NAMES = ("prober", "opponent")
+
+
+class Pair:
+    """Two seats of one match of many rounds: the one that takes the time, and its opponent."""
+
+    def __init__(self, port: int, prober: Raw, opponent: Raw) -> None:
+        self._port = port
+        self._prober, self._opponent = prober, opponent
+        self.match = ""
+
+    async def begin(self, rounds: int) -> None:
+        """Begin a match of so many rounds."""
+        for raw, other in ((self._prober, TWO), (self._opponent, ONE)):
+            raw.send(
+                type="seek", id=f"s{rounds}", game="dilemma", config={"rounds": rounds}, opponent=other, rated=False
+            )
+        for raw in (self._prober, self._opponent):
+            self.match = (await raw.receive("start"))["match"]
+            raw.send(type="ready", match=self.match)
+
+    async def asked(self) -> int:
+        """Both are told the turn of a round; its ply."""
+        await self._opponent.receive("turn")
+        return int((await self._prober.receive("turn"))["ply"])
+
+    async def ended(self) -> None:
+        """Both are told the end."""
+        for raw in (self._prober, self._opponent):
+            await raw.receive("end")
+
+    def move(self, ply: int, *, opponent: bool) -> None:
+        """One of them moves."""
+        raw = self._opponent if opponent else self._prober
+        raw.send(type="move", match=self.match, ply=ply, move={"choose": random.randrange(2)})
+
+    async def ask(self) -> None:
+        """A request that is always answered."""
+        self._prober.send(type="unseek", id="none")
+        await self._prober.receive("unseeked")
+
+    async def come_back(self) -> None:
+        """A new connection, until it is told the turn again."""
+        older, self._prober = self._prober, await Raw.enter(self._port, ONE)
+        await self._prober.receive("turn")
+        older.close()
+
+
+async def measure(
+    pair: Pair, rounds: int, before: float, probe: Callable[[], Awaitable[None]]
+) -> tuple[list[float], list[float]]:
+    """Milliseconds that the probe took in rounds in which the opponent had not moved, and in which it had."""
+    took: tuple[list[float], list[float]] = [], []
+    await pair.begin(rounds)
+    for _ in range(rounds):
+        ply = await pair.asked()
+        moved = random.random() < 0.5
+        if moved:
+            pair.move(ply, opponent=True)
+        await asyncio.sleep(before)
+        began = time.perf_counter()
+        await probe()
+        took[moved].append(1000 * (time.perf_counter() - began))
+        if not moved:
+            pair.move(ply, opponent=True)
+        pair.move(ply, opponent=False)
+    await pair.ended()
+    return took
+
+
+def rank_sum(one: list[float], two: list[float]) -> tuple[float, float]:
+    """The chance that a value of the second is above one of the first, and p, two-sided (Mann and Whitney, 1947)."""
+    n, m = len(one), len(two)
+    ordered = sorted([(value, 0) for value in one] + [(value, 1) for value in two])
+    ranks = sum(rank for rank, (_, of) in enumerate(ordered, 1) if of)
+    above = ranks - m * (m + 1) / 2
+    z = (above - n * m / 2) / math.sqrt(n * m * (n + m + 1) / 12)
+    return above / (n * m), math.erfc(abs(z) / math.sqrt(2))
+
+
+def line(values: list[float]) -> str:
+    """Percentiles in milliseconds."""
+    ordered = sorted(values)
+    at = [ordered[min(len(ordered) - 1, int(part * len(ordered)))] for part in (0.1, 0.5, 0.9, 0.99)]
+    return f"{len(values):5} times   p10 {at[0]:6.3f}   p50 {at[1]:6.3f}   p90 {at[2]:6.3f}   p99 {at[3]:6.3f} ms"
+
+
+async def run(options: argparse.Namespace, port: int) -> None:
+    prober, opponent = [await Raw.enter(port, name) for name in NAMES]
+    pair = Pair(port, prober, opponent)
+    probes: list[tuple[str, int, Any]] = [("unseek", options.rounds, pair.ask)]
+    probes.append(("coming back", options.returns, pair.come_back))
+    for name, rounds, probe in probes:
+        for before in options.before:
+            not_moved, moved = await measure(pair, rounds, before / 1000, probe)
+            above, p = rank_sum(not_moved, moved)
+            print(f"{name}, {before:g} ms after the opponent's move")
+            print(f"  not moved  {line(not_moved)}\n  moved      {line(moved)}")
+            print(f"  slower after a move with chance {above:.3f}, p = {p:.3g}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rounds", type=int, default=1000)
+    parser.add_argument("--returns", type=int, default=200)
+    parser.add_argument("--before", type=lambda text: [float(part) for part in text.split(",")], default=[0, 5, 50])
+    options = small_or_asked(parser, rounds=60, returns=20, before=[50.0])
+    with Server() as server:
+        uvloop.run(run(options, server.port))
+
+
+if __name__ == "__main__":
+    main()
