@@ -6,25 +6,30 @@ from collections.abc import Iterator
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field
 
 from measuring.luck import Luck
 from protocol.errors import BadRecord
 from referee.course import Course
-from referee.record import Footer, Header, Ply, Record, Strike
+from referee.record import Footer, Header, Ply, Record, Sealed, Strike
 from referee.replay import replay
 
 _encode = msgspec.json.Encoder().encode
 
 
 class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
-    """An event with the state after it, as it travels; None from the first that the rules and dice do not give."""
+    """An event with the state after it, as it travels; None from the first that the rules and dice do not give.
+
+    `sealed` are the moves of a round that were made since the event before.
+    """
 
     state: dict[str, Any] | None = None
+    sealed: list[Sealed] = field(default_factory=list)
 
 
 class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match. `start` is the state before its first event; `fault` says what is wrong with the record.
+    """A finished match. `start` is the state before its first event; `sealed` are moves of a round in which it was called
+    off; `fault` says what is wrong with the record.
 
     `luck` is there where it was asked for and dice are thrown; `annulled` is the pool in which a match was rated until
     the operator annulled it.
@@ -34,6 +39,7 @@ class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
     start: dict[str, Any]
     plies: list[StatedPly]
     strikes: list[Strike]
+    sealed: list[Sealed] = []
     footer: Footer
     luck: Luck | None = None
     annulled: str | None = None
@@ -49,6 +55,8 @@ class Refereed:
         """What is wrong with the record, as far as it was asked for."""
         self.strikes: list[Strike] = []
         """Those so far."""
+        self.sealed: list[Sealed] = []
+        """The moves of a round since the last event so far."""
         self.record = record
         self._courses = replay(record)
         course = self._next()
@@ -61,9 +69,12 @@ class Refereed:
             course = self._next()
             if isinstance(line, Strike):
                 self.strikes.append(line)
-            elif isinstance(line, Ply):  # what was chosen in a round is in the ply of the round
+            elif isinstance(line, Sealed):
+                self.sealed.append(line)
+            else:
+                sealed, self.sealed = self.sealed, []
                 state = None if course is None else course.wire
-                yield StatedPly(**msgspec.structs.asdict(line), state=state)
+                yield StatedPly(**msgspec.structs.asdict(line), state=state, sealed=sealed)
 
     def _next(self) -> Course | None:
         if self.fault is None:
@@ -83,6 +94,7 @@ def document(record: Record) -> Document:
         start=refereed.start,
         plies=plies,
         strikes=refereed.strikes,
+        sealed=refereed.sealed,
         footer=record.footer,
         fault=refereed.fault,
     )
@@ -96,7 +108,10 @@ def document_in_pieces(refereed: Refereed, annulled: str | None = None) -> Itera
     for ply in refereed.plies():
         yield comma + _encode(ply)
         comma = b","
-    yield b'],"strikes":%b,"footer":%b' % (_encode(refereed.strikes), _encode(record.footer))
+    yield b'],"strikes":%b' % _encode(refereed.strikes)
+    if refereed.sealed:
+        yield b',"sealed":%b' % _encode(refereed.sealed)
+    yield b',"footer":%b' % _encode(record.footer)
     for name, value in (("annulled", annulled), ("fault", refereed.fault)):
         if value is not None:
             yield b',"%b":%b' % (name.encode(), _encode(value))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import hmac
 import json
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -19,6 +21,9 @@ from golden import make
 from golden.make import Golden
 from independent_client import canonical
 from node import found
+from protocol.dice import match_key
+from protocol.games import load
+from protocol.games.poker import MOVES
 from referee import record_reader
 from referee.effects import Resigned
 from referee_table import Table
@@ -59,16 +64,33 @@ def forged(lines: Lines) -> bytes:
     return as_document(b"".join(json.dumps(line).encode() + b"\n" for line in lines))
 
 
+def is_hidden(header: dict[str, Any]) -> bool:
+    return load(header["game"], header["config"]).hidden
+
+
+def key_of(lines: Lines) -> bytes:
+    nonces = [bytes.fromhex(nonce) for nonce in lines[-1]["nonces"]]
+    return match_key(lines[0]["match"], bytes.fromhex(lines[-1]["seed"]), nonces)
+
+
+def next_digest(previous: bytes, event: Any, state: Any, key: bytes | None, salted: bytes | None = None) -> bytes:
+    """D(k) by the document; with a key, and a salt of D(k - 1), or of another digest."""
+    said = previous if salted is None else salted
+    salt = b"" if key is None else hmac.digest(key, b"bot-arena/1/salt" + said, "sha256")
+    return hashlib.sha256(previous + salt + canonical({"event": event, "state": state})).digest()
+
+
 def chained(lines: Lines) -> bytes:
     """The same after a forger has made the digests follow, with the states of the true match."""
-    header, *plies, footer = lines
+    header, *between, footer = lines
+    plies = [line for line in between if line["type"] == "ply"]
+    key = key_of(lines) if is_hidden(header) else None
     true = json.loads(as_document(b"".join(json.dumps(line).encode() + b"\n" for line in lines_of(header["match"]))))
     opening = {key: header[key] for key in ("match", "game", "config", "commitment")}
     opening |= {"seats": [seat["bot"] for seat in header["seats"]], "nonces": footer["nonces"]}
     digest = hashlib.sha256(b"bot-arena/1/digest" + canonical(opening)).digest()
     for line, stated in zip(plies, true["plies"], strict=True):
-        told = canonical({"event": line["event"], "state": stated["state"]})
-        digest = hashlib.sha256(digest + told).digest()
+        digest = next_digest(digest, line["event"], stated["state"], key)
         line["digest"] = footer["digest"] = digest.hex()
     return forged(lines)
 
@@ -82,11 +104,15 @@ def test_every_golden_record_is_found_true_event_by_event(check: Checking, words
     records = {name: make.HERE.joinpath(f"{name}.jsonl").read_bytes() for name in make.GOLDEN}
     found = check([as_document(record) for record in records.values()], *words)
     for name, steps in zip(records, found, strict=True):
-        plies = len(lines_of(name)) - 2
+        lines = lines_of(name)
+        plies = sum(line["type"] == "ply" for line in lines)
         assert wrong(steps) == [], name
+        assert sum(step["what"] == "sealed" for step in steps) == sum(line["type"] == "sealed" for line in lines)
         assert [step["index"] for step in steps if step["what"] == "state"] == list(range(plies))
         assert [step["index"] for step in steps if step["what"] == "digest"] == [*range(plies), None]
-        assert steps[-2]["what"] == "end"
+        assert [step["what"] for step in steps if step["what"] in ("end", "payoffs")] == (
+            ["end", "payoffs"] if "payoffs" in lines[-1] else ["end"]
+        )
 
 
 GAMES = {
@@ -98,6 +124,18 @@ GAMES = {
     "duel-resigned": Golden("risk-duel", {"preset": "asia"}, leaves=20, leaver=1),
     "campaign-of-four": Golden("risk-campaign", {"preset": "world", "players": 4, "max_rounds": 4}, seats=4),
     "campaign-of-two-late": Golden("risk-campaign", {"max_rounds": 3, "initial_units": 9}, late=12),
+    "dilemma-noisy": Golden("dilemma", {"rounds": 30, "noise": "0.3"}),
+    "dilemma-noisy-late": Golden("dilemma", {"preset": "open-end", "noise": "0.5"}, late=2),
+    "dilemma-of-three-and-five": Golden(
+        "dilemma",
+        {"payoffs": [[[r - c, 7 * c] for c in range(5)] for r in range(3)], "go_on": "0.8", "noise": "0.25"},
+    ),
+    "dilemma-resigned": Golden("dilemma", {"preset": "chicken"}, leaves=5, leaver=1),
+    "dilemma-late-with-half-a-round-to-come": Golden("dilemma", {"go_on": "0.6"}, late=0),
+    "kuhn-late": Golden("kuhn", {"hands": 40}, late=5),
+    "kuhn": Golden("kuhn", {"hands": 40}),
+    "leduc": Golden("leduc", {"hands": 40}),
+    "leduc-resigned": Golden("leduc", {"hands": 40}, leaves=9, leaver=1),
     "campaign-without-dice": Golden("risk-campaign", {"preset": "paper", "max_rounds": 3}),
 }
 
@@ -224,6 +262,125 @@ def cut(lines: Lines) -> None:
     del lines[-2]
 
 
+def sealed_of(lines: Lines, ply: int) -> Lines:
+    return [line for line in lines if line["type"] == "sealed" and line["ply"] == ply]
+
+
+def event_of(lines: Lines, ply: int) -> dict[str, Any]:
+    return next(line["event"] for line in lines if line["type"] == "ply" and line["event"]["ply"] == ply)
+
+
+def hand_exchanged(lines: Lines) -> None:
+    event_of(lines, 3)["move"]["cards"].reverse()
+
+
+def public_card(lines: Lines) -> None:
+    event = next(line["event"] for line in lines[1:] if "public" in line["event"].get("move", {}))
+    event["move"]["public"] = (event["move"]["public"] + 1) % 6
+
+
+def shown_cards(lines: Lines) -> None:
+    event = next(line["event"] for line in lines[1:] if "cards" in line["event"].get("result", {}))
+    event["result"]["cards"].reverse()
+
+
+def deal_left_out(lines: Lines) -> None:
+    lines.remove(next(line for line in lines if line["type"] == "ply" and line["event"]["ply"] == 3))
+
+
+def sealed_move(lines: Lines) -> None:
+    move = sealed_of(lines, 2)[0]["move"]
+    move["choose"] = 1 - move["choose"]
+
+
+def hidden_move(lines: Lines) -> None:
+    """So that line and event agree."""
+    sealed = sealed_of(lines, 2)[0]
+    sealed["move"]["choose"] = 1 - sealed["move"]["choose"]
+    event_of(lines, 2)["moves"][sealed["seat"]] = sealed["move"]
+
+
+def noise_coin(lines: Lines) -> None:
+    played = event_of(lines, 3)["result"]["played"]
+    played[0] = 1 - played[0]
+
+
+def payoffs_of_a_round(lines: Lines) -> None:
+    event_of(lines, 4)["result"]["payoffs"][0] += 1
+
+
+def sealed_missing(lines: Lines) -> None:
+    lines.remove(sealed_of(lines, 1)[0])
+
+
+def sealed_doubled(lines: Lines) -> None:
+    again = sealed_of(lines, 1)[0]
+    lines.insert(lines.index(again), dict(again))
+
+
+def sealed_late(lines: Lines) -> None:
+    late = sealed_of(lines, 1)[1]
+    lines.remove(late)
+    at = next(at for at, line in enumerate(lines) if line["type"] == "ply" and line["event"]["ply"] == 1)
+    lines.insert(at + 1, late)
+
+
+def sealed_of_another_round(lines: Lines) -> None:
+    sealed_of(lines, 1)[0]["ply"] = 2
+
+
+def sealed_unlawful(lines: Lines) -> None:
+    sealed_of(lines, 1)[0]["move"] = {"choose": 3}
+
+
+def sealed_after_three_strikes(lines: Lines) -> None:
+    (seat, *_) = (line["seat"] for line in sealed_of(lines, 1))
+    strike = {"type": "strike", "ply": 1, "seat": seat, "code": "illegal_move", "message": "no"}
+    at = lines.index(sealed_of(lines, 1)[0])
+    lines[at:at] = [strike] * 3
+
+
+def sealed_alone(lines: Lines) -> None:
+    """A move of a seat that moves alone."""
+    line = next(line for line in lines if line["type"] == "ply" and line["event"]["seat"] >= 0)
+    event = line["event"]
+    sealed = {"type": "sealed", "clock": line["clock"], **{key: event[key] for key in ("ply", "seat", "move")}}
+    lines.insert(lines.index(line), sealed)
+
+
+def moved_alone(lines: Lines) -> None:
+    """A round told as a move of one seat."""
+    event = event_of(lines, 1)
+    event |= {"seat": 0, "move": event.pop("moves")[0]}
+    for line in sealed_of(lines, 1):
+        lines.remove(line)
+
+
+def given_in_a_round(lines: Lines) -> None:
+    sealed_of(lines, 2)[0]["given"] = 51
+
+
+def payoff_of_the_match(lines: Lines) -> None:
+    lines[-1]["payoffs"][1] += 0.5
+
+
+def rounds_of_the_match(lines: Lines) -> None:
+    lines[-1]["rounds"][0] += 1
+
+
+def payoffs_where_none_count(lines: Lines) -> None:
+    lines[-1] |= {"payoffs": [1.0, 0.0], "rounds": [1, 1]}
+
+
+def one_round_more(lines: Lines) -> None:
+    """The last round, of which chance says that it is, left out with all that follows from it."""
+    last = lines[-2]["event"]
+    for line in [*sealed_of(lines, last["ply"]), lines[-2]]:
+        lines.remove(line)
+    footer = lines[-1]
+    footer |= {"plies": footer["plies"] - 1, "digest": lines[-2]["digest"]}
+
+
 FORGERIES = [
     ("duel-south-america", die, 6, {"dice", "digest"}),
     ("nim-dealt", deal, 0, {"deal", "digest"}),
@@ -249,12 +406,36 @@ FORGERIES = [
     ("campaign-late", plies, None, {"end"}),
     ("campaign-dice", last_digest, None, {"digest"}),
     ("campaign-dice", cut, None, {"end"}),
+    ("kuhn-short", hand_exchanged, 3, {"deal", "digest"}),
+    ("kuhn-short", deal_left_out, 3, {"deal", "digest"}),
+    ("kuhn-short", sealed_alone, 1, {"sealed"}),
+    ("leduc-short", public_card, 9, {"deal", "digest"}),
+    ("leduc-short", shown_cards, 43, {"result", "digest"}),
+    ("dilemma-open-end", sealed_move, 2, {"move"}),
+    ("dilemma-open-end", hidden_move, 2, {"result", "digest"}),
+    ("dilemma-open-end", noise_coin, 3, {"result", "digest"}),
+    ("dilemma-prison", payoffs_of_a_round, 4, {"result", "digest"}),
+    ("dilemma-prison", sealed_missing, 1, {"move"}),
+    ("dilemma-prison", sealed_doubled, 1, {"sealed"}),
+    ("dilemma-prison", sealed_late, 1, {"move"}),
+    ("dilemma-prison", sealed_of_another_round, 1, {"sealed"}),
+    ("dilemma-prison", sealed_unlawful, 1, {"sealed"}),
+    ("dilemma-prison", sealed_after_three_strikes, 1, {"sealed"}),
+    ("dilemma-prison", moved_alone, 1, {"move"}),
+    ("dilemma-prison", given_in_a_round, 2, {"given"}),
+    ("dilemma-prison", payoff_of_the_match, None, {"payoffs"}),
+    ("dilemma-late", rounds_of_the_match, None, {"payoffs"}),
+    ("nim-classic", payoffs_where_none_count, None, {"payoffs"}),
+    ("dilemma-open-end", one_round_more, None, {"end"}),
 ]
 CHAINED = [
     ("duel-south-america", die, 6, {"dice"}),
     ("nim-dealt", deal, 0, {"deal"}),
     ("duel-south-america", result, 6, {"result"}),
     ("nim-dealt", nonce, 0, {"deal", "digest"}),
+    ("kuhn-short", hand_exchanged, 3, {"deal"}),
+    ("dilemma-open-end", noise_coin, 3, {"result"}),
+    ("dilemma-prison", payoffs_of_a_round, 4, {"result"}),
 ]
 """Forgeries after which the forger made the digests follow."""
 
@@ -274,6 +455,84 @@ def test_a_forged_record_is_wrong_where_it_was_forged_and_nowhere_else(check: Ch
     assert [(record, forge, set(steps)) for record, forge, steps in said] == [
         (record, forge.__name__, {(index, step) for step in what}) for record, forge, index, what in forgeries
     ]
+
+
+@pytest.mark.parametrize("forge", ["none", "of the ply before"])
+def test_a_digest_without_its_own_salt_is_wrong_at_its_ply(check: Checking, forge: str) -> None:
+    lines = lines_of("leduc-short")
+    key = key_of(lines)
+    before, previous, last = (line for line in lines[-4:-1])
+    state = json.loads(forged(lines))["plies"][-1]["state"]
+    digests = [bytes.fromhex(line["digest"]) for line in (before, previous)]
+    assert next_digest(digests[1], last["event"], state, key).hex() == last["digest"]
+    unsalted = next_digest(digests[1], last["event"], state, None)
+    reused = next_digest(digests[1], last["event"], state, key, digests[0])
+    last["digest"] = lines[-1]["digest"] = (unsalted if forge == "none" else reused).hex()
+    (steps,) = check([forged(lines)])
+    assert wrong(steps) == [(len(lines) - 3, "digest")]
+
+
+@pytest.mark.parametrize("name", ["kuhn-short", "leduc-short"])
+def test_of_every_bet_of_poker_the_possible_ones_alone_are_allowed(check: Checking, name: str) -> None:
+    lines = lines_of(name)
+    game = load(lines[0]["game"], lines[0]["config"])
+    states = [ply["state"] for ply in json.loads(forged(lines))["plies"]]
+    bets = [
+        (index, do, game.decode_state(states[index - 1]))
+        for index, line in enumerate(lines[1:-1])
+        for do in MOVES
+        if "do" in line["event"]["move"]
+    ]
+    documents = []
+    for index, do, _ in bets:
+        other = lines_of(name)
+        other[index + 1]["event"]["move"]["do"] = do
+        documents.append(forged(other))
+    allowed = [(index, "move") not in wrong(steps) for (index, _, _), steps in zip(bets, check(documents), strict=True)]
+    assert allowed == [do in game.legal_moves(state) for _, do, state in bets]
+    assert {len(state.bets[-1]) for _, _, state in bets} >= {0, 1, 2}
+
+
+def test_what_was_hidden_is_told_with_what_chance_made_of_it(check: Checking) -> None:
+    (steps,) = check([forged(lines_of("dilemma-open-end"))])
+    (said,) = [step["text"] for step in steps if (step["index"], step["what"]) == (0, "result")]
+    assert said.startswith('So {"payoffs":[')
+    for purpose in ("noise-0:0:0 = ", "noise-1:0:0 = ", "end:0:0 = "):
+        assert purpose in said
+    assert said.endswith("it goes on.")
+    sealed = [step["text"] for step in steps if (step["index"], step["what"]) == (0, "sealed")]
+    assert len(sealed) == 2
+    assert all(re.match(r'Seat [12] may choose \{"choose":[01]\}, which nobody is told', text) for text in sealed)
+
+
+def test_what_is_wrong_in_a_round_is_said_with_what_would_be_right(check: Checking) -> None:
+    forgeries = (
+        (sealed_doubled, "it has chosen in this round."),
+        (sealed_of_another_round, "the match is at move 2."),
+        (sealed_unlawful, "the rules do not allow it, choices are 0 to 1."),
+        (sealed_after_three_strikes, "it had its strike number 3."),
+        (sealed_missing, "had yet to choose."),
+        (payoff_of_the_match, "the footer says "),
+    )
+    documents = []
+    for forge, _ in forgeries:
+        lines = lines_of("dilemma-prison")
+        forge(lines)
+        documents.append(forged(lines))
+    for (_, said), steps in zip(forgeries, check(documents), strict=True):
+        (text,) = [step["text"] for step in steps if step["ok"] is False]
+        assert said in text
+
+
+def test_a_match_that_was_called_off_in_the_midst_of_a_round_is_found_true(check: Checking) -> None:
+    lines = lines_of("dilemma-prison")
+    at = next(at for at, line in enumerate(lines) if line["type"] == "ply" and line["event"]["ply"] == 1)
+    footer = lines[-1] | {"digest": lines[at]["digest"], "plies": 2, "reason": "void"}
+    footer |= {"ranks": [1, 1], "reasons": ["void", "void"], "payoffs": None, "rounds": None}
+    strike = {"type": "strike", "ply": 2, "seat": 0, "code": "illegal_move", "message": "no"}
+    (steps,) = check([forged([*lines[: at + 1], strike, lines[at + 1], footer])])
+    assert wrong(steps) == []
+    assert [step["ply"] for step in steps if step["what"] == "sealed" and step["index"] is None] == [2]
 
 
 def test_what_is_wrong_is_said_with_what_would_be_right(check: Checking) -> None:

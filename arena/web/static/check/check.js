@@ -13,8 +13,8 @@ const UNSEEN =
  * @typedef {object} Step something that was recomputed
  * @property {number | null} index the place in `document.plies`; null: of the header or the footer
  * @property {number | null} ply
- * @property {"seed" | "key" | "opening" | "deal" | "move" | "dice" | "result" | "out" | "strikes" | "given" | "state" |
- *   "digest" | "end" | "scope"} what
+ * @property {"seed" | "key" | "opening" | "deal" | "sealed" | "move" | "dice" | "result" | "out" | "strikes" | "given" |
+ *   "state" | "digest" | "end" | "payoffs" | "scope"} what
  * @property {boolean | null} ok null: it says something that is neither right nor wrong
  * @property {string} text a sentence; of what is wrong, with what would be right
  * @property {object} [detail]
@@ -22,7 +22,8 @@ const UNSEEN =
 
 /**
  * Referees a match again. It ends after the first event that is wrong, as what follows can't be judged.
- * @param {{header: object, plies: object[], strikes: object[], footer?: object}} document as the API has a match
+ * @param {{header: object, plies: object[], strikes: object[], sealed?: object[], footer?: object}} document as the API
+ *   has a match
  * @yields {Step}
  */
 export async function* check(document) {
@@ -53,7 +54,7 @@ export async function* check(document) {
     }
     if (!right) return;
   }
-  yield* course.end();
+  yield* guarded(course.end());
   yield step("scope", null, UNSEEN);
 }
 

@@ -35,9 +35,14 @@ export class Dice {
     this.streams = new Map();
   }
 
-  /** @returns {Trace | undefined} of the stream that was used; an event uses one */
+  /** @returns {Trace | undefined} of the stream that was used first; most events use one */
   get trace() {
-    return this.streams.values().next().value?.trace;
+    return this.traces[0];
+  }
+
+  /** @returns {Trace[]} of every stream that was used */
+  get traces() {
+    return [...this.streams.values()].map(({ trace }) => trace);
   }
 
   /** A number from 0 to `among` − 1. */
@@ -108,12 +113,12 @@ export class Dice {
 /**
  * The first block and the first choices of an event in a line.
  * @param {Trace} trace
- * @param {(choice: Choice) => string} told what a choice stands for
+ * @param {(choice: Choice, purpose: string) => string} told what a choice stands for
  */
 export function tellTrace(trace, told) {
   const blocks = trace.blocks.slice(0, 1).map(({ name, hex }) => `${name} = ${hex.slice(0, 16)}…`);
   const choices = trace.choices.slice(0, MOST_TOLD).map((choice) => {
-    return `${choice.bytes} = ${choice.number}, ${choice.thrown ? "thrown away" : told(choice)}`;
+    return `${choice.bytes} = ${choice.number}, ${choice.thrown ? "thrown away" : told(choice, trace.purpose)}`;
   });
   const draws = trace.draws > 1 ? [`draw ${trace.draws}`] : [];
   const more = trace.choices.length > MOST_TOLD ? ["…"] : [];

@@ -9,6 +9,9 @@ import { difference, same, short, shown, step } from "./step-text.js";
 const MAX_STRIKES = 3;
 const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
 const GIVEN_AT_MOST = 0.01;
+const CHANCE = -1;
+/** What may be wrong with an event whose digest is looked at all the same. */
+const OF_CHANCE = ["dice", "result", "deal"];
 
 /** The course of one match. `begin`, then `enter` for each event, then `end`: each yields what it found. */
 export class Course {
@@ -17,8 +20,9 @@ export class Course {
    * @param {(message: Uint8Array) => Promise<Uint8Array>} mac HMAC with the key of the match
    * @param {Uint8Array} digest D(0)
    */
-  constructor({ header, plies, strikes, footer }, mac, digest) {
+  constructor({ header, plies, strikes, sealed = [], footer }, mac, digest) {
     Object.assign(this, { header, footer, mac, digest });
+    this.cutOff = sealed;
     this.began = plies.length > 0 || footer.reason !== "void";
     this.awaited = [...strikes];
     this.rules = RULES[header.game]?.(header.config);
@@ -26,12 +30,22 @@ export class Course {
     this.deal = undefined;
     /** @type {Map<number, string>} the seats that left, and why */
     this.out = new Map();
+    /** @type {Map<number, object>} by seat, what was chosen in a round that is not over */
+    this.sealed = new Map();
     this.struck = header.seats.map(() => 0);
     this.given = header.seats.map(() => 0);
   }
 
+  /** A seat, several that move at once, -1 where something is dealt, null when all is over. */
   get toMove() {
     return this.state?.to_move ?? null;
+  }
+
+  /** The seats that have to move now. */
+  get awaits() {
+    const { toMove } = this;
+    if (Array.isArray(toMove)) return toMove.filter((seat) => !this.sealed.has(seat));
+    return toMove === null || toMove === CHANCE ? [] : [toMove];
   }
 
   get ply() {
@@ -61,14 +75,12 @@ export class Course {
     if (deal) this.deal = { event: deal, dice };
   }
 
-  /** @param {{event: object, digest: string, state?: object, given?: number}} line of the match document */
+  /** @param {{event: object, digest: string, state?: object, given?: number, sealed?: object[]}} line of the document */
   async *enter(line) {
-    const seat = this.toMove;
-    yield* this.#checkGiven(seat, line.given);
     const steps = this.rules === undefined ? this.#believed(line) : this.#refereed(line);
     for await (const found of steps) {
       yield found;
-      if (found.ok === false && !["dice", "result", "deal"].includes(found.what)) return;
+      if (found.ok === false && !OF_CHANCE.includes(found.what)) return;
     }
     if (line.state !== undefined && this.rules !== undefined) {
       const is = this.#wire();
@@ -81,10 +93,18 @@ export class Course {
 
   async *end() {
     const { footer } = this;
-    yield* this.#late();
+    for (const line of this.rules === undefined ? [] : this.cutOff) {
+      const found = this.#seal(line);
+      yield { ...found, ply: line.ply };
+      if (!found.ok) return;
+    }
+    if (this.rules !== undefined) {
+      yield* this.#strike();
+      yield* this.#late();
+    }
     const isVoid = footer.reason === "void";
     if (this.rules !== undefined && this.isOver === isVoid) {
-      const goesOn = isVoid ? "The match was over, yet it is said to be void." : `Seat ${this.toMove + 1} is to move.`;
+      const goesOn = isVoid ? "The match was over, yet it is said to be void." : `${this.#whoMoves()}.`;
       yield step("end", false, `The last event is not the end that the footer tells of. ${goesOn}`);
       return;
     }
@@ -99,6 +119,14 @@ export class Course {
     const { reason, ranks, plies } = should;
     const told = `Reason ${reason}, ranks ${ranks.join(", ")}, ${plies} moves: that follows by the rules.`;
     yield step("end", right, right ? told : `The result is wrong: ${difference(should, is)}.`, { should, is });
+    yield* this.#paid(isVoid);
+  }
+
+  /** Who is to move next, in words. */
+  #whoMoves() {
+    const seats = this.awaits.map((seat) => `seat ${seat + 1}`);
+    if (seats.length === 0) return "something is dealt next";
+    return `${seats.join(" and ")} ${seats.length === 1 ? "is" : "are"} to move`;
   }
 
   #wire() {
@@ -106,7 +134,7 @@ export class Course {
   }
 
   *#checkGiven(seat, given) {
-    if (seat === null || !given) return;
+    if (!(seat in this.given) || !given) return;
     this.given[seat] += given;
     const most = Math.floor(this.header.clock.bank_ms * GIVEN_AT_MOST);
     if (this.given[seat] > most) {
@@ -121,32 +149,73 @@ export class Course {
     if (event.out !== undefined) this.out.set(event.seat, event.out);
   }
 
-  async *#refereed({ event }) {
+  async *#refereed({ event, given, sealed = [] }) {
+    yield* this.#strike();
+    for (const line of sealed) {
+      yield* this.#checkGiven(line.seat, line.given);
+      yield this.#seal(line);
+    }
+    yield* this.#checkGiven(this.toMove, given);
     if (this.isOver) {
       yield step("move", false, "The match was over before this event.");
       return;
     }
-    if (this.deal !== undefined) {
-      yield* this.#dealt(event);
-      return;
-    }
-    yield* this.#strike();
-    if (event.out !== undefined) yield* this.#left(event);
+    if (this.deal !== undefined || this.toMove === CHANCE) yield* this.#dealt(event);
+    else if (this.sealed.size > 0 && this.awaits.length === 0) yield* this.#resolved(event);
+    else if (event.out !== undefined) yield* this.#left(event);
     else yield* this.#moved(event);
   }
 
-  *#dealt(event) {
-    const { event: should, dice } = this.deal;
+  /** A move in a round in which several move at once: it is told with those of the others. */
+  #seal({ ply, seat, move }) {
+    const who = `Seat ${seat + 1}`;
+    const wrong = (why) => step("sealed", false, `${who} chooses ${shown(move)} in round ${ply + 1}: ${why}.`);
+    if (this.isOver) return wrong("the match was over before");
+    if (ply !== this.ply) return wrong(`the match is at move ${this.ply + 1}`);
+    if (this.sealed.has(seat)) return wrong("it has chosen in this round");
+    if (!Array.isArray(this.toMove) || !this.awaits.includes(seat)) return wrong(this.#whoMoves());
+    if (this.struck[seat] >= MAX_STRIKES) return wrong(`it had its strike number ${MAX_STRIKES}`);
+    try {
+      this.rules.checkMove(this.state, seat, move);
+    } catch (error) {
+      if (!(error instanceof Illegal)) throw error;
+      return wrong(`the rules do not allow it, ${error.message}`);
+    }
+    this.sealed.set(seat, move);
+    return step("sealed", true, `${who} may choose ${shown(move)}, which nobody is told before all have chosen.`);
+  }
+
+  /** What comes of a round in which all have chosen. */
+  async *#resolved(event) {
+    const moves = this.header.seats.map((_, seat) => this.sealed.get(seat) ?? null);
+    this.sealed.clear();
+    const dice = new Dice(this.mac, this.ply);
+    const { state, event: should } = await this.rules.resolve(this.state, moves, dice);
+    this.state = state;
+    yield* this.#compared(should, event, dice);
+  }
+
+  async *#dealt(event) {
+    let dealt = this.deal;
     this.deal = undefined;
+    if (dealt === undefined) {
+      const dice = new Dice(this.mac, this.ply);
+      const { state, event: should } = await this.rules.chance(this.state, dice);
+      this.state = state;
+      dealt = { event: should, dice };
+    }
+    const { event: should, dice } = dealt;
     const ok = same(should, event);
     const how = tellTrace(dice.trace, this.rules.told);
     const told = ok ? "Dealt as the dice say" : `Another deal than the dice say, ${difference(should, event)}`;
     yield step("deal", ok, `${told}: ${how}.`, { ...dice.trace, should, is: event });
   }
 
-  /** The strikes of the seat whose turn it is. */
+  /** The strikes of the seats that have to move. */
   *#strike() {
-    const isDue = ({ ply, seat }) => ply === this.ply && seat === this.toMove;
+    if (this.isOver || this.deal !== undefined) return;
+    const { awaits } = this;
+    const isDue = ({ ply, seat }) => ply === this.ply && awaits.includes(seat);
     const due = this.awaited.filter(isDue);
     this.awaited = this.awaited.filter((strike) => !isDue(strike));
     for (const { seat, message } of due) {
@@ -178,10 +247,18 @@ export class Course {
     if (!ok) return;
     if (seats > 2 && this.toMove !== null) this.state = this.rules.drop(this.state, seat);
     this.out.set(seat, out);
+    if (seats > 2) this.sealed.delete(seat);
+    else this.sealed.clear();
   }
 
   async *#moved(event) {
     const seat = this.toMove;
+    if (Array.isArray(seat)) {
+      const told = event.moves === undefined ? `Seat ${event.seat + 1} moves alone` : "All are said to have moved";
+      const seats = this.awaits.map((each) => `seat ${each + 1}`).join(" and ");
+      yield step("move", false, `${told} in round ${this.ply + 1}, but ${seats} had yet to choose.`);
+      return;
+    }
     if (event.seat !== seat || event.ply !== this.ply) {
       const turn = `seat ${seat + 1} is to make move ${this.ply + 1}`;
       yield step("move", false, `Seat ${event.seat + 1} makes move ${event.ply + 1}, but ${turn}.`);
@@ -206,9 +283,12 @@ export class Course {
   }
 
   *#compared(should, event, dice) {
-    const isMove = same(should.move, event.move);
-    const may = `Seat ${event.seat + 1} may play ${shown(event.move)}.`;
-    yield step("move", isMove, isMove ? may : `The move is wrong: ${difference(should, event)}.`);
+    const told = ({ ply, seat, move, moves }) => ({ ply, seat, move, moves });
+    const isMove = same(told(should), told(event));
+    const may = event.moves
+      ? `These moves were chosen: ${shown(event.moves)}.`
+      : `Seat ${event.seat + 1} may play ${shown(event.move)}.`;
+    yield step("move", isMove, isMove ? may : `The move is wrong: ${difference(told(should), told(event))}.`);
     if (should.dice !== undefined || event.dice !== undefined) {
       const ok = same(should.dice, event.dice);
       const how = dice.trace ? tellTrace(dice.trace, this.rules.told) : "there are none here";
@@ -217,9 +297,12 @@ export class Course {
     }
     if (should.result !== undefined || event.result !== undefined) {
       const ok = same(should.result, event.result);
-      const wrong = `The result should be ${shown(should.result)}, the record says ${shown(event.result)}.`;
-      const told = ok ? `So ${shown(should.result)}.` : wrong;
-      yield step("result", ok, told, { should: should.result, is: event.result });
+      const drawn = should.dice === undefined ? dice.traces : [];
+      const how = drawn.map((trace) => tellTrace(trace, this.rules.told)).join("; ");
+      const wrong = `The result should be ${shown(should.result)}, the record says ${shown(event.result)}`;
+      const said = ok ? `So ${shown(should.result)}` : wrong;
+      const detail = { should: should.result, is: event.result, ...(how && { drawn }) };
+      yield step("result", ok, `${said}${how && `: ${how}`}.`, detail);
     }
   }
 
@@ -227,13 +310,35 @@ export class Course {
     const { event, state } = line;
     const text = canonical({ event, state: this.rules === undefined ? state : this.#wire() });
     const previous = toHex(this.digest);
-    this.digest = await sha256(join(this.digest, utf8(text)));
+    const salt = this.rules?.hidden ? await this.mac(join(utf8("bot-arena/1/salt"), this.digest)) : new Uint8Array();
+    this.digest = await sha256(join(this.digest, salt, utf8(text)));
     const should = toHex(this.digest);
     const ok = should === line.digest;
     const told = ok
       ? `The digest follows: ${short(should)}.`
       : `The digest does not follow: it should be ${short(should)}, the record says ${short(line.digest)}.`;
-    yield step("digest", ok, told, { previous, canonical: text, should, is: line.digest });
+    const salted = this.rules?.hidden && { salt: toHex(salt) };
+    yield step("digest", ok, told, { previous, ...salted, canonical: text, should, is: line.digest });
+  }
+
+  /** What each seat was paid a round, where that is the result; a seat that left, the least for those still to come. */
+  *#paid(isVoid) {
+    const { footer, state, out } = this;
+    const { payoffs } = this.rules;
+    const counts = payoffs !== undefined && !isVoid;
+    if (!counts && footer.payoffs === undefined && footer.rounds === undefined) return;
+    const [complete, toCome] = counts ? payoffs.rounds(state) : [0, 0];
+    const paid = this.header.seats.map((_, seat) => {
+      const total = counts ? payoffs.returns(state)[seat] : 0;
+      return out.has(seat) ? [total + payoffs?.least[seat] * toCome, complete + toCome] : [total, complete];
+    });
+    const means = counts ? paid.map(([total, rounds]) => (rounds ? total / rounds : null)) : undefined;
+    const rounds = counts ? paid.map(([, number]) => number) : undefined;
+    const told = ([paidEach, number]) => JSON.stringify(paidEach === undefined ? "none" : [paidEach, number]);
+    const [should, is] = [told([means, rounds]), told([footer.payoffs, footer.rounds])];
+    const ok = should === is;
+    const right = `Paid a round: ${means?.join(" and ")}, the means over ${rounds?.join(" and ")} rounds.`;
+    yield step("payoffs", ok, ok ? right : `The payoffs and their rounds should be ${should}, the footer says ${is}.`);
   }
 
   #result(isVoid) {

@@ -39,3 +39,8 @@ export function replaced(list, at, value) {
 export function wonBy(seat) {
   return seat === 0 ? [1, 2] : [2, 1];
 }
+
+/** The ranks of two seats of which who has more is ahead. */
+export function ranksOf([one, two]) {
+  return [one < two ? 2 : 1, two < one ? 2 : 1];
+}
