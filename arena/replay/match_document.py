@@ -28,8 +28,8 @@ class StatedPly(Ply, frozen=True, kw_only=True, tag="ply"):
 
 
 class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match. `start` is the state before its first event; `sealed` are moves of a round in which it was called
-    off; `fault` says what is wrong with the record.
+    """A finished match. `start` is the state before its first event; `sealed` are moves of a round in which it was
+    called off; `fault` says what is wrong with the record.
 
     `luck` is there where it was asked for and dice are thrown; `annulled` is the pool in which a match was rated until
     the operator annulled it.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +9,13 @@ import pytest
 from playwright.async_api import expect
 
 from chromium import PHONE, Visits, barriers, sideways
-from commands import call
+from exported_files import exported
 from golden import make
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 WITHOUT_CRYPTO = "delete Crypto.prototype.subtle"
 """As it is on a page that came over plain HTTP from another machine."""
-
-
-def exported(name: str, folder: Path, forge: Callable[[list[Any]], None] = lambda lines: None) -> Path:
-    """The file of a golden record, forged or not."""
-    lines = [json.loads(line) for line in make.HERE.joinpath(f"{name}.jsonl").read_bytes().splitlines()]
-    forge(lines)
-    record, page = folder / f"{name}.jsonl", folder / f"{name}.html"
-    record.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    done = call("arena", "replay", "export", str(record), "--to", str(page))
-    assert (done.code, done.err) == (0, "")
-    return page
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-/** A match as the viewer knows it: whole from its record, or growing while it is played. */
+/** A match as the viewer knows it: whole from its record, or growing while it is played; as somebody saw it. */
+
+import { ALL, seen, viewsOf } from "./views.js";
 
 import { actorsOf } from "../board/movers.js";
 
@@ -9,21 +11,87 @@ import { actorsOf } from "../board/movers.js";
  * @property {object} [state] after it; missing where it is not known
  * @property {number} [given] ms that the seat had been given back
  * @property {{value?: number, depth?: number, nodes?: number, note?: string}} [info]
+ * @property {{seat: number, move: object, info?: object}[]} [sealed] moves of a round that were made before the event
  */
 
 /** The positions of a match: 0 is the start, k is after the k-th event. Tells "grown" when there are more. */
 export class MatchDocument extends EventTarget {
-  /** @param {{header: object, start?: object, plies: Line[], strikes: object[], footer?: object, fault?: string}} record */
-  constructor({ header, start, plies, strikes, footer, fault }) {
+  #told = {}; // what `record` tells
+  #seen = null; // the same as somebody saw it
+
+  /**
+   * @param {{header: object, start?: object, plies: Line[], strikes: object[], sealed?: object[], footer?: object,
+   *   fault?: string}} record
+   */
+  constructor({ header, start, plies, strikes, sealed, footer, fault }) {
     super();
     this.header = header;
-    this.start = start;
-    this.plies = plies;
-    this.strikes = strikes;
+    this.#told = { start, plies, strikes };
+    this.eye = ALL;
+    this.sealed = sealed;
     this.footer = footer ?? null;
     this.fault = fault ?? null;
     this.live = false;
     this.recorded = true; // all of it is there, as the record has it
+  }
+
+  /** All of it, whoever looks on. */
+  get record() {
+    const { header, sealed, footer } = this;
+    return { header, ...this.#told, sealed, footer };
+  }
+
+  get start() {
+    return (this.#seen ?? this.#told).start;
+  }
+
+  set start(start) {
+    this.#know({ start });
+  }
+
+  get plies() {
+    return (this.#seen ?? this.#told).plies;
+  }
+
+  set plies(plies) {
+    this.#know({ plies });
+  }
+
+  get strikes() {
+    return (this.#seen ?? this.#told).strikes;
+  }
+
+  set strikes(strikes) {
+    this.#know({ strikes });
+  }
+
+  #know(more) {
+    Object.assign(this.#told, more);
+    this.see(this.eye);
+  }
+
+  /** Whether somebody saw less than others. */
+  get isHidden() {
+    return viewsOf(this.header) !== null;
+  }
+
+  /**
+   * From now on tell what somebody saw.
+   * @param {import("./views.js").Eye} eye
+   */
+  see(eye) {
+    const views = viewsOf(this.header);
+    this.eye = views ? eye : ALL;
+    if (this.eye === ALL) {
+      this.#seen = null;
+      return;
+    }
+    const { start, plies, strikes } = this.#told;
+    this.#seen = {
+      start: start && views.state(start, eye),
+      plies: plies.map((line) => seen(views, line, eye)),
+      strikes: strikes.filter(({ seat }) => seat === eye),
+    };
   }
 
   /** The last position. */

@@ -42,8 +42,8 @@ export class LiveDocument extends MatchDocument {
   }
 
   /** What is stored of the match knows more: thinking, strikes, notes. */
-  become({ header, start, plies, strikes, footer, fault }) {
-    Object.assign(this, { header, start, plies, strikes, footer, fault: fault ?? null, recorded: true });
+  become({ header, start, plies, strikes, sealed, footer, fault }) {
+    Object.assign(this, { header, start, plies, strikes, sealed, footer, fault: fault ?? null, recorded: true });
     this.grown();
   }
 

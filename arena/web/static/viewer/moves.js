@@ -5,6 +5,8 @@ import { inWords } from "../board/move-text.js";
 import { actorsOf } from "../board/movers.js";
 import { el, put } from "../dom.js";
 import { durationText, listed, lossText, luckText, shortValue } from "../format.js";
+import { addressOf } from "./address.js";
+import { ALL } from "./views.js";
 
 const AROUND = 12; // rows kept above and below those in sight
 const USUAL_HEIGHT = 36; // px of a row, until one was measured
@@ -87,9 +89,11 @@ export class Moves {
     return this.#ofMove(this.lucks, at);
   }
 
+  /** What is told of a move by what nobody saw is for who sees everything, or made the move. */
   #ofMove(told, at) {
     const event = this.match.line(at)?.event;
-    return event && event.out === undefined ? told.get(`${event.ply} ${event.seat}`) : undefined;
+    const isTold = event && event.out === undefined && [ALL, event.seat].includes(this.match.eye);
+    return isTold ? told.get(`${event.ply} ${event.seat}`) : undefined;
   }
 
   /**
@@ -188,7 +192,7 @@ export class Moves {
     return el(
       "tr",
       { "data-at": at, "aria-rowindex": at + 1, "aria-current": at === this.at ? "true" : null, class: at === this.wrong ? "wrong-ply" : null },
-      el("th", { scope: "row" }, el("a", { href: `#ply=${this.match.named(at)}` }, at)),
+      el("th", { scope: "row" }, el("a", { href: addressOf(this.match, at) }, at)),
       el("td", { title: who.length ? listed(bots) : null }, ...bot),
       el("td", { class: event.out === undefined ? "move" : "move bad", title: said }, words),
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),

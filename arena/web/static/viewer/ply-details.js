@@ -32,7 +32,7 @@ export class Now {
   #facts(at) {
     if (!at) return [];
     const { match } = this;
-    const { event, info = {}, given } = match.line(at);
+    const { event, info = {}, given, sealed = [] } = match.line(at);
     const facts = [];
     for (const { message } of match.strikesAt(at)) facts.push(["refused", el("span", { class: "bad" }, message)]);
     const thoughts = match.thoughts(at);
@@ -41,19 +41,32 @@ export class Now {
       const who = thoughts.length > 1 ? `${match.header.seats[seat].bot}: ` : "";
       facts.push(["thought", `${who}${durationText(ms)}${back}; ${clockText(match.clock(at)[seat])} on the clock`]);
     }
-    const searched = [
-      Number.isFinite(info.value) ? `value ${valueText(info.value)} on its own scale` : "",
-      Number.isFinite(info.depth) ? `depth ${info.depth}` : "",
-      Number.isFinite(info.nodes) ? `${info.nodes.toLocaleString("en")} nodes` : "",
-    ].filter(Boolean);
-    if (searched.length) facts.push(["bot says", searched.join(", ")]);
-    if (info.note) facts.push(["bot notes", el("span", { class: "note" }, info.note)]);
+    facts.push(...thinking(info, "bot"));
+    for (const choice of sealed) {
+      const { bot } = match.header.seats[choice.seat];
+      const { game, config } = match.header;
+      if (event.out !== undefined) facts.push(["no round", `${bot} had chosen ${notation(game, config, choice.move, choice.seat)}`]);
+      facts.push(...thinking(choice.info ?? {}, bot));
+    }
     const luck = this.moves.luckOf(at);
     if (luck !== undefined) facts.push(["luck", diceText(luck, event.seat, match.header, this.moves.luckUnit)]);
     const grade = this.moves.gradeOf(at);
     if (grade) facts.push(["grade", gradeText(grade, match.header, this.moves.unit)]);
     return facts;
   }
+}
+
+/** What a bot said of its thinking. */
+function thinking(info, who) {
+  const searched = [
+    Number.isFinite(info.value) ? `value ${valueText(info.value)} on its own scale` : "",
+    Number.isFinite(info.depth) ? `depth ${info.depth}` : "",
+    Number.isFinite(info.nodes) ? `${info.nodes.toLocaleString("en")} nodes` : "",
+  ].filter(Boolean);
+  return [
+    ...(searched.length ? [[`${who} says`, searched.join(", ")]] : []),
+    ...(info.note ? [[`${who} notes`, el("span", { class: "note" }, info.note)]] : []),
+  ];
 }
 
 function diceText(luck, seat, { seats }, unit) {

@@ -4,13 +4,16 @@ import { endingInWords } from "../board/ending-text.js";
 import { knows, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { gameTitle } from "../titles.js";
+import { addressOf, placeIn } from "./address.js";
 import { Clocks } from "./clocks.js";
+import { EyeSelect } from "./eye-select.js";
 import { Moves } from "./moves.js";
 import { Now } from "./ply-details.js";
 import { Plots } from "./plots.js";
 import { Tabs } from "./tabs.js";
 import { Timeline } from "./timeline.js";
 import { Verification } from "./verification.js";
+import { ALL } from "./views.js";
 
 const RESTED = 300; // ms
 const TABS = ["Moves", "Plots", "Grades", "Verify", "Details"];
@@ -40,6 +43,7 @@ export class Viewer {
     this.timeline = new Timeline(match, (at) => this.#show(at));
     this.ending = el("div", { class: "ending", hidden: true });
     this.saying = el("p", { class: "saying" });
+    this.eyeSelect = new EyeSelect(match.header.seats, (eye) => this.see(eye));
     const help = rules === undefined ? null : el("a", { href: rules, class: "help" }, "How to play");
     const last = this.board ? [this.board.told] : [];
     this.tabs = new Tabs("about the match", TABS, () => this.moves.show(this.timeline.at));
@@ -47,13 +51,13 @@ export class Viewer {
     this.tabs.fill("Plots", this.plots.element);
     if (details) this.tabs.fill("Details", details);
     const stage = el("div", { class: "stage" }, this.unseen, ...(this.board ? [this.board.element] : []), this.timeline.element);
-    const prompt = el("section", { class: "prompt", "aria-label": "the move that is shown" }, this.ending, el("div", { class: "row apart" }, this.saying, help), ...last);
+    const prompt = el("section", { class: "prompt", "aria-label": "the move that is shown" }, this.ending, el("div", { class: "row apart" }, this.saying, help), ...last, this.eyeSelect.element);
     root.replaceChildren(el("div", { class: "match viewer" }, this.clocks.element, stage, prompt, this.tabs.element));
     document.addEventListener("keydown", (event) => this.#key(event));
     addEventListener("hashchange", () => this.#follow());
     match.addEventListener("grown", () => this.#soon());
-    this.#offerVerification();
-    this.timeline.go(this.#named() ?? match.last);
+    this.#offerRecord();
+    this.timeline.go(this.#position(this.#named()) ?? match.last);
   }
 
   /** Draw what has grown with the next picture: of a fast match not every ply. */
@@ -69,7 +73,16 @@ export class Viewer {
     this.moves.refresh();
     this.plots.refresh();
     this.timeline.refresh();
-    this.#offerVerification();
+    this.#offerRecord();
+  }
+
+  /**
+   * Show what somebody saw.
+   * @param {import("./views.js").Eye} eye
+   */
+  see(eye) {
+    this.match.see(eye);
+    this.refresh();
   }
 
   /**
@@ -129,18 +142,24 @@ export class Viewer {
   #keep(at) {
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => {
-      const name = at === this.match.last ? "" : `#ply=${this.match.named(at)}`; // at its end one is anyway
+      const isUsual = at === this.match.last && this.match.eye === ALL;
+      const name = isUsual ? "" : addressOf(this.match, at);
       if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
     }, RESTED);
   }
 
   #named() {
-    const name = new URLSearchParams(location.hash.slice(1)).get("ply");
-    return name === null ? null : this.match.position(name);
+    return placeIn(location.hash, this.match.header.seats.length);
+  }
+
+  #position(named) {
+    return named === null || named.ply === null ? null : this.match.position(named.ply);
   }
 
   #follow() {
-    const at = this.#named();
+    const named = this.#named();
+    if (named !== null && named.eye !== this.match.eye && this.#isTold) this.see(named.eye);
+    const at = this.#position(named);
     if (at !== null && at !== this.timeline.at) this.timeline.go(at);
   }
 
@@ -148,16 +167,36 @@ export class Viewer {
     const target = event.target;
     const isOurs = target === document.body || this.root.contains(target);
     if (event.defaultPrevented || !isOurs || target.closest?.(OWN_KEYS)) return;
+    const isPlain = !event.ctrlKey && !event.metaKey && !event.altKey;
+    if (event.key.toLowerCase() === "v" && isPlain && !this.eyeSelect.element.hidden) this.eyeSelect.next();
     if (event.key === " " && target.closest?.("button, a, summary")) return;
     this.timeline.key(event);
   }
 
-  /** A watcher is not told all digests and strikes: only a record can be verified. */
+  /** Whether all of the match is known: a watcher is not told all digests and strikes, nor what is hidden. */
+  get #isTold() {
+    return Boolean(this.match.footer) && this.match.recorded;
+  }
+
+  /** Offer what only a record has: whose view it is, and the check. */
+  #offerRecord() {
+    const { match } = this;
+    this.eyeSelect.show(match.eye);
+    if (!this.#isTold || this.verification) return;
+    if (match.isHidden) {
+      put(this.eyeSelect.element, "hidden", null);
+      const eye = this.#named()?.eye ?? ALL;
+      if (eye !== ALL) match.see(eye);
+      this.eyeSelect.show(match.eye);
+      this.moves.refresh();
+      this.plots.refresh();
+    }
+    this.#offerVerification();
+  }
+
   #offerVerification() {
-    if (!this.match.footer || !this.match.recorded || this.verification) return;
-    const { header, start, plies, strikes, footer } = this.match;
     this.verification = new Verification(
-      { header, start, plies, strikes, footer },
+      this.match.record,
       {
         found: (steps) => {
           this.steps = steps;

@@ -1,0 +1,32 @@
+/** The switch of a match in which something is hidden: everything is shown, or what a seat saw, or spectators. */
+
+import { el } from "../dom.js";
+import { ALL, SPECTATORS } from "./views.js";
+
+export class EyeSelect {
+  /**
+   * @param {{bot: string}[]} seats
+   * @param {(eye: import("./views.js").Eye) => void} choose
+   */
+  constructor(seats, choose) {
+    this.eyes = [ALL, ...seats.keys(), SPECTATORS];
+    this.choose = choose;
+    const names = ["everything", ...seats.map(({ bot }) => `what ${bot} saw`), "what spectators saw"];
+    const options = names.map((name, at) => el("option", { value: at }, name));
+    this.select = el("select", { title: "whose view (V)", onchange: () => choose(this.eyes[this.select.selectedIndex]) }, ...options);
+    this.element = el("label", { class: "eye-select", hidden: true }, "Show", this.select);
+  }
+
+  /**
+   * Say whose view it is.
+   * @param {import("./views.js").Eye} eye
+   */
+  show(eye) {
+    this.select.selectedIndex = this.eyes.indexOf(eye);
+  }
+
+  /** Go on to the next view. */
+  next() {
+    this.choose(this.eyes[(this.select.selectedIndex + 1) % this.eyes.length]);
+  }
+}

@@ -1,0 +1,155 @@
+"""What each seat of a match saw, and spectators, on the page of the match and in its exported file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from playwright.async_api import Page, expect
+
+from arena.store.store import Store
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from exported_files import exported
+from golden import make
+from library import ANN, BOB, Library
+from pages import showing
+
+pytestmark = pytest.mark.asyncio(loop_scope="session")
+
+BOTH = ANN._replace(note="I hold it"), BOB._replace(bot=ANN.bot)
+EVERYTHING, FIRST, SECOND, SPECTATORS = "everything", "what ann saw", "what bob saw", "what spectators saw"
+SIZES = [pytest.param(DESKTOP, marks=pytest.mark.ci, id="desktop"), pytest.param(PHONE, id="phone")]
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def table(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The URL of a page with a match of Leduc poker, `leduc-0001`, and one of tic-tac-toe."""
+    data = tmp_path_factory.mktemp("table")
+    with closing(Store.open(data / "arena.db")) as store:
+        library = Library(store)
+        library.play("leduc", BOTH, {"preset": "short"})
+        library.play("tictactoe", BOTH)
+    async with showing(data) as home:
+        yield home
+
+
+def changed(name: str) -> list[int]:
+    """How many choices of each seat noise changed in a golden record."""
+    lines = [json.loads(line) for line in make.HERE.joinpath(f"{name}.jsonl").read_bytes().splitlines()]
+    rounds = [line["event"] for line in lines if line["type"] == "ply"]
+    return [sum(each["moves"][seat]["choose"] != each["result"]["played"][seat] for each in rounds) for seat in (0, 1)]
+
+
+async def sides(page: Page) -> list[str | None]:
+    """How the cards of both seats lie."""
+    cards = page.locator(".felt .place .card")
+    return [await cards.nth(seat).get_attribute("data-side") for seat in (0, 1)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_the_page_of_a_match_shows_what_each_saw_of_the_cards(
+    visiting: Visits, table: str, size: tuple[int, int]
+) -> None:
+    async with visiting(table, size) as visit:
+        page = await visit.open("/matches/leduc-0001#ply=1")
+        views = page.get_by_role("combobox", name="Show")
+        dealt = page.locator(".moves tr[data-at='1'] .move")
+        told = []
+        for name in (EVERYTHING, FIRST, SECOND, SPECTATORS):
+            await views.select_option(name)
+            told.append((await sides(page), (await dealt.inner_text()).count("an unseen card")))
+            await page.get_by_role("button", name="on (→)").click()
+            assert (await page.locator(".board > p").inner_text()).count(" holds ") == 2 - told[-1][1]
+            await page.get_by_role("button", name="back (←)").click()
+        assert told == [(["up", "up"], 0), (["up", "down"], 1), (["down", "up"], 1), (["down", "down"], 2)]
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+
+
+async def test_a_view_is_kept_in_the_address_and_followed_from_there(visiting: Visits, table: str) -> None:
+    async with visiting(table) as visit:
+        page = await visit.open("/matches/leduc-0001#ply=2")
+        views = page.get_by_role("combobox", name="Show")
+        await views.select_option(SECOND)
+        await page.wait_for_url("**#ply=2&view=1")
+        await expect(page.locator(".moves tr[data-at='4'] a")).to_have_attribute("href", "#ply=3&view=1")
+        await page.reload()
+        await expect(views.locator("option:checked")).to_have_text(SECOND)
+        assert await sides(page) == ["down", "up"]
+        await page.evaluate("location.hash = '#ply=2&view=spectators'")
+        await expect(views.locator("option:checked")).to_have_text(SPECTATORS)
+        assert await sides(page) == ["down", "down"]
+        await page.evaluate("location.hash = '#ply=3'")
+        await expect(views.locator("option:checked")).to_have_text(EVERYTHING)
+        await views.select_option(SPECTATORS)
+        await page.get_by_role("slider").press("End")
+        await views.select_option(EVERYTHING)
+        await page.wait_for_url("**/matches/leduc-0001")
+
+
+async def test_views_are_gone_through_by_a_key(visiting: Visits, table: str) -> None:
+    async with visiting(table) as visit:
+        page = await visit.open("/matches/leduc-0001#ply=2")
+        chosen = page.get_by_role("combobox", name="Show").locator("option:checked")
+        for name in (EVERYTHING, FIRST, SECOND, SPECTATORS, EVERYTHING):
+            await expect(chosen).to_have_text(name)
+            await page.keyboard.press("v")
+
+
+async def test_what_others_thought_is_not_in_the_view_of_a_seat(visiting: Visits, table: str) -> None:
+    async with visiting(table) as visit:
+        page = await visit.open("/matches/leduc-0001#ply=1")
+        note = page.get_by_text("I hold it").first
+        await expect(note).to_be_visible()
+        for name in (SECOND, SPECTATORS):
+            await page.get_by_role("combobox", name="Show").select_option(name)
+            await expect(page.get_by_text("I hold it")).to_have_count(0)
+
+
+async def test_where_nothing_is_hidden_there_is_no_switch(visiting: Visits, table: str) -> None:
+    async with visiting(table) as visit:
+        page = await visit.open("/matches/tictactoe-0002#view=0")
+        await expect(page.locator(".viewer")).to_be_visible()
+        await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)
+        await page.keyboard.press("v")
+        await page.get_by_role("slider").press("Home")
+        await page.wait_for_url("**#ply=start")
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_an_exported_file_tells_what_noise_changed_to_those_who_knew(
+    visiting: Visits, tmp_path: Path, size: tuple[int, int]
+) -> None:
+    async with visiting(exported("dilemma-open-end", tmp_path).as_uri(), size) as visit:
+        page = await visit.open("")
+        flipped = page.locator(".columns-of-marks .flipped")
+        seen = [await flipped.count()]
+        for name in (FIRST, SECOND, SPECTATORS):
+            await page.get_by_role("combobox", name="Show").select_option(name)
+            seen.append(await flipped.count())
+        ann, bob = changed("dilemma-open-end")
+        assert ann + bob > 0
+        assert seen == [ann + bob, ann, bob, 0]
+        assert await barriers(page) == ""
+        assert await sideways(page) == 0
+
+
+@pytest.mark.parametrize("name", ["dilemma-open-end", "dilemma-late", "kuhn-short", "leduc-resigned"])
+async def test_what_a_seat_saw_is_verified_by_all_that_happened(visiting: Visits, tmp_path: Path, name: str) -> None:
+    async with visiting(exported(name, tmp_path).as_uri()) as visit:
+        page = await visit.open("#view=spectators")
+        await page.get_by_role("tab", name="Verify").click()
+        await page.get_by_role("button", name="Verify in this browser").click()
+        await expect(page.get_by_text("✓ Verified")).to_be_visible()
+
+
+async def test_of_a_round_that_did_not_happen_who_chose_is_told_and_others_are_not(
+    visiting: Visits, tmp_path: Path
+) -> None:
+    async with visiting(exported("dilemma-late", tmp_path).as_uri()) as visit:
+        page = await visit.open("")
+        await expect(page.get_by_text("bob had chosen scissors")).to_be_visible()
