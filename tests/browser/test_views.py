@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import closing
@@ -15,14 +16,32 @@ from arena.store.store import Store
 from chromium import DESKTOP, PHONE, Visits, barriers, sideways
 from exported_files import exported
 from golden import make
+from house import House
 from library import ANN, BOB, Library
 from pages import showing
+from players import Map, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BOTH = ANN._replace(note="I hold it"), BOB._replace(bot=ANN.bot)
 EVERYTHING, FIRST, SECOND, SPECTATORS = "everything", "what ann saw", "what bob saw", "what spectators saw"
 SIZES = [pytest.param(DESKTOP, marks=pytest.mark.ci, id="desktop"), pytest.param(PHONE, id="phone")]
+
+GRADED = """async ([id, eyes]) => {
+  const script = document.querySelector("script[type=module]").src;
+  const { MatchDocument } = await import(script.replace("main.js", "document.js"));
+  const { Viewer } = await import(script.replace("main.js", "viewer.js"));
+  const found = await (await fetch(`/api/v1/matches/${id}`)).json();
+  const viewer = new Viewer(document.querySelector("#viewer"), new MatchDocument(found));
+  const made = found.plies.map(({ event }) => event).filter(({ seat }) => seat >= 0);
+  const grade = { gave_away: 0.5, value: 0, best: made[0].move, best_value: 0.5 };
+  viewer.grade({ moves: made.map(({ ply, seat }) => ({ ply, seat, ...grade })) });
+  return eyes.map((eye) => {
+    viewer.see(eye);
+    const graded = found.plies.filter((_, index) => viewer.moves.gradeOf(index + 1));
+    return [...new Set(graded.map(({ event }) => event.seat))].sort();
+  });
+}"""
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -86,7 +105,9 @@ async def test_a_view_is_kept_in_the_address_and_followed_from_there(visiting: V
         await page.evaluate("location.hash = '#ply=3'")
         await expect(views.locator("option:checked")).to_have_text(EVERYTHING)
         await views.select_option(SPECTATORS)
-        await page.get_by_role("slider").press("End")
+        slider = page.get_by_role("slider")
+        await slider.press("End")
+        await page.wait_for_url(f"**#ply={int(await slider.get_attribute('max') or 0) - 1}&view=spectators")
         await views.select_option(EVERYTHING)
         await page.wait_for_url("**/matches/leduc-0001")
 
@@ -108,6 +129,44 @@ async def test_what_others_thought_is_not_in_the_view_of_a_seat(visiting: Visits
         for name in (SECOND, SPECTATORS):
             await page.get_by_role("combobox", name="Show").select_option(name)
             await expect(page.get_by_text("I hold it")).to_have_count(0)
+
+
+async def test_what_a_move_gave_away_is_told_to_its_seat_and_to_who_sees_everything(
+    visiting: Visits, table: str
+) -> None:
+    async with visiting(table) as visit:
+        page = await visit.open("/matches/leduc-0001#ply=2")
+        await expect(page.get_by_role("combobox", name="Show")).to_be_visible()
+        assert await page.evaluate(GRADED, ["leduc-0001", ["all", 0, 1, "spectators"]]) == [[0, 1], [0], [1], []]
+
+
+async def test_a_watched_match_shows_backs_until_it_is_over_and_each_view_then(visiting: Visits, house: House) -> None:
+    async with player(house.url, "vera") as vera, player(house.url, "walt") as walt:
+        for one in (vera, walt):
+            await one.seek("kuhn", config={"hands": 2})
+        start = await vera.begin()
+        await walt.begin()
+        async with visiting(house.page) as visit:
+            page = await visit.open(f"/matches/{start['match']}#view=0")
+            await expect(page.locator(".felt")).to_be_visible()
+            assert await sides(page) == ["down", "down"]
+            await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)
+            await asyncio.gather(vera.play(check_or_fold), walt.play(check_or_fold))
+            views = page.get_by_role("combobox", name="Show")
+            await expect(views.locator("option:checked")).to_have_text(
+                "what vera saw" if start["seat"] == 0 else "what walt saw"
+            )
+            await page.get_by_role("slider").press("Home")
+            await page.get_by_role("button", name="on (→)").click()
+            assert await sides(page) == ["up", "down"]
+            await views.select_option(EVERYTHING)
+            assert await sides(page) == ["up", "up"]
+
+
+def check_or_fold(turn: Map) -> Map:
+    """Gives up, where it would cost something."""
+    dos = [move["do"] for move in turn["legal"]]
+    return {"do": "check" if "check" in dos else "fold"}
 
 
 async def test_where_nothing_is_hidden_there_is_no_switch(visiting: Visits, table: str) -> None:
