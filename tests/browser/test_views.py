@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import closing
 from pathlib import Path
@@ -212,3 +213,27 @@ async def test_of_a_round_that_did_not_happen_who_chose_is_told_and_others_are_n
     async with visiting(exported("dilemma-late", tmp_path).as_uri()) as visit:
         page = await visit.open("")
         await expect(page.get_by_text("bob had chosen scissors")).to_be_visible()
+
+
+def with_thinking(lines: list[Map]) -> None:
+    for line in lines:
+        if line["type"] == "sealed":
+            line["info"] = {"value": line["ply"] + line["seat"], "note": f"seat {line['seat']} thinks"}
+    next(line for line in lines if line["type"] == "sealed" and (line["ply"], line["seat"]) == (1, 0))["given"] = 20
+
+
+async def test_what_both_thought_of_a_round_is_told_of_each(visiting: Visits, tmp_path: Path) -> None:
+    async with visiting(exported("dilemma-prison", tmp_path, with_thinking).as_uri()) as visit:
+        page = await visit.open("#ply=1")
+        facts = page.locator(".now-facts")
+        await expect(facts).to_contain_text("ann saysvalue 1 on its own scaleann notesseat 0 thinks")
+        await expect(facts).to_contain_text("bob saysvalue 2 on its own scalebob notesseat 1 thinks")
+        await expect(facts.locator("dd", has_text=re.compile(r"^ann: .* s, 20 ms given back; "))).to_have_count(1)
+        await expect(facts.get_by_text("given back")).to_have_count(1)
+        row = page.locator(".moves tr[data-at='2']")
+        assert (await row.locator("td").all_text_contents())[-2:] == ["1, 2", "seat 0 thinks · seat 1 thinks"]
+        await page.get_by_role("tab", name="Plots").click()
+        for seat in (0, 1):
+            await expect(page.locator(f".plot .line.seat-{seat}").first).to_have_attribute(
+                "d", re.compile(r"^M1 .*L10 ")
+            )

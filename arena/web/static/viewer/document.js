@@ -11,7 +11,7 @@ import { actorsOf } from "../board/movers.js";
  * @property {object} [state] after it; missing where it is not known
  * @property {number} [given] ms that the seat had been given back
  * @property {{value?: number, depth?: number, nodes?: number, note?: string}} [info]
- * @property {{seat: number, move: object, info?: object}[]} [sealed] moves of a round that were made before the event
+ * @property {{seat: number, move: object, given?: number, info?: object}[]} [sealed] moves of a round that were made before the event
  */
 
 /** The positions of a match: 0 is the start, k is after the k-th event. Tells "grown" when there are more. */
@@ -131,17 +131,30 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * Milliseconds that each seat thought whose event led to a position, as far as the clocks were told.
+   * Milliseconds that each seat thought whose event led to a position, and was given back, as far as the clocks were told.
    * @param {number} at
-   * @returns {{seat: number, ms: number}[]}
+   * @returns {{seat: number, ms: number, given: number}[]}
    */
   thoughts(at) {
     if (!at) return [];
-    const { event, given = 0 } = this.line(at);
+    const { event, given = 0, sealed = [] } = this.line(at);
     const [before, after] = [this.clock(at - 1), this.clock(at)];
     if (before === undefined || after === undefined) return [];
-    const back = given + (event.out === undefined ? this.header.clock.increment_ms : 0);
-    return actorsOf(event).map((seat) => ({ seat, ms: Math.max(0, before[seat] - after[seat] + back) }));
+    const added = event.out === undefined ? this.header.clock.increment_ms : 0;
+    return actorsOf(event).map((seat) => {
+      const back = event.moves ? (sealed.find((choice) => choice.seat === seat)?.given ?? 0) : given;
+      return { seat, ms: Math.max(0, before[seat] - after[seat] + back + added), given: back };
+    });
+  }
+
+  /**
+   * What bots said of their thinking up to the event of a position, since the one before.
+   * @param {number} at
+   * @returns {{seat: number, info: object}[]}
+   */
+  infos(at) {
+    const { event, info, sealed = [] } = this.line(at);
+    return [{ seat: event.seat, info }, ...sealed].filter((told) => told.info).sort((one, other) => one.seat - other.seat);
   }
 
   /**

@@ -46,9 +46,10 @@ export class Moves {
   /** The match has grown, or more is known of it. */
   refresh() {
     const { match } = this;
+    const infos = match.plies.flatMap((_, index) => match.infos(index + 1).map(({ info }) => info));
     const used = {
-      value: match.plies.some(({ info }) => Number.isFinite(info?.value)),
-      note: match.plies.some(({ info }) => info?.note),
+      value: infos.some(({ value }) => Number.isFinite(value)),
+      note: infos.some(({ note }) => note),
       luck: this.lucks.size > 0,
       "gave away": this.grades.size > 0,
     };
@@ -177,7 +178,10 @@ export class Moves {
 
   #row(at) {
     const { header } = this.match;
-    const { event, info } = this.match.line(at);
+    const { event } = this.match.line(at);
+    const infos = this.match.infos(at).map(({ info }) => info);
+    const values = infos.map(({ value }) => shortValue(value)).filter(Boolean);
+    const notes = infos.map(({ note }) => note).filter(Boolean);
     const strikes = this.match.strikesAt(at);
     const thoughts = this.match.thoughts(at).map(({ ms }) => durationText(ms));
     const grade = this.gradeOf(at);
@@ -198,8 +202,8 @@ export class Moves {
       el("td", { class: grade?.gave_away ? "number bad" : "number", "data-column": "gave away" }, given),
       el("td", { class: "number", "data-column": "luck" }, (luck ?? []).map((each) => luckText(each, this.luckUnit)).join(" ")),
       el("td", { class: "number", "data-column": "thought" }, thoughts.join(", ")),
-      el("td", { class: "number", "data-column": "value" }, shortValue(info?.value)),
-      el("td", { class: "note", "data-column": "note" }, info?.note ?? ""),
+      el("td", { class: "number", "data-column": "value" }, values.join(", ")),
+      el("td", { class: "note", "data-column": "note" }, notes.join(" · ")),
     );
   }
 }

@@ -66,9 +66,11 @@ function drawPlot(plot, paths, kind) {
 }
 
 /** A line for each seat, zero in the middle: what two bots mean by a number has nothing in common. */
-function valuePaths({ header, plies }) {
-  const said = header.seats.map(() => []);
-  for (const [index, { event, info }] of plies.entries()) if (Number.isFinite(info?.value)) said[event.seat]?.push([index + 1, info.value]);
+function valuePaths(match) {
+  const said = match.header.seats.map(() => []);
+  for (let at = 1; at <= match.last; at++) {
+    for (const { seat, info } of match.infos(at)) if (Number.isFinite(info.value)) said[seat]?.push([at, info.value]);
+  }
   return said.map((points) => {
     const most = points.reduce((so, [, value]) => Math.max(so, Math.abs(value)), 0);
     const drawn = points.map(([at, value]) => `${at} ${(HEIGHT / 2 - ((value / (most || 1)) * (HEIGHT - 8)) / 2).toFixed(1)}`);

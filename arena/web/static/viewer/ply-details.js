@@ -32,22 +32,18 @@ export class Now {
   #facts(at) {
     if (!at) return [];
     const { match } = this;
-    const { event, info = {}, given, sealed = [] } = match.line(at);
+    const { event, sealed = [] } = match.line(at);
     const facts = [];
     for (const { message } of match.strikesAt(at)) facts.push(["refused", el("span", { class: "bad" }, message)]);
     const thoughts = match.thoughts(at);
-    const back = given ? `, ${durationText(given)} given back` : "";
-    for (const { seat, ms } of thoughts) {
+    for (const { seat, ms, given } of thoughts) {
+      const back = given ? `, ${durationText(given)} given back` : "";
       const who = thoughts.length > 1 ? `${match.header.seats[seat].bot}: ` : "";
       facts.push(["thought", `${who}${durationText(ms)}${back}; ${clockText(match.clock(at)[seat])} on the clock`]);
     }
-    facts.push(...thinking(info, "bot"));
-    for (const choice of sealed) {
-      const { bot } = match.header.seats[choice.seat];
-      const { game, config } = match.header;
-      if (event.out !== undefined) facts.push(["no round", `${bot} had chosen ${notation(game, config, choice.move, choice.seat)}`]);
-      facts.push(...thinking(choice.info ?? {}, bot));
-    }
+    const { game, config, seats } = match.header;
+    for (const { seat, move } of event.out === undefined ? [] : sealed) facts.push(["no round", `${seats[seat].bot} had chosen ${notation(game, config, move, seat)}`]);
+    for (const { seat, info } of match.infos(at)) facts.push(...thinking(info, sealed.length ? seats[seat].bot : "bot"));
     const luck = this.moves.luckOf(at);
     if (luck !== undefined) facts.push(["luck", diceText(luck, event.seat, match.header, this.moves.luckUnit)]);
     const grade = this.moves.gradeOf(at);
