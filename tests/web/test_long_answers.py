@@ -48,6 +48,14 @@ def test_a_forged_match_in_pieces_is_the_whole() -> None:
     assert b"".join(pieces) == msgspec.json.encode(document(record))
 
 
+def test_a_match_that_ends_in_the_midst_of_a_round_in_pieces_is_the_whole() -> None:
+    lines = make.HERE.joinpath("dilemma-prison.jsonl").read_bytes().splitlines(keepends=True)
+    record = record_reader.read(b"".join([*lines[:-2], lines[-1]]), "x")
+    assert [choice.ply for choice in document(record).sealed] == [9, 9]
+    pieces = document_in_pieces(Refereed(record))
+    assert b"".join(pieces) == msgspec.json.encode(document(record))
+
+
 @pytest.mark.parametrize("of", ["", "/record.jsonl", "/record.jsonl.gz", "/match.html"])
 @pytest.mark.parametrize("encoding", ["identity", "gzip"])
 def test_a_long_answer_is_the_same_in_pieces(
