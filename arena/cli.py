@@ -282,7 +282,7 @@ def leaderboard(
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Who stands where, by mu - 3 sigma."""
+    """Who stands where: by mu - 3 sigma, or by what bots are paid."""
     from arena.commands import leaderboard as command
 
     command.leaderboard(_database_of(db, data), game, season, to_json=to_json, to_csv=to_csv)

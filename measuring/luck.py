@@ -97,10 +97,10 @@ def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, 
 
     Of a round `move` has all moves by seat; where something is dealt it is None.
     """
-    if isinstance(game, SimultaneousGame):
-        outcomes = game.round_outcomes(before, move)
-    elif game.to_move(before) == CHANCE:
+    if game.to_move(before) == CHANCE:
         outcomes = game.chance_outcomes(before)
+    elif isinstance(game, SimultaneousGame):
+        outcomes = game.round_outcomes(before, move)
     elif game.cost(before, move) > MOST_STATES:
         return None
     else:

@@ -204,12 +204,17 @@ def read_replay(page: Page, match: str, from_ply: int) -> Replay:
 
 def _ply(line: dict[str, Any], rules: Any, players: list[Player]) -> ReplayPly:
     event, info = Event(**line["event"]), line.get("info") or {}
+    said = [(players[one["seat"]].bot, one["info"]["note"]) for one in line.get("sealed", ()) if _noted(one)]
     return ReplayPly(
         ply=event.ply,
         happened="; ".join(turn_text.happened(rules, players, None, [event])),
         value=info.get("value"),
-        note=printable(info.get("note") or ""),
+        note=printable("; ".join(f"{bot}: {note}" for bot, note in said) or info.get("note") or ""),
     )
+
+
+def _noted(sealed: dict[str, Any]) -> bool:
+    return bool((sealed.get("info") or {}).get("note"))
 
 
 def read_grades(page: Page, match: str) -> GradesAnswer:

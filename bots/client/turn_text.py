@@ -28,7 +28,7 @@ def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None,
                 for at, move in enumerate(event.moves)
                 if move is not None
             ]
-            lines.append(": ".join(filter(None, (", ".join(chose), rules.told(event)))))
+            lines.append(", ".join(filter(None, (*chose, rules.told(event)))))
         elif event.move is not None and (event.seat != seat or rules.told(event)):
             made = rules.told(event)
             moved = "" if event.seat == CHANCE else notation(rules, event.move)

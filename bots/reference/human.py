@@ -46,7 +46,7 @@ class Human(Bot):
                 move = _answered(turn, text)
                 if move is not None:
                     if isinstance(turn.rules, SimultaneousGame):
-                        _print("that stands, and is told when all have chosen")
+                        _print(f"you chose {turn_text.notation(turn.rules, move)}; told once all have chosen")
                     return move
 
     def ended(self, end: End) -> None:

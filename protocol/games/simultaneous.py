@@ -47,8 +47,8 @@ class SimultaneousGame(Game[S, M]):
 
     def legal_moves(self, state: S) -> Sequence[M]:
         """The legal moves of the first seat that chooses now."""
-        seat = self.to_move(state)
-        return () if seat is None else self.legal_moves_of(state, seat)
+        movers = self.movers(state)
+        return self.legal_moves_of(state, movers[0]) if movers else ()
 
     def apply(self, state: S, move: M, dice: Dice) -> NoReturn:
         raise TypeError(f"in {self.name} all move at once: there is `resolve`")

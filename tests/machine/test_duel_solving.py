@@ -277,7 +277,7 @@ def test_solve_stopped_by_ctrl_c_says_that_the_same_command_goes_on(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["nim"], "nim is not solved by a table: risk-duel is"),
+        (["nim"], "nim is not solved here: risk-duel, kuhn and leduc are"),
         (["chess"], "there is no game 'chess'"),
         (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 268,435,456 full boards"),
         (["risk-duel", "--jobs", "0"], "--jobs is 0: 1 to 64"),

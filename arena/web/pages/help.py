@@ -42,7 +42,9 @@ def rules(request: Request) -> Response:
 
 @functools.cache
 def rules_of(game: str) -> Rules:
-    """The section of docs/rules.md about a game: the one whose heading ends with its title."""
+    """The section of docs/rules.md about a game: the one whose heading ends with its title; of a game that somebody
+    added, without a section, what it says of itself.
+    """
     shelf = library()
     sections = re.split(r"^## ", shelf.path("rules").read_text(encoding="utf-8"), flags=re.MULTILINE)
     title = game_class(game).title
@@ -51,7 +53,7 @@ def rules_of(game: str) -> Rules:
         if heading.replace("'", "’").endswith(title):
             brief, _, full = text.strip().partition("\n\n")
             return Rules(shelf.rendered(brief, "docs"), shelf.rendered(full, "docs"))
-    raise LookupError(f"docs/rules.md has no section {title}")
+    return Rules(shelf.rendered(game_class(game).about, "docs"), "")
 
 
 def tutorial(request: Request) -> Response:
