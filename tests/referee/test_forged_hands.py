@@ -79,6 +79,10 @@ def alter_payoffs(rows: Rows) -> None:
     plies_of(rows)[4]["event"]["result"]["payoffs"][0] += 1
 
 
+def add_a_departure(rows: Rows) -> None:
+    plies_of(rows)[1]["event"]["out"] = "resigned"
+
+
 def forget_a_sealed_move(rows: Rows) -> None:
     rows.remove(sealed_of(rows, 1)[0])
 
@@ -99,6 +103,7 @@ ROUNDS: list[tuple[Callable[[Rows], None], str]] = [
     (change_a_move_everywhere, "m-1: ply 2: "),
     (flip_the_coin_of_noise, "m-1: ply 3: result should be "),
     (alter_payoffs, "m-1: ply 4: result should be "),
+    (add_a_departure, "m-1: ply 1: out should be None, the record says resigned"),
     (forget_a_sealed_move, "m-1: ply 1: a round in which seat 1 had yet to move"),
     (repeat_a_sealed_move, "m-1: ply 1: seat 1 moves again in a round in which it has moved"),
     (seal_after_the_round, "m-1: ply 1: a round in which seat 0 had yet to move"),

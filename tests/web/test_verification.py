@@ -356,6 +356,11 @@ def moved_alone(lines: Lines) -> None:
         lines.remove(line)
 
 
+def round_that_a_seat_left(lines: Lines) -> None:
+    """A departure added to the event of a round in which all have chosen."""
+    event_of(lines, 1)["out"] = "resigned"
+
+
 def given_in_a_round(lines: Lines) -> None:
     sealed_of(lines, 2)[0]["given"] = 51
 
@@ -422,6 +427,7 @@ FORGERIES = [
     ("dilemma-prison", sealed_unlawful, 1, {"sealed"}),
     ("dilemma-prison", sealed_after_three_strikes, 1, {"sealed"}),
     ("dilemma-prison", moved_alone, 1, {"move"}),
+    ("dilemma-prison", round_that_a_seat_left, 1, {"move"}),
     ("dilemma-prison", given_in_a_round, 2, {"given"}),
     ("dilemma-prison", payoff_of_the_match, None, {"payoffs"}),
     ("dilemma-late", rounds_of_the_match, None, {"payoffs"}),
@@ -436,6 +442,7 @@ CHAINED = [
     ("kuhn-short", hand_exchanged, 3, {"deal"}),
     ("dilemma-open-end", noise_coin, 3, {"result"}),
     ("dilemma-prison", payoffs_of_a_round, 4, {"result"}),
+    ("dilemma-prison", round_that_a_seat_left, 1, {"move"}),
 ]
 """Forgeries after which the forger made the digests follow."""
 

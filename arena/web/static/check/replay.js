@@ -283,7 +283,7 @@ export class Course {
   }
 
   *#compared(should, event, dice) {
-    const told = ({ ply, seat, move, moves }) => ({ ply, seat, move, moves });
+    const told = ({ ply, seat, move, moves, out }) => ({ ply, seat, move, moves, out });
     const isMove = same(told(should), told(event));
     const may = event.moves
       ? `These moves were chosen: ${shown(event.moves)}.`
