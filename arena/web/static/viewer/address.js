@@ -5,10 +5,13 @@ import { ALL, SPECTATORS } from "./views.js";
 /**
  * The part of an address that shows a position as it is shown now.
  * @param {import("./document.js").MatchDocument} match
- * @param {number} at
+ * @param {number | null} at null: the last, wherever that will be
  */
 export function addressOf(match, at) {
-  return `#ply=${match.named(at)}${match.eye === ALL ? "" : `&view=${match.eye}`}`;
+  const ply = at === null ? [] : [`ply=${match.named(at)}`];
+  const view = match.eye === ALL ? [] : [`view=${match.eye}`];
+  const told = [...ply, ...view].join("&");
+  return told && `#${told}`;
 }
 
 /**

@@ -76,13 +76,13 @@ export class MatchDocument extends EventTarget {
   }
 
   /**
-   * From now on tell what somebody saw.
+   * From now on tell what somebody saw; of a match that is played, once it is recorded.
    * @param {import("./views.js").Eye} eye
    */
   see(eye) {
     const views = viewsOf(this.header);
     this.eye = views ? eye : ALL;
-    if (this.eye === ALL) {
+    if (this.eye === ALL || !this.recorded) {
       this.#seen = null;
       return;
     }

@@ -43,7 +43,8 @@ export class LiveDocument extends MatchDocument {
 
   /** What is stored of the match knows more: thinking, strikes, notes. */
   become({ header, start, plies, strikes, sealed, footer, fault }) {
-    Object.assign(this, { header, start, plies, strikes, sealed, footer, fault: fault ?? null, recorded: true });
+    this.recorded = true; // from here on somebody's view may be told
+    Object.assign(this, { header, start, plies, strikes, sealed, footer, fault: fault ?? null });
     this.grown();
   }
 

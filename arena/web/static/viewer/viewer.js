@@ -32,6 +32,7 @@ export class Viewer {
     this.mine = mine;
     this.of = of;
     this.match = match;
+    match.see(this.#named()?.eye ?? ALL);
     this.steps = new Map();
     this.go = (at) => this.timeline.go(at);
     this.board = knows(match.header.game) ? makeBoard(match.header.game, match.header) : null;
@@ -142,8 +143,7 @@ export class Viewer {
   #keep(at) {
     clearTimeout(this.keeping);
     this.keeping = setTimeout(() => {
-      const isUsual = at === this.match.last && this.match.eye === ALL;
-      const name = isUsual ? "" : addressOf(this.match, at);
+      const name = addressOf(this.match, at === this.match.last ? null : at);
       if (location.hash !== name) history.replaceState(history.state, "", name || location.pathname + location.search);
     }, RESTED);
   }
@@ -158,7 +158,7 @@ export class Viewer {
 
   #follow() {
     const named = this.#named();
-    if (named !== null && named.eye !== this.match.eye && this.#isTold) this.see(named.eye);
+    if (named !== null && named.eye !== this.match.eye) this.see(named.eye);
     const at = this.#position(named);
     if (at !== null && at !== this.timeline.at) this.timeline.go(at);
   }
@@ -183,14 +183,7 @@ export class Viewer {
     const { match } = this;
     this.eyeSelect.show(match.eye);
     if (!this.#isTold || this.verification) return;
-    if (match.isHidden) {
-      put(this.eyeSelect.element, "hidden", null);
-      const eye = this.#named()?.eye ?? ALL;
-      if (eye !== ALL) match.see(eye);
-      this.eyeSelect.show(match.eye);
-      this.moves.refresh();
-      this.plots.refresh();
-    }
+    if (match.isHidden) put(this.eyeSelect.element, "hidden", null);
     this.#offerVerification();
   }
 
