@@ -135,22 +135,23 @@ def test_the_bot_of_the_documents_is_the_one_in_the_examples() -> None:
     assert f"```python\n{(EXAMPLES / 'mine.py').read_text()}```" in text
 
 
-def listed(number: int) -> str:
-    """A Python program of the document, counted from 0."""
+def listed(cls: str) -> str:
+    """The program of docs/writing-a-bot.md that has a class of this name."""
     text = (REPOSITORY / "docs" / "writing-a-bot.md").read_text()
-    found: str = re.findall(r"```python\n(.*?)```", text, re.DOTALL)[number]
-    return found
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+    (found,) = [block for block in blocks if f"class {cls}(" in block]
+    return str(found)
 
 
 async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path) -> None:
-    ahead = [sys.executable, program(tmp_path, "ahead.py", listed(1)), "--game", "tictactoe", "--matches", "2"]
+    ahead = [sys.executable, program(tmp_path, "ahead.py", listed("OneAhead")), "--game", "tictactoe", "--matches", "2"]
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "2"]
     one, other = await asyncio.gather(play(*ahead), play(*mine))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
 
 
 async def test_the_bot_of_the_documents_for_the_campaign_beats_the_proposed_moves(play: Play, tmp_path: Path) -> None:
-    bold = [sys.executable, program(tmp_path, "bold.py", listed(3)), "--game", "risk-campaign", "--matches", "2"]
+    bold = [sys.executable, program(tmp_path, "bold.py", listed("Bold")), "--game", "risk-campaign", "--matches", "2"]
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "risk-campaign", "--matches", "2"]
     one, other = await asyncio.gather(play(*bold), play(*mine))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
