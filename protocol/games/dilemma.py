@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
@@ -19,6 +19,7 @@ MOST_ROUNDS = 10_000
 MOST_PAYOFF = 1_000_000
 PARTS = 10_000
 """A chance is a whole number of these parts."""
+_EXACT = Context(traps=[InvalidOperation, Inexact])
 LONGEST_NAME = 20
 
 COOPERATE_OR_DEFECT = ("cooperate", "defect")
@@ -309,10 +310,10 @@ def _parts(key: str, value: Any, most: int) -> int:
     try:
         if type(value) not in (int, float, str):
             raise InvalidOperation
-        parts = Decimal(str(value)) * PARTS
+        parts = _EXACT.multiply(Decimal(str(value)), Decimal(PARTS))
         if not (parts.is_finite() and parts == parts.to_integral_value() and 0 <= parts <= most):
             raise InvalidOperation
-    except InvalidOperation:
+    except (InvalidOperation, Inexact):
         form = f"a chance from 0 to {_decimal(most)} with up to four decimals, like 0.05"
         raise BadConfig(f"dilemma: {key} is {shown(value)}: it is {form}") from None
     return int(parts)
