@@ -18,8 +18,6 @@ _WHERE = {
     "leduc": "measuring.payoff_values:of_poker",
 }
 """By game, who says which values there are under a config and makes them."""
-_PAID = ("dilemma", "kuhn", "leduc")
-"""The games whose luck is not in points, but in what they pay."""
 
 
 def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
@@ -28,8 +26,8 @@ def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
 
 
 def names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Those by which luck is measured in points, to be taken from results."""
-    return (NoLuck.name,) if game.name in _PAID else names_of(game)
+    """Those by which luck is measured in points, to be taken from results: not in what a game pays."""
+    return (NoLuck.name,) if game.payoff_unit else names_of(game)
 
 
 def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
