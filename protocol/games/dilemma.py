@@ -219,7 +219,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
 
     def parse(self, text: str) -> int:
         word = text.strip().casefold()
-        if word.isdecimal():
+        if word.isdecimal() and len(word) <= LONGEST_NAME:
             return int(word)
         named = [(move, name.casefold()) for names in self.choices for move, name in enumerate(names)]
         found = {move for move, name in named if name == word} or {

@@ -14,6 +14,8 @@ from protocol.messages import Event
 
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _MARKS = ".XO"
+LONGEST = 20
+"""Digits of a number that is read."""
 
 
 class Grid(NamedTuple):
@@ -101,6 +103,7 @@ class TicTacToe(Game[Grid, int]):
         return str(move)
 
     def parse(self, text: str) -> int:
-        if not text.strip().isdecimal():
+        word = text.strip()
+        if not word.isdecimal() or len(word) > LONGEST:
             raise MalformedMove(f"{shown(text)} is no move here: it is written like {self.move_syntax}")
-        return int(text)
+        return int(word)
