@@ -63,6 +63,12 @@ def test_quiet_says_how_it_ended_alone(mine: Path) -> None:
     assert tried(write(mine), "--quiet", "--seed", "1").out.startswith("\nwin after ")
 
 
+def test_where_payoffs_are_the_result_the_end_says_them() -> None:
+    words = ("tit-for-tat", "always-defect", "--game", "dilemma", "--set", "rounds=4", "--seed", "1", "--quiet")
+    out = call("arena", "try", *words).out
+    assert "  1. always-defect  2.000 a round\n  2. tit-for-tat  0.750 a round\n" in out
+
+
 @pytest.mark.parametrize(
     ("choose", "told"),
     [

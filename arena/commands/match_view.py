@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from textwrap import wrap
 
+from measuring import score_format
 from protocol.display import counted, printable
+from protocol.games import payoff_unit
 from protocol.reasons import FAILED, PLAYED_OUT
 from referee.record import Header
 
@@ -34,16 +36,22 @@ def clocks(header: Header, clock: Sequence[int], width: int) -> list[str]:
 
 
 def outcome(
-    reason: str, plies: int, seats: Iterable[tuple[int, str, str]], failures: Failures = NONE_FAILED
+    game: str,
+    reason: str,
+    plies: int,
+    seats: Iterable[tuple[int, str, str, float | None]],
+    failures: Failures = NONE_FAILED,
 ) -> list[str]:
-    """How a match ended; of each seat, in their order, its rank, its bot and its reason: best first.
+    """How a match of a game ended; of each seat, in their order, its rank, its bot, its reason and, where that counts,
+    its mean payoff: best first.
 
     `failures` says by seat how the programs of bots failed.
     """
     lines = [f"{'a program failed' if reason == FAILED else reason} after {counted(plies, 'ply', 'plies')}"]
-    for number, (rank, bot, why) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
+    for number, (rank, bot, why, payoff) in sorted(enumerate(seats), key=lambda seat: seat[1][0]):
         told = "" if why in PLAYED_OUT else f" ({seat_reason(why, failures.get(number))})"
-        lines.append(f"  {rank}. {bot}{told}")
+        paid = "" if payoff is None else f"  {score_format.payoff(payoff)} a {payoff_unit(game)}"
+        lines.append(f"  {rank}. {bot}{told}{paid}")
     return lines
 
 

@@ -23,11 +23,9 @@ from arena.store.result_queries import RecordRemoved, iter_results, match_failur
 from arena.store.store import Store
 from machine.console import Console
 from machine.terminal import say
-from measuring import score_format
 from measuring.luck import Luck
 from protocol.display import counted, rating
 from protocol.errors import ArenaFault, BadRecord, UsageFault
-from protocol.games import payoff_unit
 from referee import record_reader
 from referee.record import MOST_BYTES, Header, Record, Strike
 from referee.replay import replay
@@ -231,12 +229,9 @@ def _table(told: Sequence[TranscriptLine], *, estimate: bool) -> Table:
 def _end(record: Record, luck: Luck | None, failures: Failures) -> list[str]:
     header, footer = record.header, record.footer
     bots = [seat.bot for seat in header.seats]
-    lines = outcome(footer.reason, footer.plies, zip(footer.ranks, bots, footer.reasons, strict=True), failures)
-    unit = payoff_unit(header.game)
-    paid = sorted(zip(footer.ranks, record.payoffs, strict=True), key=lambda seat: seat[0])
-    for at, (_, (payoff, _)) in enumerate(paid, 1):
-        if payoff is not None:
-            lines[at] += f"  {score_format.payoff(payoff)} a {unit}"
+    payoffs = [payoff for payoff, _ in record.payoffs]
+    seats = zip(footer.ranks, bots, footer.reasons, payoffs, strict=True)
+    lines = outcome(header.game, footer.reason, footer.plies, seats, failures)
     if footer.ratings:
         best_first = sorted(zip(footer.ranks, footer.ratings.seats, strict=True), key=lambda seat: seat[0])
         for at, (_, rated) in enumerate(best_first, 1):

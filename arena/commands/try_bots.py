@@ -202,6 +202,6 @@ class _Shown:
     def ended(self, closed: Closed) -> None:
         """Say how it ended, and what their authors have to know."""
         result = closed.result
-        seats = [(seat.rank, seat.bot, seat.reason) for seat in result.seats]
-        ended = outcome(result.reason, result.plies, seats, closed.failures)
+        seats = [(seat.rank, seat.bot, seat.reason, seat.payoff) for seat in result.seats]
+        ended = outcome(result.game, result.reason, result.plies, seats, closed.failures)
         say("\n".join(["", *ended, *self.noted]), flush=True)

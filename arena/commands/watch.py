@@ -156,7 +156,8 @@ class _Shown:
 
     def ended(self, end: End) -> None:
         """Show the last events, the board and the result."""
-        lines = outcome(end.reason, end.ply, [(seat.rank, seat.bot, seat.reason) for seat in end.seats])
+        seats = [(seat.rank, seat.bot, seat.reason, seat.payoff) for seat in end.seats]
+        lines = outcome(self._header.game, end.reason, end.ply, seats)
         lines.append(f"`arena replay show {end.match} --step` shows it again")
         self._show(end.events, end.state, end.digest, lines)
 
