@@ -7,56 +7,24 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import Any
 
 from bots.client.bot import Bot, Turn
+from machine.exact import memory_one
+from machine.exact.memory_one import COOPERATE, DEFECT, RESULTS, MemoryOne, stakes_of
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.messages import Event
 
-COOPERATE, DEFECT = 0, 1
-ALWAYS, NEVER = Fraction(1), Fraction(0)
-EXTORTED = 2
-"""How many times as much as the other `extort` gains over mutual defection."""
 
-
-class Payoffs(NamedTuple):
-    """What a seat gets where both cooperate, the other alone defects, it alone does, and both do: R, S, T, P."""
-
-    reward: int
-    sucker: int
-    temptation: int
-    punishment: int
-
-    @property
-    def tempt(self) -> bool:
-        """Whether they make the game a prisoner's dilemma for the seat."""
-        return self.temptation > self.reward > self.punishment > self.sucker
-
-
-class Chances(NamedTuple):
-    """How likely a seat cooperates after a round, its own choice first; and in the first round."""
-
-    cc: Fraction
-    cd: Fraction
-    dc: Fraction
-    dd: Fraction
-    first: Fraction = ALWAYS
-
-    def after(self, own: int, other: int) -> Fraction:
-        """That after these choices."""
-        return self[2 * own + other]
-
-
-class MemoryOne(Bot):
+class MemoryOneBot(Bot):
     """Plays by what both played in the round before."""
 
     games = ("dilemma",)
 
     @abstractmethod
-    def chances(self, game: Dilemma, seat: int) -> Chances:
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         """How it plays on a seat. Raises `UsageFault` where it can't by these payoffs."""
 
     def check_game(self, game: Game[Any, Any]) -> None:
@@ -75,30 +43,30 @@ class MemoryOne(Bot):
         rules, last = turn.rules, turn.position.last
         assert isinstance(rules, Dilemma)
         chances = self.chances(rules, turn.seat)
-        chance = chances.first if last is None else chances.after(last[turn.seat], last[1 - turn.seat])
+        chance = chances.first if last is None else chances.after[RESULTS.index((last[turn.seat], last[1 - turn.seat]))]
         cooperates = turn.random.randrange(chance.denominator) < chance.numerator
         return rules.encode_move(COOPERATE if cooperates else DEFECT)
 
 
-class AlwaysCooperate(MemoryOne):
+class AlwaysCooperate(MemoryOneBot):
     """Cooperates whatever comes."""
 
-    def chances(self, game: Dilemma, seat: int) -> Chances:
-        return Chances(ALWAYS, ALWAYS, ALWAYS, ALWAYS)
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+        return memory_one.ALWAYS_COOPERATE
 
 
-class AlwaysDefect(MemoryOne):
+class AlwaysDefect(MemoryOneBot):
     """Defects whatever comes."""
 
-    def chances(self, game: Dilemma, seat: int) -> Chances:
-        return Chances(NEVER, NEVER, NEVER, NEVER, first=NEVER)
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+        return memory_one.ALWAYS_DEFECT
 
 
-class TitForTat(MemoryOne):
+class TitForTat(MemoryOneBot):
     """Cooperates, then does what the other did: the winner of both tournaments in Axelrod, 1980."""
 
-    def chances(self, game: Dilemma, seat: int) -> Chances:
-        return Chances(ALWAYS, NEVER, ALWAYS, NEVER)
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+        return memory_one.TIT_FOR_TAT
 
 
 class Grim(TitForTat):
@@ -113,59 +81,35 @@ class Grim(TitForTat):
         return turn.rules.encode_move(DEFECT if "betrayed" in turn.memory else COOPERATE)
 
 
-class Pavlov(MemoryOne):
+class Pavlov(MemoryOneBot):
     """Keeps its choice if the other cooperated, else changes it: win-stay, lose-shift (Nowak and Sigmund, 1993)."""
 
-    def chances(self, game: Dilemma, seat: int) -> Chances:
-        return Chances(ALWAYS, NEVER, NEVER, ALWAYS)
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
+        return memory_one.PAVLOV
 
 
-class Generous(MemoryOne):
+class Generous(MemoryOneBot):
     """Tit for tat that forgives as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
 
-    def chances(self, game: Dilemma, seat: int) -> Chances:
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         _check_dilemma(self.name, game)
-        reward, sucker, temptation, punishment = payoffs_of(game, 1 - seat)
-        forgives = max(
-            NEVER,
-            min(
-                1 - Fraction(temptation - reward, reward - sucker),
-                Fraction(reward - punishment, temptation - punishment),
-            ),
-        )
-        return Chances(ALWAYS, forgives, ALWAYS, forgives)
+        return memory_one.generous(stakes_of(game.payoffs, 1 - seat))
 
 
-class Extort(MemoryOne):
+class Extort(MemoryOneBot):
     """Zero-determinant: whatever the other does, over mutual defection it gains twice as much as that, on average for
     ever (Press and Dyson, 2012). Of the strategies that do it is the one half way to the sharpest, as extort-2 is.
     """
 
-    def chances(self, game: Dilemma, seat: int) -> Chances:
+    def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         _check_dilemma(self.name, game)
-        own, other = payoffs_of(game, seat), payoffs_of(game, 1 - seat)
-        # What it gains over mutual defection, less twice what the other does: in the mean this is to be 0.
-        both, exploited, exploits = (
-            mine - own.punishment - EXTORTED * (theirs - other.punishment)
-            for mine, theirs in (
-                (own.reward, other.reward),
-                (own.sucker, other.temptation),
-                (own.temptation, other.sucker),
-            )
-        )
-        if both > 0:
+        found = memory_one.extort(stakes_of(game.payoffs, seat), stakes_of(game.payoffs, 1 - seat))
+        if found is None:
             raise UsageFault(
                 f"{self.name} can't hold seat {1 - seat} to half of what it gains itself, as mutual cooperation gives "
                 "more: tit-for-tat, grim and pavlov play any two choices"
             )
-        scale = Fraction(1, 2 * max(-both, -exploited, exploits))
-        return Chances(1 + scale * both, 1 + scale * exploited, scale * exploits, NEVER)
-
-
-def payoffs_of(game: Dilemma, seat: int) -> Payoffs:
-    """The payoffs of a seat, which are its own however the matrix is written."""
-    cells = (game.payoffs[own][other] if seat == 0 else game.payoffs[other][own] for own in (0, 1) for other in (0, 1))
-    return Payoffs(*(cell[seat] for cell in cells))
+        return found
 
 
 def played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
@@ -182,9 +126,9 @@ def played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
 def _check_dilemma(name: str, game: Dilemma) -> None:
     """Raises `UsageFault` where the matrix is no prisoner's dilemma for both."""
     for seat in range(game.seats):
-        payoffs = payoffs_of(game, seat)
-        if not payoffs.tempt:
-            reward, sucker, temptation, punishment = payoffs
+        stakes = stakes_of(game.payoffs, seat)
+        if not stakes.tempt:
+            reward, sucker, temptation, punishment = stakes
             raise UsageFault(
                 f"{name} plays prisoner's dilemmas: temptation > reward > punishment > sucker, which for seat {seat} "
                 f"are {temptation}, {reward}, {punishment} and {sucker}; tit-for-tat, grim and pavlov play any two "

@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import combinations
 from typing import NamedTuple
 
+from machine.exact.linear_equations import solve
+
 Matrix = tuple[tuple[tuple[int, int], ...], ...]
 """For each choice of seat 0 a row that has, for each of seat 1, both payoffs."""
 Mix = tuple[Fraction, ...]
@@ -94,26 +96,10 @@ def _mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequen
     size = len(support)
     table = [[Fraction(payoffs[row][column]) for row in support] + [Fraction(-1), Fraction(0)] for column in equal]
     table.append([Fraction(1)] * size + [Fraction(0), Fraction(1)])
-    solved = _solve(table)
+    solved = solve(table)
     if solved is None or min(solved[:size]) < 0:
         return None
     mix = [Fraction(0)] * len(payoffs)
     for row, chance in zip(support, solved, strict=False):  # the last is what they get
         mix[row] = chance
     return tuple(mix)
-
-
-def _solve(table: list[list[Fraction]]) -> list[Fraction] | None:
-    """The solution of linear equations, the right side last in each; None where there is none or more than one."""
-    size = len(table)
-    for at in range(size):
-        pivot = next((row for row in range(at, size) if table[row][at]), None)
-        if pivot is None:
-            return None
-        table[at], table[pivot] = table[pivot], table[at]
-        table[at] = [each / table[at][at] for each in table[at]]
-        for row in range(size):
-            if row != at and table[row][at]:
-                factor = table[row][at]
-                table[row] = [each - factor * own for each, own in zip(table[row], table[at], strict=True)]
-    return [row[-1] for row in table]

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import NamedTuple
 
+from machine.exact.linear_equations import solve
+
 COOPERATE, DEFECT = CHOICES = (0, 1)
 RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 """Of a round, by what one played and what the other did, in the order in which a strategy answers them."""
@@ -39,54 +41,77 @@ def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
     return MemoryOne(Fraction(first), (cc, cd, dc, dd))
 
 
-def _by_name(payoffs: Payoffs) -> tuple[int, int, int, int]:
-    """What the first gets for CC, CD, DC and DD."""
-    reward, sucker, temptation, punishment = (payoffs[own][other][0] for own, other in RESULTS)
-    return reward, sucker, temptation, punishment
+class Stakes(NamedTuple):
+    """What one gets for CC, CD, DC and DD."""
+
+    reward: int
+    sucker: int
+    temptation: int
+    punishment: int
+
+    @property
+    def tempt(self) -> bool:
+        """Whether they make a prisoner's dilemma of it: to defect pays, and both lose by it."""
+        return self.temptation > self.reward > self.punishment > self.sucker
 
 
-def generous(payoffs: Payoffs = AXELROD) -> MemoryOne:
-    """Tit for tat that forgives a defection as often as it can without being exploited (Nowak and Sigmund, 1992)."""
-    reward, sucker, temptation, punishment = _by_name(payoffs)
-    kept, gained = (
-        Fraction(temptation - reward, reward - sucker),
-        Fraction(reward - punishment, temptation - punishment),
+def stakes_of(payoffs: Payoffs, seat: int) -> Stakes:
+    """Those of a seat, its own choice first."""
+    own_first = (payoffs[own][other] if seat == 0 else payoffs[other][own] for own, other in RESULTS)
+    return Stakes(*(cell[seat] for cell in own_first))
+
+
+ALWAYS_COOPERATE = memory_one(1, 1, 1, 1, 1)
+ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
+TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
+PAVLOV = memory_one(1, 1, 0, 0, 1)
+GRIM = memory_one(1, 1, 0, 0, 0)
+"""With noise it also gives up after a defection of its own."""
+
+
+def generous(other: Stakes) -> MemoryOne:
+    """Tit for tat that forgives a defection as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
+    reward, sucker, temptation, punishment = other
+    forgives = min(
+        1 - Fraction(temptation - reward, reward - sucker), Fraction(reward - punishment, temptation - punishment)
     )
-    forgives = min(1 - kept, gained)
+    forgives = max(Fraction(0), forgives)
     return memory_one(1, 1, forgives, 1, forgives)
 
 
-def extort(payoffs: Payoffs = AXELROD, chi: Fraction | int = CHI) -> MemoryOne:
+def extort(own: Stakes, other: Stakes, chi: Fraction | int = CHI) -> MemoryOne | None:
     """Forces its own surplus over mutual defection to be `chi` times the other's, half way to the sharpest that does
-    (Press and Dyson, 2012).
+    (Press and Dyson, 2012); None where mutual cooperation gives it more than that.
     """
-    reward, sucker, temptation, punishment = _by_name(payoffs)
-    lost, gained = punishment - sucker, temptation - punishment
-    phi = Fraction(1, 2) / (lost + chi * gained)
-    return memory_one(
-        1,
-        1 - phi * (chi - 1) * (reward - punishment),
-        1 - phi * (lost + chi * gained),
-        phi * (chi * lost + gained),
-        0,
+    # What it gains over mutual defection, less what it wants for the other's gain: in the mean this is to be 0.
+    both, exploited, exploits = (
+        mine - own.punishment - chi * (theirs - other.punishment)
+        for mine, theirs in (
+            (own.reward, other.reward),
+            (own.sucker, other.temptation),
+            (own.temptation, other.sucker),
+        )
     )
+    if both > 0:
+        return None
+    scale = Fraction(1) / (2 * max(-both, -exploited, exploits))
+    return memory_one(1, 1 + scale * both, 1 + scale * exploited, scale * exploits, 0)
 
 
 def strategies(payoffs: Payoffs = AXELROD) -> dict[str, MemoryOne]:
-    """Those with a name; `generous` and `extort` only where each is tempted to defect and both would lose by it.
-
-    With noise, this `grim` also gives up after a defection of its own.
-    """
+    """Those with a name, of seat 0; `generous` and `extort` only where both seats are in a prisoner's dilemma."""
     found = {
-        "always-cooperate": memory_one(1, 1, 1, 1, 1),
-        "always-defect": memory_one(0, 0, 0, 0, 0),
-        "tit-for-tat": memory_one(1, 1, 0, 1, 0),
-        "grim": memory_one(1, 1, 0, 0, 0),
-        "pavlov": memory_one(1, 1, 0, 0, 1),
+        "always-cooperate": ALWAYS_COOPERATE,
+        "always-defect": ALWAYS_DEFECT,
+        "tit-for-tat": TIT_FOR_TAT,
+        "grim": GRIM,
+        "pavlov": PAVLOV,
     }
-    reward, sucker, temptation, punishment = _by_name(payoffs)
-    if sucker < punishment < reward < temptation:
-        found |= {"generous": generous(payoffs), "extort": extort(payoffs)}
+    own, other = stakes_of(payoffs, 0), stakes_of(payoffs, 1)
+    if own.tempt and other.tempt:
+        found["generous"] = generous(other)
+        if (extorts := extort(own, other)) is not None:
+            found["extort"] = extorts
     return found
 
 
@@ -159,7 +184,7 @@ def _plus(one: Matrix, two: Matrix) -> Matrix:
 def _discounted(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
     """How often each result is expected: w = begin + go_on · w · step."""
     size = range(len(begin))
-    return _solve([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
+    return _solved([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 
 
 def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
@@ -171,7 +196,7 @@ def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
     classes = {frozenset(reached[at]) for at in size if all(at in reached[to] for to in reached[at])}
     caught = frozenset().union(*classes)
     passing = [at for at in size if at not in caught]
-    visits = _solve([[(at == of) - step[of][at] for of in passing] for at in passing], [begin[at] for at in passing])
+    visits = _solved([[(at == of) - step[of][at] for of in passing] for at in passing], [begin[at] for at in passing])
     shares = [Fraction(0)] * len(begin)
     for members in map(sorted, classes):
         entered = sum(
@@ -180,7 +205,7 @@ def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
         stationary = [[(at == of) - step[of][at] for of in members] for at in members]
         stationary[-1] = [Fraction(1)] * len(members)
         for at, share in zip(
-            members, _solve(stationary, [Fraction(0)] * (len(members) - 1) + [Fraction(1)]), strict=True
+            members, _solved(stationary, [Fraction(0)] * (len(members) - 1) + [Fraction(1)]), strict=True
         ):
             shares[at] = entered * share
     return shares
@@ -195,14 +220,8 @@ def _reachable(step: Matrix, begin: int) -> set[int]:
     return found
 
 
-def _solve(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
-    """By elimination. The matrix is regular, and changed."""
-    rows = [[*map(Fraction, row), each] for row, each in zip(matrix, right, strict=True)]
-    for at in range(len(rows)):
-        pivot = next(row for row in range(at, len(rows)) if rows[row][at])
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        rows[at] = [each / rows[at][at] for each in rows[at]]
-        for row in range(len(rows)):
-            if row != at and rows[row][at]:
-                rows[row] = [each - rows[row][at] * taken for each, taken in zip(rows[row], rows[at], strict=True)]
-    return [row[-1] for row in rows]
+def _solved(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
+    """The solution of linear equations, of which there is one."""
+    found = solve([[*map(Fraction, row), each] for row, each in zip(matrix, right, strict=True)])
+    assert found is not None
+    return found

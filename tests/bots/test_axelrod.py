@@ -97,7 +97,7 @@ def test_the_chances_of_extort_and_generous_are_those_that_axelrod_has(axelrod: 
 
     for bot, strategy in ((Extort("e"), axelrod.ZDExtort2()), (Generous("g"), axelrod.GTFT())):
         their_chances = [chance for _, chance in sorted(strategy._four_vector.items())]
-        assert [float(chance) for chance in bot.chances(Dilemma({}), 0)[:4]] == pytest.approx(their_chances)
+        assert [float(chance) for chance in bot.chances(Dilemma({}), 0).after] == pytest.approx(their_chances)
 
 
 def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> None:

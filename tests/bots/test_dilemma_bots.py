@@ -13,10 +13,11 @@ from bots import play as play_match
 from bots.client.bot import Bot
 from bots.client.installed import installed
 from bots.playing.matches import Played
-from bots.reference.dilemma_bots import Chances, Extort, Generous, MemoryOne
+from bots.reference.dilemma_bots import Extort, Generous, MemoryOneBot
 from bots.reference.exact_bots import Equilibrium, Perfect
 from machine.exact.hand_strategies import equilibrium_of, knowledge
 from machine.exact.matrix_equilibrium import equilibria, equilibrium, expected
+from machine.exact.memory_one import MemoryOne, memory_one
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -90,19 +91,19 @@ def test_grim_remembers_a_defection_that_came_between_two_of_its_turns() -> None
 
 def test_the_literatures_numbers_come_out_of_axelrods_payoffs() -> None:
     rules = Dilemma({"payoffs": TEMPTING})
-    assert Extort("e").chances(rules, 0) == Chances(Fraction(8, 9), Fraction(1, 2), Fraction(1, 3), Fraction(0))
-    assert Generous("g").chances(rules, 0).cd == Generous("g").chances(rules, 1).dd == Fraction(1, 3)
-    assert Generous("g").chances(Dilemma({"preset": "prison"}), 0).cd == Fraction(3, 5)
+    assert Extort("e").chances(rules, 0) == memory_one(1, Fraction(8, 9), Fraction(1, 2), Fraction(1, 3), 0)
+    assert Generous("g").chances(rules, 0).after[1] == Generous("g").chances(rules, 1).after[3] == Fraction(1, 3)
+    assert Generous("g").chances(Dilemma({"preset": "prison"}), 0).after[1] == Fraction(3, 5)
 
 
-def stationary(own: Chances, other: Chances) -> list[Fraction]:
+def stationary(own: MemoryOne, other: MemoryOne) -> list[Fraction]:
     """How often each of CC, CD, DC, DD is played for ever, exactly, where both may play anything."""
     moves = [(a, b) for a in (C, D) for b in (C, D)]
     table = []
     for target, (a, b) in enumerate(moves):
         row = []
         for source, (x, y) in enumerate(moves):
-            mine, theirs = own.after(x, y), other.after(y, x)
+            mine, theirs = own.after[2 * x + y], other.after[2 * y + x]
             chance = (mine if a == C else 1 - mine) * (theirs if b == C else 1 - theirs)
             row.append(chance - (target == source))
         table.append([*row, Fraction(0)])
@@ -124,7 +125,7 @@ def test_extort_gains_twice_what_the_other_gains_over_defection_whatever_that_pl
     rules = Dilemma({"payoffs": payoffs})
     extort = Extort("e").chances(rules, seat)
     for numbers in ((9, 2, 7, 3), (1, 8, 5, 9), (5, 5, 5, 5)):
-        often = stationary(extort, Chances(*(Fraction(number, 10) for number in numbers)))
+        often = stationary(extort, memory_one(1, *(Fraction(number, 10) for number in numbers)))
         cells = [(a, b) if seat == 0 else (b, a) for a in (C, D) for b in (C, D)]
         got = [
             sum((part * payoffs[row][column][each] for part, (row, column) in zip(often, cells, strict=True)))
@@ -137,7 +138,7 @@ def test_extort_gains_twice_what_the_other_gains_over_defection_whatever_that_pl
 @pytest.mark.parametrize("payoffs", [TEMPTING, LOPSIDED, [[[-2, -2], [-10, 0]], [[0, -10], [-5, -5]]]])
 @pytest.mark.parametrize("seat", [0, 1])
 def test_who_is_forgiven_gains_nothing_by_defecting_for_ever(payoffs: Any, seat: int) -> None:
-    forgives = Generous("g").chances(Dilemma({"payoffs": payoffs}), seat).cd
+    forgives = Generous("g").chances(Dilemma({"payoffs": payoffs}), seat).after[1]
     cells = [payoffs[D][D], payoffs[C][D] if seat == 0 else payoffs[D][C]]
     defecting = (1 - forgives) * cells[0][1 - seat] + forgives * cells[1][1 - seat]
     assert 0 < forgives < 1
@@ -249,12 +250,12 @@ def test_every_one_of_them_plays_every_other_from_both_seats_to_the_end() -> Non
 
 def test_the_pure_strategies_have_the_chances_that_they_are_known_by() -> None:
     rules = load("dilemma")
-    known = {"tit-for-tat": (1, 0, 1, 0, 1), "pavlov": (1, 0, 0, 1, 1), "always-defect": (0, 0, 0, 0, 0)}
+    known = {"tit-for-tat": (1, 1, 0, 1, 0), "pavlov": (1, 1, 0, 0, 1), "always-defect": (0, 0, 0, 0, 0)}
     for name, chances in known.items():
         strategy = bot(name)
-        assert isinstance(strategy, MemoryOne)
+        assert isinstance(strategy, MemoryOneBot)
         assert isinstance(rules, Dilemma)
-        assert strategy.chances(rules, 1) == chances
+        assert strategy.chances(rules, 1) == memory_one(*chances)
 
 
 @pytest.mark.parametrize("game", ["kuhn", "leduc"])

@@ -8,10 +8,19 @@ from statistics import mean, stdev
 
 import pytest
 
-from bots.client.installed import installed
-from machine.exact.memory_one import AXELROD, CHI, MemoryOne, Payoffs, extort, generous, memory_one, scores, strategies
+from machine.exact.memory_one import (
+    AXELROD,
+    CHI,
+    MemoryOne,
+    Payoffs,
+    extort,
+    generous,
+    memory_one,
+    scores,
+    stakes_of,
+    strategies,
+)
 from protocol.games import load
-from protocol.games.dilemma import Dilemma
 from referee.course import Course
 
 NAMED = strategies()
@@ -50,15 +59,18 @@ def test_who_always_defects_exploits_tit_for_tat_once(go_on: Fraction) -> None:
 
 @pytest.mark.parametrize("payoffs", [AXELROD, PRISON], ids=["axelrod", "prison"])
 def test_extortion_takes_its_multiple_of_what_anybody_wins_beyond_mutual_defection(payoffs: Payoffs) -> None:
-    punishment = payoffs[1][1][0]
+    punishment, stakes = payoffs[1][1][0], stakes_of(payoffs, 0)
+    extorts = extort(stakes, stakes)
+    assert extorts is not None
     for other in (*strangers(20), *strategies(payoffs).values()):
-        ours, theirs = scores(extort(payoffs), other, payoffs)
+        ours, theirs = scores(extorts, other, payoffs)
         assert ours - punishment == CHI * (theirs - punishment)
 
 
 def test_the_extortion_of_axelrods_payoffs_is_that_of_the_paper() -> None:
-    assert extort(chi=3) == memory_one(1, Fraction(11, 13), Fraction(1, 2), Fraction(7, 26), 0)
-    assert generous() == memory_one(1, 1, Fraction(1, 3), 1, Fraction(1, 3))
+    stakes = stakes_of(AXELROD, 0)
+    assert extort(stakes, stakes, chi=3) == memory_one(1, Fraction(11, 13), Fraction(1, 2), Fraction(7, 26), 0)
+    assert generous(stakes) == memory_one(1, 1, Fraction(1, 3), 1, Fraction(1, 3))
 
 
 def test_a_pair_scores_the_same_in_either_order() -> None:
@@ -129,15 +141,3 @@ def test_a_long_match_before_the_referee_comes_to_the_same(one: str, two: str) -
     error = stdev(means) / len(means) ** 0.5
     assert mean(paid) == pytest.approx(float(scores(*players, noise=NOISE)[0]), abs=3.5 * error)
     assert error < 0.06
-
-
-@pytest.mark.parametrize("payoffs", [AXELROD, PRISON], ids=["axelrod", "prison"])
-def test_the_reference_bots_are_the_strategies_of_their_names(payoffs: Payoffs) -> None:
-    game = Dilemma({"payoffs": payoffs})
-    for name, strategy in strategies(payoffs).items():
-        bot = installed()[name].load()(name)
-        if name == "grim":  # which remembers longer
-            continue
-        for seat in (0, 1):
-            first, after = bot.chances(game, seat).first, tuple(bot.chances(game, seat))[:4]
-            assert (first, after) == strategy

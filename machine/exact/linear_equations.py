@@ -1,0 +1,24 @@
+"""Linear equations in fractions, solved exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def solve(table: list[list[Fraction]]) -> list[Fraction] | None:
+    """The solution of linear equations, the right side last in each; None where there is none or more than one.
+
+    The table is changed.
+    """
+    size = len(table)
+    for at in range(size):
+        pivot = next((row for row in range(at, size) if table[row][at]), None)
+        if pivot is None:
+            return None
+        table[at], table[pivot] = table[pivot], table[at]
+        table[at] = [each / table[at][at] for each in table[at]]
+        for row in range(size):
+            if row != at and table[row][at]:
+                factor = table[row][at]
+                table[row] = [each - factor * own for each, own in zip(table[row], table[at], strict=True)]
+    return [row[-1] for row in table]
