@@ -11,8 +11,8 @@ from measuring.payoffs import MeanPayoff
 STEPS = (1.0, 2.0, 5.0, 10.0)
 APART = 0.24
 """The least part of a scale between two of its ticks, so that their labels don't meet on a phone."""
-TICKS, WHOLE_TICKS = 5, 4
-"""So many steps between ticks, about, of a scale and of one of whole numbers."""
+TICKS, WHOLE_TICKS, PAYOFF_TICKS = 5, 4, 3
+"""So many steps between ticks, about: of a scale, of one of whole numbers, of one of payoffs, whose labels are wide."""
 LEAST_SPAN = 4.0
 """Rating points: a curve that moves by less is drawn as flat as it is."""
 
@@ -42,10 +42,10 @@ class Scale(NamedTuple):
         return round(self.size - self.at(value), 1)
 
 
-def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN) -> Scale:
+def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN, steps: int = TICKS) -> Scale:
     """A scale that holds all the values, from tick to tick, and spans the `least` or more; from 0 on for none."""
     low, high = _spanning(list(values) or [0.0, least], least)
-    step = _step((high - low) / TICKS)
+    step = _step((high - low) / steps)
     first, last = math.floor(low / step), math.ceil(high / step)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
     return Scale(marks[0], marks[-1], size, marks)
@@ -55,7 +55,7 @@ def payoff_scale(found: Iterable[MeanPayoff | None], size: float) -> Scale:
     """A scale that holds these means and their intervals."""
     known = [each for each in found if each is not None]
     ends = [end for each in known for end in (each.low, each.mean, each.high) if end is not None]
-    return scale(ends, size, LEAST_PAYOFFS)
+    return scale(ends, size, LEAST_PAYOFFS, PAYOFF_TICKS)
 
 
 def _spanning(values: Sequence[float], least: float = LEAST_SPAN) -> tuple[float, float]:

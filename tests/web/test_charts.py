@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.web import charts
 from arena.web.formatting import decimal, moment, query, rating, thinking
+from measuring.payoffs import MeanPayoff
 
 values = st.lists(st.floats(-100, 100, width=32), min_size=1, max_size=20)
 
@@ -20,6 +23,13 @@ def test_a_scale_holds_its_values_between_round_ticks(values: list[float]) -> No
     assert made.at(made.low) == 0
     assert made.at(made.high) == 180
     assert made.down(made.high) == 0
+
+
+@given(values)
+def test_the_ticks_of_payoffs_leave_room_for_their_labels(values: list[float]) -> None:
+    made = charts.payoff_scale([MeanPayoff(mean=value, low=None, high=None, opponents=1) for value in values], 180)
+    between = [made.at(after) - made.at(before) for before, after in itertools.pairwise(made.ticks)]
+    assert min(between) >= 35
 
 
 @given(st.integers(1, 10**6), st.integers(0, 10**6))

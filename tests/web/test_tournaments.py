@@ -168,6 +168,8 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     places = re.findall(r'<tr><td class="number">(\d)</td><th scope="row"><a [^>]*>(\w+)</a>', page)
     assert places == [("1", "tft"), ("2", "grim"), ("3", "nasty")]
     assert ">0.99</a>" in page
+    assert "No two bots met twice" in page
+    assert "Beyond chance" not in page
     assert "Share of points" not in page
     assert re.search(r'data-label="Winner"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
     told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)

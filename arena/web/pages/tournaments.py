@@ -61,6 +61,7 @@ def tournament(request: Request) -> Response:
         first=first,
         doubted=[bot for bot in ranks[0][1] if bot not in first] if ranks else [],
         ranks=ranks,
+        unknown=bool(shown.payoffs) and not any(row.payoff and row.payoff.low is not None for row in shown.table),
         unit=unit,
         scale=payoff_scale((row.payoff for row in shown.table), PAYOFFS) if unit else SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
