@@ -222,3 +222,17 @@ async def check(turn: Map, follower: Player, other: Player) -> None:
         await follower.move(turn, {"do": "check"})
     else:
         await other.move(await other.expect("turn"), {"do": "check"})
+
+
+async def test_when_a_seat_has_resigned_nobody_is_said_to_choose_any_more(visiting: Visits, house: House) -> None:
+    async with (
+        player(house.url, f"ann-{secrets.token_hex(3)}") as ann,
+        player(house.url, f"bob-{secrets.token_hex(3)}") as bob,
+        visiting(house.page) as visit,
+    ):
+        start = await meet(ann, bob, "dilemma", rounds=3)
+        page = await visit.open(f"/matches/{start['match']}")
+        await expect(page.locator(".saying")).to_have_text("Round 1 of 3: both choose")
+        await ann.send("resign", match=start["match"])
+        await expect(page.locator(".ending p").first).to_contain_text("resigned")
+        await expect(page.locator(".saying")).to_be_empty()

@@ -111,7 +111,7 @@ export class Viewer {
     if (shown) this.board.show(shown, at ? { event: match.line(at).event, before: match.state(at - 1), past: match.eventsTo(at) } : {});
     else say(this.unseen, this.#why());
     this.#tellEnd(at);
-    say(this.saying, shown ? this.board.saying() : "");
+    say(this.saying, shown && this.ending.hidden ? this.board.saying() : "");
     this.clocks.show(at);
     this.moves.show(at);
     this.plots.show(at);
