@@ -18,6 +18,8 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
         ("tictactoe", ["middle"]),
         ("risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"]),
         ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru → Venezuela with 1: taken (dice 6 : 1), 1 troop left"]),
+        ("kuhn", ["call: K♠ and J♠, Ada wins 2 chips"]),
+        ("leduc", ["call: J♥ and K♠, Ada wins 5 chips"]),
     ],
 )
 async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_drawn(
@@ -31,3 +33,15 @@ async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_d
         for board in await page.get_by_role("group", name="board").all():
             await board.scroll_into_view_if_needed()
             await expect(board.locator(".board-face")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize(("game", "won"), [("kuhn", ["+2", "−2"]), ("leduc", ["+5", "−5"])])
+async def test_the_example_of_a_hand_ends_with_the_cards_that_were_shown_on_the_table(
+    visiting: Visits, library: str, game: str, won: list[str]
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open(f"/rules/{game}")
+        after = page.locator("#rules figure")
+        for card in await after.locator(".place .card").all():
+            await expect(card).to_have_attribute("data-side", "up")
+        await expect(after.locator(".mark-of-seat")).to_have_text(won)

@@ -8,7 +8,7 @@ import { CardPlace, cardName, cardText } from "./cards.js";
 import { Choices } from "./choices.js";
 import { History } from "./history.js";
 import { moversOf } from "./movers.js";
-import { ANTE, LETTERS, STAKES, handsIn, signedText } from "./rounds.js";
+import { ANTE, LETTERS, STAKES, UNDEALT, handsIn, signedText } from "./rounds.js";
 
 const KEYS = { fold: "f", check: "c", call: "c", bet: "b", raise: "r" };
 const DOES = { fold: "folds", check: "checks", call: "calls", bet: "bets", raise: "raises" };
@@ -102,7 +102,7 @@ export class PokerBoard extends Board {
   steps(turn) {
     const at = turn.events.findLastIndex(({ result }) => result);
     if (at < 0 || turn.state.to_move === null || turn.state.cards === null) return [];
-    const between = { ...turn.state, cards: null, public: null, bets: [""], paid: [ANTE, ANTE], to_move: -1 };
+    const between = { ...turn.state, ...UNDEALT };
     return [{ state: between, event: turn.events[at], left: turn.events.length - 1 - at }];
   }
 

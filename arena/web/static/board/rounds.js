@@ -6,6 +6,9 @@ export const STAKES = { kuhn: [1], leduc: [2, 4] };
 /** Moves of poker by their letter in `bets`. */
 export const LETTERS = { f: "fold", k: "check", c: "call", b: "bet", r: "raise" };
 
+/** What a hand has on the table before its cards are dealt. */
+export const UNDEALT = { cards: null, public: null, bets: [""], paid: [ANTE, ANTE], to_move: -1 };
+
 const LONGEST = 2; // characters of a mark
 
 /**
@@ -58,6 +61,16 @@ export function handsIn(events, over) {
     const before = last - (hands.length - 1 - at);
     return { number: before + 1, first: before % 2, ...each };
   });
+}
+
+/**
+ * The events that lead to the state of a hand that is played, from its deal on.
+ * @param {{hand: number, cards: (number | null)[], public: number | null, bets: string[]}} state
+ * @returns {{seat: number, move: object}[]}
+ */
+export function eventsOfHand({ hand, cards, public: up, bets }) {
+  const rounds = bets.map((made) => [...made].map((letter, at) => ({ seat: (hand + at) % 2, move: { do: LETTERS[letter] } })));
+  return [{ seat: -1, move: { cards } }, ...rounds.flatMap((made, at) => (at === 0 ? made : [{ seat: -1, move: { public: up } }, ...made]))];
 }
 
 /**

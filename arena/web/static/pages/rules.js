@@ -2,6 +2,7 @@
 
 import { makeBoard } from "../board/index.js";
 import { inWords } from "../board/move-text.js";
+import { eventsOfHand } from "../board/rounds.js";
 import { Illegal, RULES } from "../check/rules/index.js";
 import { el } from "../dom.js";
 import { ToldDice } from "../viewer/states.js";
@@ -13,6 +14,8 @@ const article = document.getElementById("rules");
 const { game } = article.dataset;
 const config = JSON.parse(document.getElementById("config").textContent);
 const rules = RULES[game]?.(config); // none yet of a game that only the server referees
+
+const seats = NAMES.slice(0, rules?.seats ?? 2).map((bot) => ({ bot }));
 
 /** The examples of the text: JSON behind a word in bold, with the paragraph that it stands in. */
 function examples() {
@@ -26,7 +29,7 @@ function examples() {
 }
 
 function picture(state, view, caption) {
-  const board = makeBoard(game, { config, seats: NAMES.slice(0, rules?.seats ?? 2).map((bot) => ({ bot })) });
+  const board = makeBoard(game, { config, seats });
   board.show(state, view);
   return el("figure", { class: "example" }, board.element, el("figcaption", {}, caption));
 }
@@ -39,7 +42,8 @@ async function draw() {
     try {
       const { state: after, event } = await rules.play(state, move, new ToldDice({ dice: WON }));
       if (move.do === "end") continue; // nothing to be seen
-      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state }, `After it: ${inWords(game, config, event)}.`));
+      const past = state.cards ? [...eventsOfHand(state), event] : [event];
+      paragraph.after(picture(rules.wire?.(after) ?? after, { event, before: state, past }, `After it: ${inWords(game, config, event, seats)}.`));
       if (move.do === "draft") state = after;
     } catch (error) {
       if (!(error instanceof Illegal)) throw error; // an example of another position

@@ -1,8 +1,6 @@
 /** The states of games whose events tell all that a spectator may see of them, as they travel, without their dice. Pure. */
 
-import { ANTE, LETTERS, STAKES } from "../board/rounds.js";
-
-const UNDEALT = { cards: null, public: null, bets: [""], paid: [ANTE, ANTE], to_move: -1 };
+import { LETTERS, STAKES, UNDEALT } from "../board/rounds.js";
 
 /** @type {Record<string, {first: () => object, after: (config: object, before: object, event: object) => object}>} */
 export const TOLD = {
