@@ -55,6 +55,12 @@ class Case(NamedTuple):
     plies: int
 
 
+def movers(turn: Message) -> list[int]:
+    """The seats that are to move."""
+    to_move = turn["to_move"]
+    return [to_move] if isinstance(to_move, int) else to_move
+
+
 def any_move(turn: Message, chance: random.Random) -> Any:
     """One of those that are listed."""
     return chance.choice(turn["legal"])
@@ -101,6 +107,9 @@ def cases(*, small: bool) -> list[Case]:
         Case("risk-campaign", {**large, "max_rounds": 104}, hoard, 8 if small else 480),
         Case("risk-campaign", {**armies, "players": 2}, any_move, plies),
         Case("risk-campaign", {**armies, "players": 6}, any_move, plies),
+        Case("dilemma", {"payoffs": [[[0, 0]] * 5] * 5, "rounds": 10_000, "noise": "0.5"}, any_move, plies),
+        Case("kuhn", {"hands": 10_000}, any_move, plies),
+        Case("leduc", {"hands": 10_000}, any_move, plies),
     ]
 
 
@@ -190,22 +199,22 @@ class Run:
     async def _moves(self, case: Case, seats: dict[int, Raw], turn: Message, chance: random.Random) -> Message:
         """Play on; the turn that comes then, or the end."""
         for _ in range(case.plies):
-            seats[turn["to_move"]].send(
-                type="move", match=turn["match"], ply=turn["ply"], move=case.choose(turn, chance)
-            )
+            for seat in movers(turn):
+                move = case.choose(turn, chance)
+                seats[seat].send(type="move", match=turn["match"], ply=turn["ply"], move=move)
             turn = await self._next(seats)
             if turn["type"] == "end":
                 break
         return turn
 
     async def _next(self, seats: dict[int, Raw]) -> Message:
-        """What comes next to whoever is to move; all follow."""
+        """What comes next to whoever is to move, of several to the first; all follow."""
         told = await asyncio.gather(*(bot.receive("turn", "end") for bot in seats.values()))
-        return told[0] if told[0]["type"] == "end" else told[list(seats).index(told[0]["to_move"])]
+        return told[0] if told[0]["type"] == "end" else told[list(seats).index(movers(told[0])[0])]
 
     async def _interrupt(self, case: Case, seats: dict[int, Raw], turn: Message) -> None:
         """What may come between the moves, and the end."""
-        game, match, seat = case.game, turn["match"], turn["to_move"]
+        game, match, seat = case.game, turn["match"], movers(turn)[0]
         async with self.measured("strike", game):
             wrong: tuple[Any, ...] = ({"do": "attack", "from": 0, "to": 99, "units": 1}, [[[]] * 1000] * 15)
             for move in wrong:
