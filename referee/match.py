@@ -409,8 +409,11 @@ class Match:
                 standing.round_ms = standing.clock.milliseconds(now)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)
-        for seat in asked:
-            effects.append(self._tell_turn(seat, self._clock_shown(now, seat) if goes_on else clock_ms, digest))
+        if not goes_on:
+            for seat in asked:
+                effects.append(self._tell_turn(seat, clock_ms, digest))
+        else:
+            effects += [self._tell_turn(seat, self._clock_shown(now, seat), digest) for seat in asked]
         if standing.follows:
             effects += self._tell_followers(standing.follows - {*asked, *course.out}, clock_ms, digest)
         if self._watched:
