@@ -6,24 +6,16 @@ import re
 import shlex
 from pathlib import Path
 
-import dilemma_players
 from commands import REPOSITORY, call
 
 LADDER = (REPOSITORY / "docs" / "ladder.md").read_text()
 TOURNAMENTS = (REPOSITORY / "docs" / "tournaments.md").read_text()
 
 
-def with_players(word: str) -> str:
-    """A bot of the command as one of those without chance, under the same name."""
-    known = re.sub("(?:^|-)(.)", lambda found: found[1].upper(), word)
-    return f"{word}={dilemma_players.__file__}:{known}" if hasattr(dilemma_players, known) else word
-
-
 def test_who_always_defects_wins_every_match_and_is_paid_least(tmp_path: Path) -> None:
     found = re.search(r"```\narena (tournament .*)\narena leaderboard\n```\n\n```\n((?:.+\n)+)```", LADDER)
     assert found is not None
-    command = [with_players(word) for word in shlex.split(found[1])]
-    played = call("arena", *command, "--data", str(tmp_path))
+    played = call("arena", *shlex.split(found[1]), "--data", str(tmp_path))
     assert played.code == 0
     assert call("arena", "leaderboard", "--data", str(tmp_path)).out == found[2]
     shown = re.search(r"```\n(#  bot +a round .*\n(?:.*\n)+?)```", TOURNAMENTS)

@@ -100,7 +100,9 @@ def test_a_restart_goes_on_in_the_midst_of_a_round(kept: int) -> None:
     while table.match.standing.playing.ply < 3:
         for seat in table.match.standing.playing.awaited:
             choose(table, seat, DEFECT)
-    ended(table)
+    assert set(ended(table)) <= {"win", "draw"}
+    sealed = [(line.ply, line.seat) for line in table.lines if isinstance(line, Sealed)]
+    assert sorted(sealed) == [(ply, seat) for ply in range(3) for seat in (0, 1)], "no move is lost, none made twice"
 
 
 def test_a_record_of_rounds_verifies_and_counts_every_seats_moves() -> None:
