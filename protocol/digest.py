@@ -35,11 +35,11 @@ def first_digest(
     return hashlib.sha256(b"bot-arena/1/digest" + _canonical(opening)).digest()
 
 
-def next_digest(previous: bytes, event: Event, state: Mapping[str, Any], salt: bytes = b"") -> bytes:
-    """D(k) from D(k − 1), the event and the encoded state after it; with a `salt` where these are not for everybody."""
-    return hashlib.sha256(
-        (previous + salt if salt else previous) + _canonical({"event": event, "state": state})
-    ).digest()
+def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> bytes:
+    """D(k) from D(k − 1), the event and the encoded state after it; where these are not for everybody `previous` has a
+    `salt` behind D(k − 1).
+    """
+    return hashlib.sha256(previous + _canonical({"event": event, "state": state})).digest()
 
 
 def salt(key: bytes, previous: bytes) -> bytes:

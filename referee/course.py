@@ -181,7 +181,8 @@ class Course(Struct, frozen=True, gc=False):
         wire = game.encode_state(state)
         digest = self.digest
         if event is not None:
-            digest = next_digest(digest, event, wire, salt(self.key, digest) if game.hidden else b"")
+            previous = digest + salt(self.key, digest) if game.hidden else digest
+            digest = next_digest(previous, event, wire)
         to_move = wire["to_move"]
         if type(to_move) is list:
             to_move = tuple(to_move)

@@ -399,26 +399,36 @@ class Match:
         seat = course.to_move
         if seat is None or course.over:
             return self._finish(now)
-        if type(seat) is int and seat != CHANCE:
-            asked: tuple[int, ...] = (seat,)
-        elif course.due:
-            return self._follow_up(now)
-        else:
-            asked = course.awaited
+        if type(seat) is not int or seat == CHANCE:
+            if course.due:
+                return self._follow_up(now)
             if not goes_on:
                 standing.round_ms = standing.clock.milliseconds(now)
+            return self._ask_all(now)
         clock_ms, digest = self._shown(now) if line is None else (line.clock, line.digest)
         effects = self._run_clock(now)
-        if not goes_on:
-            for seat in asked:
-                effects.append(self._tell_turn(seat, clock_ms, digest))
-        else:
-            effects += [self._tell_turn(seat, self._clock_shown(now, seat), digest) for seat in asked]
-        if standing.follows:
-            effects += self._tell_followers(standing.follows - {*asked, *course.out}, clock_ms, digest)
+        effects.append(self._tell_turn(seat, clock_ms, digest))
+        if standing.follows or self._watched:
+            effects += self._tell_others({seat}, clock_ms, digest)
+        standing.shown = standing.dropped + len(standing.events)
+        return effects
+
+    def _ask_all(self, now: float) -> list[Effect]:
+        """Ask the seats that have yet to choose in this round."""
+        standing, asked = self.standing, self.standing.playing.awaited
+        effects = self._run_clock(now)
+        effects += [self._tell_turn(seat, *self._shown(now, seat)) for seat in asked]
+        effects += self._tell_others(asked, *self._shown(now))
+        standing.shown = standing.dropped + len(standing.events)
+        return effects
+
+    def _tell_others(self, asked: Iterable[int], clock_ms: list[int], digest: str) -> list[Effect]:
+        """The turn for who follows, and for who watches."""
+        standing = self.standing
+        effects: list[Effect] = []
+        effects += self._tell_followers(standing.follows - {*asked, *standing.playing.out}, clock_ms, digest)
         if self._watched:
             effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
-        standing.shown = standing.dropped + len(standing.events)
         return effects
 
     def _follow_up(self, now: float) -> list[Effect]:

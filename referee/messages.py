@@ -84,18 +84,22 @@ def turn(
     course = standing.playing
     game, to_move = course.game, course.to_move
     assert to_move is not None
-    legal: list[dict[str, Any]] | None = None
-    options = None
+    state, events = course.wire, latest(events)
+    if game.hidden:
+        state, events = game.view(state, seat), [game.view_event(event, seat) for event in events]
+    legal: list[dict[str, Any]] | None
     if seat == to_move:
         legal, options = game.legal_moves_for_turn(course.state)
     elif seat is not None and course.awaits(seat):
         legal, options = course.legal(seat)
+    else:
+        legal = options = None
     return Turn(
         match=match,
         ply=course.ply,
         to_move=to_move,
-        state=game.view(course.wire, seat) if game.hidden else course.wire,
-        events=_seen(game, latest(events), seat) if game.hidden else latest(events),
+        state=state,
+        events=events,
         clock=clock_ms,
         legal=legal,
         options=options,
@@ -114,15 +118,17 @@ def end(
 ) -> End:
     """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
     course, over = standing.playing, standing.phase is Phase.OVER
-    hides = course.game.hidden and not over
+    state, events = course.wire, latest(standing.news(seat))
+    if course.game.hidden and not over:
+        state, events = course.game.view(state, seat), [course.game.view_event(event, seat) for event in events]
     bots = [player.bot for player in players]
     reasons = [course.seat_reason(at) for at in range(len(bots))]
     paid = [(payoff.mean, payoff.rounds) for payoff in course.payoffs or ()] if over else None
     return End(
         match=match,
         ply=course.ply,
-        events=_seen(course.game, latest(standing.news(seat)), seat) if hides else latest(standing.news(seat)),
-        state=course.game.view(course.wire, seat) if hides else course.wire,
+        events=events,
+        state=state,
         digest=course.digest.hex(),
         ranks=list(course.ranks),
         reason=course.reason if over or seat is None else course.seat_reason(seat),
@@ -225,11 +231,6 @@ def too_late(match: str, ply: int) -> Rejected:
 def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
     """A move that stands, whose `info` is left out."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
-
-
-def _seen(game: Game[Any, Any], events: list[Event], seat: int | None) -> list[Event]:
-    """What a seat, or a spectator, may hear of events."""
-    return [game.view_event(event, seat) for event in events]
 
 
 def latest(events: list[Event]) -> list[Event]:

@@ -139,9 +139,9 @@ def test_a_digest_without_its_own_salt_is_refused_naming_its_ply(table: Callable
     before, last = courses[-2], courses[-1]
     reused = b"" if forged == "none" else salt(last.key, courses[-3].digest)
     event = [line.event for line in record.lines if hasattr(line, "event")][-1]
-    assert next_digest(before.digest, event, last.wire, salt(last.key, before.digest)) == last.digest
+    assert next_digest(before.digest + salt(last.key, before.digest), event, last.wire) == last.digest
     rows = [json.loads(line) for line in record_reader.unpack(packed, "m-1").splitlines()]
-    digest = next_digest(before.digest, event, last.wire, reused).hex()
+    digest = next_digest(before.digest + reused, event, last.wire).hex()
     plies_of(rows)[-1]["digest"] = rows[-1]["digest"] = digest
     assert refusal(rows).startswith(f"m-1: ply {event.ply}: the digest does not follow")
 
