@@ -16,6 +16,18 @@ from arena.web.site import STATIC
 IMPORT = re.compile(r"""(\b(?:from|import)\s*\(?\s*)"(\.{1,2}/[^"\n]+)\"""")
 """An import of a file beside the module, as `from "../dom.js"`."""
 
+BOARDS = "board/index.js"
+"""The module that loads the board of a game, with a line for each."""
+
+
+def preloaded(*entries: str, game: str | None = None) -> list[str]:
+    """The modules that these need to begin, and the board of a game, if it has one."""
+    source = STATIC.joinpath(BOARDS).read_text(encoding="utf-8")
+    board = game and re.search(rf"""^ *"?{re.escape(game)}"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
+    if board:
+        entries += (posixpath.join(posixpath.dirname(BOARDS), board[1]),)
+    return sorted({path for entry in entries for path in modules(entry, later=False)})
+
 
 @functools.cache
 def modules(entry: str, *, later: bool = True) -> dict[str, str]:

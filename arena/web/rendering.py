@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Mapping
-from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
@@ -31,7 +30,7 @@ _templates = Environment(
     lstrip_blocks=True,
 )
 _templates.globals.update(version=VERSION, query=formatting.query, curve=curve)
-_templates.globals.update(imported=partial(bundle.modules, later=False), viewer_sheets=VIEWER_SHEETS)
+_templates.globals.update(preloaded=bundle.preloaded, viewer_sheets=VIEWER_SHEETS)
 _templates.filters.update(formatting.FILTERS)
 _templates.filters.update(titles.FILTERS)
 

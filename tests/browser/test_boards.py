@@ -18,8 +18,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 SEATS = [{"bot": "ann"}, {"bot": "bob"}]
 MAKE = """async ([game, config, seats]) => {
   const script = document.querySelector("script[type=module]").src;
-  const { makeBoard } = await import(script.replace("viewer/main.js", "board/index.js"));
+  const { loadBoards, makeBoard } = await import(script.replace("viewer/main.js", "board/index.js"));
   const said = document.createElement("output");
+  await loadBoards(game);
   window.board = makeBoard(game, { config, seats });
   board.onChoose = (move) => (said.textContent = JSON.stringify(move));
   board.onRefuse = (sentence) => (said.textContent = sentence);

@@ -17,8 +17,10 @@ from arena.store.annulment import annul_matches
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
 from arena.store.thinning import remove_records_of
+from arena.web.bundle import preloaded
 from arena.web.formatting import result_sentence
 from arena.web.site import Site
+from protocol.games import NAMES
 from library import ANN, PERFECT, Library
 from web_client import Visitor, served
 
@@ -48,9 +50,18 @@ def test_no_module_has_to_wait_until_another_names_it(visitor: Visitor) -> None:
     assert any(address.endswith("/viewer/main.js") for address in asked_for)
     assert not any(address.endswith("/check/check.js") for address in asked_for), "only who verifies needs that"
     assert not any(address.endswith("/arena-socket.js") for address in asked_for), "only who follows a match needs that"
+    boards = [
+        address for address in asked_for if address.endswith(("/board/nim.js", "/board/map.js", "/board/poker.js"))
+    ]
+    assert [address.rpartition("/")[2] for address in boards] == ["nim.js"], "the board of its game alone"
     for address in asked_for:
         for imported in re.findall(r'^(?:import|})[^;]*? from "(.*)";', visitor.get(address).text, re.MULTILINE):
             assert urljoin(address, imported) in asked_for, address
+
+
+@pytest.mark.parametrize("game", NAMES)
+def test_the_board_of_every_game_is_found(game: str) -> None:
+    assert len(set(preloaded(game=game))) > 1, "board.js and its own"
 
 
 @pytest.mark.parametrize(

@@ -1,23 +1,21 @@
-/** The boards by the name of their game. What a board can do: `Board` in board.js. */
-
-import { GrundyBoard } from "./grundy.js";
-import { NimBoard } from "./nim.js";
-import { CampaignBoard } from "./campaign.js";
-import { DilemmaBoard } from "./dilemma.js";
-import { DuelBoard } from "./duel.js";
-import { PokerBoard } from "./poker.js";
-import { TicTacToeBoard } from "./tictactoe.js";
+/** The boards by the name of their game, each loaded when it is wanted. What a board can do: `Board` in board.js. */
 
 const BOARDS = {
-  nim: NimBoard,
-  grundy: GrundyBoard,
-  tictactoe: TicTacToeBoard,
-  "risk-duel": DuelBoard,
-  "risk-campaign": CampaignBoard,
-  dilemma: DilemmaBoard,
-  kuhn: PokerBoard,
-  leduc: PokerBoard,
+  nim: async () => (await import("./nim.js")).NimBoard,
+  grundy: async () => (await import("./grundy.js")).GrundyBoard,
+  tictactoe: async () => (await import("./tictactoe.js")).TicTacToeBoard,
+  "risk-duel": async () => (await import("./duel.js")).DuelBoard,
+  "risk-campaign": async () => (await import("./campaign.js")).CampaignBoard,
+  dilemma: async () => (await import("./dilemma.js")).DilemmaBoard,
+  kuhn: async () => (await import("./poker.js")).PokerBoard,
+  leduc: async () => (await import("./poker.js")).PokerBoard,
 };
+
+/** @type {Map<string, new (game: string, match: object) => import("./board.js").Board>} */
+const loaded = new Map();
+
+/** The games that have a board. */
+export const GAMES = Object.keys(BOARDS);
 
 /**
  * Whether there is a board for a game.
@@ -28,12 +26,21 @@ export function knows(game) {
 }
 
 /**
- * The board of a match.
+ * Load the boards of games, which can be made then; a game without one is passed over.
+ * @param {...string} games
+ */
+export async function loadBoards(...games) {
+  await Promise.all(games.filter(knows).map(async (game) => loaded.set(game, await BOARDS[game]())));
+}
+
+/**
+ * The board of a match, whose game was loaded.
  * @param {string} game
  * @param {{config: object, seats: {bot: string}[]}} match as in `start` or the header of a record
  * @returns {import("./board.js").Board}
  */
 export function makeBoard(game, match) {
-  if (!knows(game)) throw new Error(`there is no board for the game ${game}`);
-  return new BOARDS[game](match, game);
+  const BoardOfGame = loaded.get(game);
+  if (!BoardOfGame) throw new Error(`the board of ${game} is not loaded, or there is none`);
+  return new BoardOfGame(match, game);
 }

@@ -2,7 +2,7 @@
 
 import { openSocket } from "../arena-socket.js";
 import { endingOf } from "../board/ending-text.js";
-import { knows } from "../board/index.js";
+import { knows, loadBoards } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { poolTitle } from "../titles.js";
 import { tellAgo } from "./ago.js";
@@ -23,7 +23,9 @@ async function replayLatest() {
   if (match === undefined) return;
   const answer = await fetch(`/api/v1/matches/${encodeURIComponent(match)}`).catch(() => null);
   const record = answer?.ok ? await answer.json().catch(() => null) : null; // it may have been removed
-  if (record !== null && live === null) replay = new Replay(stage, record);
+  if (record === null) return;
+  await loadBoards(record.header.game);
+  if (live === null) replay = new Replay(stage, record);
 }
 
 /** The match that most people watch; of several the one that began last. */
@@ -35,11 +37,12 @@ function choose(matches) {
   return best ?? null;
 }
 
-function watch(socket, match) {
+async function watch(socket, match) {
   live = match;
   replay?.stop();
   replay = null;
   stage.tell("Live now", match.match, poolTitle(match.game, match.preset));
+  await loadBoards(match.game);
   socket.watch(match.match);
 }
 

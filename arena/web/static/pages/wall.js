@@ -1,7 +1,7 @@
 /** The wall: as many live matches as fit, in turn where there are more, and the leaderboards one after the other. */
 
 import { openSocket } from "../arena-socket.js";
-import { knows } from "../board/index.js";
+import { GAMES, knows, loadBoards } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { put, say } from "../dom.js";
 import { HERE, HERE_ALONE } from "../own-address.js";
@@ -135,6 +135,7 @@ function nextPool() {
 for (const place of document.querySelectorAll(".address")) say(place, HERE + place.dataset.path.replace(/\/$/, ""));
 const socket = openSocket();
 if (socket !== null) {
+  await loadBoards(...GAMES);
   const refresh = refresher(["leaders"], (fresh) => turnTo(fresh, shownPool()));
   say(document.querySelector("#here-alone"), HERE_ALONE);
   socket.on("end", refresh);

@@ -1,5 +1,6 @@
 /** The play page: a person's name, what to play, the search for opponents, the match. */
 
+import { GAMES, loadBoards } from "../board/index.js";
 import { toHex } from "../check/hash.js";
 import { showConnection } from "../connection-banner.js";
 import { say } from "../dom.js";
@@ -22,6 +23,7 @@ if (socket !== null) play(socket);
 /** @param {import("../arena-socket.js").ArenaSocket} socket */
 function play(socket) {
   const usual = document.title;
+  const boards = loadBoards(...GAMES);
   const part = (id) => document.querySelector(`#${id}`);
   const games = JSON.parse(part("games").textContent);
   const offer = new Offer(part("offer"), games, JSON.parse(part("strengths").textContent));
@@ -72,7 +74,8 @@ function play(socket) {
   }
 
   /** Come in under the person's name, which may be another than the connection has. */
-  function enter({ bot, token }) {
+  async function enter({ bot, token }) {
+    await boards; // the arena may tell of a match at once
     socket.start({ bot, token, follow: true });
   }
 

@@ -1,6 +1,6 @@
 /** The page of a tutorial: a board, what to do on it move by move, and why. */
 
-import { makeBoard } from "../board/index.js";
+import { loadBoards, makeBoard } from "../board/index.js";
 import { el, put, say } from "../dom.js";
 import { CAMPAIGN } from "./campaign.js";
 import { DUEL } from "./duel.js";
@@ -97,5 +97,7 @@ class Tutorial {
 }
 
 const root = document.getElementById("tutorial");
-const tutorial = new Tutorial(root.dataset.game, JSON.parse(document.getElementById("config").textContent));
+const { game } = root.dataset;
+await loadBoards(game);
+const tutorial = new Tutorial(game, JSON.parse(document.getElementById("config").textContent));
 tutorial.begin().then(() => root.replaceChildren(tutorial.element));

@@ -1,5 +1,6 @@
 /** The viewer in a file of its own: the match and its grades are in the page. */
 
+import { loadBoards } from "../board/index.js";
 import { MatchDocument } from "./document.js";
 import { Viewer } from "./viewer.js";
 
@@ -9,6 +10,8 @@ const held = (id) => {
 };
 
 const root = document.getElementById("viewer");
-const viewer = new Viewer(root, new MatchDocument(held("match-document")), { details: document.getElementById("details") });
+const match = new MatchDocument(held("match-document"));
+await loadBoards(match.header.game);
+const viewer = new Viewer(root, match, { details: document.getElementById("details") });
 const grades = held("match-grades");
 if (grades) viewer.grade(grades);
