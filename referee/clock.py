@@ -79,7 +79,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
             given = _put(given, seat, had + by)
         left = self.banks[seat] - used
         banks = _put(self.banks, seat, (left if left > 0.0 else 0.0) + self.increment)
-        others = NOBODY if len(running) == 1 else {at: since for at, since in running.items() if at != seat}
+        others = NOBODY if len(running) == 1 else _without(running, seat)
         return TimeBanks(banks, self.increment, self.most_given, given, others)
 
     def stop(self, now: float) -> TimeBanks:
@@ -146,6 +146,10 @@ def _seconds(milliseconds: int) -> float:
     """The least that is shown as so many: 8030 / 1000 * 1000 is 8029.999999999999."""
     seconds = milliseconds / 1000
     return seconds if int(seconds * 1000) == milliseconds else math.nextafter(seconds, math.inf)
+
+
+def _without(running: Mapping[int, float], stopped: int) -> dict[int, float]:
+    return {seat: since for seat, since in running.items() if seat != stopped}
 
 
 def _put(values: tuple[T, ...], at: int, value: T) -> tuple[T, ...]:

@@ -313,11 +313,12 @@ class Match:
     def _run_clock(self, now: float) -> list[Effect]:
         """Let the clock run for whoever is to move, unless it stands still."""
         standing = self.standing
-        to_move = standing.playing.to_move
-        if standing.until is not None or to_move is None:
+        course = standing.course
+        if standing.until is not None or course is None or course.to_move is None:
             return []
+        to_move = course.to_move
         if type(to_move) is not int:
-            standing.clock = standing.clock.start_all(standing.playing.awaited, now)
+            standing.clock = standing.clock.start_all(course.awaited, now)
             return [self._deadline()]
         standing.clock = clock = standing.clock.start(to_move, now)
         return [self._deadline() if standing.away else Deadline(now + clock.banks[to_move])]

@@ -86,7 +86,7 @@ def turn(
     assert to_move is not None
     state, events = course.wire, latest(events)
     if game.hidden:
-        state, events = game.view(state, seat), [game.view_event(event, seat) for event in events]
+        state, events = _seen(game, state, events, seat)
     legal: list[dict[str, Any]] | None
     if seat == to_move:
         legal, options = game.legal_moves_for_turn(course.state)
@@ -108,6 +108,13 @@ def turn(
     )
 
 
+def _seen(
+    game: Game[Any, Any], state: dict[str, Any], events: list[Event], seat: int | None
+) -> tuple[dict[str, Any], list[Event]]:
+    """As much of a state and of events as a seat may see, or a spectator."""
+    return game.view(state, seat), [game.view_event(event, seat) for event in events]
+
+
 def end(
     match: str,
     players: Sequence[Player],
@@ -120,7 +127,7 @@ def end(
     course, over = standing.playing, standing.phase is Phase.OVER
     state, events = course.wire, latest(standing.news(seat))
     if course.game.hidden and not over:
-        state, events = course.game.view(state, seat), [course.game.view_event(event, seat) for event in events]
+        state, events = _seen(course.game, state, events, seat)
     bots = [player.bot for player in players]
     reasons = [course.seat_reason(at) for at in range(len(bots))]
     paid = [(payoff.mean, payoff.rounds) for payoff in course.payoffs or ()] if over else None

@@ -143,19 +143,15 @@ class Nim(Game[Position, Take]):
     def _is_dealt(self, heaps: Sequence[int]) -> bool:
         """Whether a position is lost, as `impartial.outcome` has it, and has a move."""
         worth = list(map(self._values.__getitem__, heaps))
-        return reduce(xor, worth) == (self.misere and max(worth) < 2) and self._takes(heaps)
+        return reduce(xor, worth) == (self.misere and max(worth) < 2) and max(heaps) >= self._least
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
         if self.start == "given":
             return self.config
         return {**self.config, "heaps": list(self._deal(dice)), "start": "given"}
 
-    def _takes(self, heaps: Sequence[int]) -> bool:
-        """Whether any move is left."""
-        return max(heaps) >= self._least
-
     def to_move(self, state: Position) -> int | None:
-        return state.seat if self._takes(state.heaps) else None
+        return state.seat if max(state.heaps) >= self._least else None
 
     def ply(self, state: Position) -> int:
         return state.at
