@@ -6,8 +6,9 @@ import hashlib
 import random
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,14 +19,12 @@ from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.games.kuhn import Kuhn
 from protocol.games.leduc import Leduc
-from protocol.games.parsing import raise_illegal, read_move_fields
 from protocol.games.poker import Poker
 from protocol.games.poker import Table as Hand
-from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, End, Event, Rejected
 from referee.effects import Left, Played, Resigned, Returned
 from referee.record import Ply
-from referee_table import Table, ended, header
+from referee_table import Table, ended
 
 SECONDS = st.sampled_from([0.0, 0.3, 2.5])
 DIGEST = re.compile(rb'(digest(?:":"|\xd9@))([0-9a-f]{64})')
@@ -245,86 +244,11 @@ def test_with_noise_what_another_meant_to_play_changes_no_byte(
     assert heard[0].digests[-1] != heard[1].digests[-1]
 
 
-class Three(NamedTuple):
-    """Rounds played, the sum of all that was said, and who is out."""
-
-    at: int
-    total: int
-    out: tuple[int, ...]
+SECRETS = st.one_of(st.none(), st.integers(0, 3))
+"""What another bids in the round under way, if anything; at most what it may."""
 
 
-class Say(SimultaneousGame[Three, int]):
-    """Three say a number from 0 to 9 at once, as long as two are left."""
-
-    name = "say"
-    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    draw_probability = 0.0
-    seats = 3
-
-    def __init__(self, config: Mapping[str, Any]) -> None:
-        self.config = {}
-
-    def initial(self, dice: Dice) -> tuple[Three, None]:
-        return Three(0, 0, ()), None
-
-    def movers(self, state: Three) -> tuple[int, ...]:
-        staying = tuple(seat for seat in range(3) if seat not in state.out)
-        return staying if len(staying) > 1 else ()
-
-    def ply(self, state: Three) -> int:
-        return state.at
-
-    def key(self, state: Three) -> Three:
-        return state._replace(at=0)
-
-    def legal_moves_of(self, state: Three, seat: int) -> range:
-        return range(10)
-
-    def check_move(self, state: Three, seat: int, move: int) -> None:
-        if not 0 <= move < 10:
-            raise_illegal(f"say is {move}: it is 0 to 9")
-
-    def resolve(self, state: Three, moves: Mapping[int, int], dice: Dice) -> tuple[Three, Event]:
-        after = state._replace(at=state.at + 1, total=state.total + sum(moves.values()))
-        return after, Event(ply=state.at, seat=CHANCE, moves=self.encode_moves(moves))
-
-    def remove_seat(self, state: Three, seat: int) -> Three:
-        return state._replace(out=(*state.out, seat))
-
-    def ranks(self, state: Three) -> tuple[int, ...]:
-        return tuple(3 - state.out.index(seat) if seat in state.out else 1 for seat in range(3))
-
-    def encode_state(self, state: Three) -> dict[str, Any]:
-        to_move = list(self.movers(state)) or None
-        return {"total": state.total, "out": list(state.out), "to_move": to_move, "ply": state.at}
-
-    def decode_state(self, wire: Mapping[str, Any]) -> Three:
-        return Three(wire["ply"], wire["total"], tuple(wire["out"]))
-
-    def encode_move(self, move: int) -> dict[str, Any]:
-        return {"say": move}
-
-    def decode_move(self, wire: Any) -> int:
-        return read_move_fields(wire, '{"say": 1}', "say")[0]
-
-    def board(self, state: Three) -> str:
-        return str(state.total)
-
-    def notation(self, move: int) -> str:
-        return str(move)
-
-
-def three() -> Table:
-    """A match of three who say a number at once, not begun."""
-    table = Table(header=header("risk-campaign", {"players": 3}, bots=("ann", "bob", "cas")))
-    table.match.game = Say({})
-    return table
-
-
-SECRETS = st.one_of(st.none(), st.integers(0, 9))
-"""What another said in the round under way, if anything."""
-
-
+@pytest.mark.usefixtures("dibs")
 @given(
     who=st.sampled_from([0, 1, None]),
     follows=st.booleans(),
@@ -346,19 +270,20 @@ def test_whether_and_what_another_chose_in_a_round_under_way_changes_no_byte(
     other = 1 if who == 0 else 0
     heard = []
     for secret in secrets:
-        table = three().begin()
+        table = Table("bids", {}).begin()
         for seat in (2, 0, 1):
-            table.send(Played(seat, 0, {"say": seat}), 1.0)
+            table.send(Played(seat, 1, {"bid": 0}), 1.0)
         seen = Seen(table, who, follows=follows)
         table.now += after[0]
         if secret is not None:
-            table.send(Played(other, 1, {"say": secret}, info={"note": "x" * secret}))
+            most = table.match.standing.playing.wire["most"][other]
+            table.send(Played(other, 3, {"bid": min(secret, most)}, info={"note": "x" * secret}))
         table.now += after[1]
         if own and who is not None:
-            table.send(Played(who, 1, {"say": 5}))
+            table.send(Played(who, 3, {"bid": 0}))
         if restarts:
             lines, now = table.lines, table.now
-            table = three()
+            table = Table("bids", {})
             table.now = now
             seen = Seen(table, who, follows=follows)
             table.resume(lines)
@@ -366,7 +291,7 @@ def test_whether_and_what_another_chose_in_a_round_under_way_changes_no_byte(
                 table.send(Returned(seat))
         if leaves:
             table.send(Resigned(2), 1.0)
-        if table.ply == 1:
+        if table.ply == 3:
             seen.look()
             if who is not None:
                 table.send(Left(who), 0.7)
@@ -376,15 +301,17 @@ def test_whether_and_what_another_chose_in_a_round_under_way_changes_no_byte(
     assert len(heard) < 2 or heard[0] == heard[1]
 
 
+@pytest.mark.usefixtures("dibs")
 def test_who_leaves_in_the_midst_of_a_round_leaves_what_the_others_chose_as_it_is() -> None:
-    table = three().begin()
-    table.send(Played(1, 0, {"say": 4}))
+    table = Table("bids", {}).begin()
+    most = table.match.standing.playing.wire["most"]
+    table.send(Played(1, 1, {"bid": most[1]}))
     table.send(Resigned(2))
-    assert table.ply == 0
+    assert table.ply == 1
     assert table.last(0).to_move == (0, 1)
-    table.send(Played(0, 0, {"say": 3}))
-    *_, event = table.last(0).events
-    assert event.moves == [{"say": 3}, {"say": 4}, None]
+    table.send(Played(0, 1, {"bid": 0}))
+    *_, bids, _deal = table.last(0).events
+    assert bids.moves == [{"bid": 0}, {"bid": most[1]}, None]
 
 
 def test_of_two_who_leaves_in_the_midst_of_a_round_ends_the_match_and_nobody_is_told_the_other_move() -> None:
@@ -422,12 +349,13 @@ def test_a_move_that_answers_no_turn_is_refused_in_a_line() -> None:
     assert refused(cards, 0, 0) == ("stale_ply", "ply 0 has passed: the match is at ply 1")
 
 
+@pytest.mark.usefixtures("dibs")
 def test_who_is_out_hears_whose_round_it_is_and_not_who_has_moved() -> None:
     lines = []
     for moved in (False, True):
-        table = three().begin()
+        table = Table("bids", {}).begin()
         table.send(Resigned(2))
         if moved:
-            table.send(Played(0, 0, {"say": 1}))
-        lines.append(refused(table, 2, 0))
-    assert lines[0] == lines[1] == ("not_your_turn", "seats 0 and 1 are to move at ply 0")
+            table.send(Played(0, 1, {"bid": 0}))
+        lines.append(refused(table, 2, 1))
+    assert lines[0] == lines[1] == ("not_your_turn", "seats 0 and 1 are to move at ply 1")

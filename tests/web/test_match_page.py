@@ -20,8 +20,8 @@ from arena.store.thinning import remove_records_of
 from arena.web.bundle import preloaded
 from arena.web.formatting import result_sentence
 from arena.web.site import Site
-from protocol.games import NAMES
 from library import ANN, PERFECT, Library
+from protocol.games import NAMES
 from web_client import Visitor, served
 
 
