@@ -71,7 +71,8 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
     if program.partition(":")[0].endswith(".py"):
         raise UsageFault(f"{program!r}: a class of a file plays in process: add --in-process, or name the file alone")
-    raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or NAME=COMMAND LINE for your own")
+    own = "FILE.py" if in_process else "NAME=COMMAND LINE"
+    raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or {own} for your own")
 
 
 def _of_file(name: str | None, command: Sequence[str]) -> BotSpec:
@@ -80,7 +81,8 @@ def _of_file(name: str | None, command: Sequence[str]) -> BotSpec:
     if len(words) != 1 or not words[0].partition(":")[0].endswith(".py"):
         raise UsageFault(
             f"{name}: {shlex.join(command)!r} can't play in process, which reference bots and Python files can: "
-            f"write {name}=FILE.py or {name}=FILE.py:CLASS"
+            f"write {name}=FILE.py or {name}=FILE.py:CLASS; "
+            "any program can play in `arena tournament` without --in-process"
         )
     path = str(Path(words[0]).absolute())
     return parse_bot_spec(path if name is None else f"{name}={path}", "")
