@@ -68,16 +68,16 @@ def test_what_came_of_a_case_is_told_within_80_columns(tmp_path: Path) -> None:
     done = run("arena", "doctor", "--log", str(tmp_path / "log"), "--only", "unknown", "--", *bot)
     assert (done.returncode, done.stderr) == (1, "")
     lines = done.stdout.splitlines()
-    assert lines[1] == f"what it says goes to {tmp_path / 'log'}"
-    assert lines[3].startswith("failed  fields and messages it does not know (unknown, ")
-    assert lines[4:] == [
+    assert lines[1:3] == ["plays nim, unless --game names another", f"what it says goes to {tmp_path / 'log'}"]
+    assert lines[4].startswith("failed  fields and messages it does not know (unknown, ")
+    assert lines[5:] == [
         "        did:    ended: its process ended with exit code 1",
         "        should: ignore them",
         "        see:    docs/protocol.md#connection",
         "",
         "0 of 1 passed, 0 warnings, 1 failed",
     ]
-    assert all(len(line) <= 80 for line in lines[3:])
+    assert all(len(line) <= 80 for line in lines[4:])
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,8 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
 
     Raises `SystemExit` (1) if a case failed, `Fault` where nothing can be examined.
     """
-    game = game or NAMES[0]
-    game_class(game)
+    played = game or NAMES[0]
+    game_class(played)
     cases = _chosen(only)
     command = startable(command)
     if log is None:
@@ -36,8 +36,9 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
         os.close(handle)
         log = Path(name)
     if not to_json:
-        say(f"{' '.join(command)}\nwhat it says goes to {log}\n", flush=True)
-    examined = event_loop.run(_examine(command, game, log, cases, aloud=not to_json))
+        named = "" if game else ", unless --game names another"
+        say(f"{' '.join(command)}\nplays {played}{named}\nwhat it says goes to {log}\n", flush=True)
+    examined = event_loop.run(_examine(command, played, log, cases, aloud=not to_json))
     if to_json:
         print_document({"command": command, "log": str(log), "cases": [_as_json(one) for one in examined]})
     else:

@@ -76,7 +76,7 @@ def test_in_process_a_bot_is_a_python_file_or_what_python_runs(word: str, file: 
 
 @pytest.mark.parametrize("command", ["./bot", "python bot.py --fast", "python -m bot", "node bot.js"])
 def test_what_is_no_python_file_can_not_play_in_process(command: str) -> None:
-    says = rf"^mine: '{command}' can't play in process, .*: write mine=FILE.py or mine=FILE.py:CLASS; any .* without --in-process$"
+    says = rf"^mine: '{command}' can't play in process, .*: write mine=FILE.py or mine=FILE.py:CLASS; any .*-process$"
     with pytest.raises(UsageFault, match=says):
         contestants([f"mine={command}", "random"], {}, in_process=True)
 
