@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import re
 from pathlib import Path
@@ -13,6 +14,9 @@ import pytest
 import independent_client
 from protocol import close_codes, error_codes
 from protocol.codec import JSON, MSGPACK
+from protocol.dice import Dice
+from protocol.digest import canonical
+from protocol.games import load
 from protocol.messages import PROTOCOL, ClientMessage, Info, ServerMessage
 
 ROOT = Path(__file__).parents[1]
@@ -121,13 +125,32 @@ def test_the_intermediate_hashes_of_the_worked_example_are_right() -> None:
     assert values["S"] == end["seed"]
     stream = independent_client.stream_of(bytes.fromhex(values["K"]), "deal", 0)
     assert bytes(next(stream) for _ in range(32)).hex() == values["deal:0:0"]
-    chain = re.findall(r"^(\{\"(?:commitment|event).*\})\nD\(\d\) = ([0-9a-f]{64})", TEXT, re.M)
+    open_cards, _, hidden = TEXT.partition("### The digest of what is hidden")
+    assert check_chain(open_cards) == 3
+    assert check_chain(hidden, bytes.fromhex(values["K"])) == 2
+
+
+def check_chain(text: str, key: bytes = b"") -> int:
+    """See that every digest of a document follows from the one before, and is salted where it says so; how many."""
+    chain = re.findall(r"^(\{\"(?:commitment|event).*\})\n(?:salt\(\d\) = (.{64})\n)?D\(\d\) = (.{64})", text, re.M)
     digest = b"bot-arena/1/digest"
-    assert len(chain) == 3
-    for canonical, stated in chain:
-        assert canonical.encode() == independent_client.canonical(json.loads(canonical))
-        digest = independent_client.sha256(digest, canonical.encode())
+    for line, salt, stated in chain:
+        assert line.encode() == independent_client.canonical(json.loads(line))
+        if salt:
+            salted = hmac.digest(key, b"bot-arena/1/salt" + digest, "sha256")
+            assert salted.hex() == salt
+            digest += salted
+        digest = independent_client.sha256(digest, line.encode())
         assert digest.hex() == stated
+    return len(chain)
+
+
+def test_the_salted_example_is_the_deal_of_its_key() -> None:
+    key = bytes.fromhex(re.findall("^K +([0-9a-f]{64})$", TEXT, re.M)[-1])
+    (line,) = re.findall(r'^\{"event":\{"move":\{"cards".*', TEXT, re.M)
+    game = load("kuhn", {"hands": 2})
+    state, event = game.initial(Dice(key, 0))
+    assert line.encode() == canonical({"event": event, "state": game.encode_state(state)})
 
 
 def test_the_version_of_the_protocol_is_the_one_described() -> None:
