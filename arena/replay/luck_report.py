@@ -55,4 +55,4 @@ def luck_summary(luck: Luck, bots: Sequence[str]) -> str:
     """What the dice gave everyone, in a sentence; `bots` are named in seat order."""
     *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
-    return f"the dice gave {', '.join(most)} and {last} {luck.unit}, {by} {luck.value}"
+    return f"luck gave {', '.join(most)} and {last} {luck.unit}, {by} {luck.value}"

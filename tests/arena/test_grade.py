@@ -172,7 +172,7 @@ def test_the_table_has_a_line_for_each_move_and_ends_with_one_for_each_seat(
     assert lines[-4] == "values are expected results, -1 to +1; luck is in points, 0 to 1: half as much"
     assert [line.split(":")[0] for line in lines[-3:-1]] == ["seat 0  ann", "seat 1  bob"]
     assert all("gave away 0." in line for line in lines[-3:-1])
-    assert lines[-1].startswith("the dice gave ann ")
+    assert lines[-1].startswith("luck gave ann ")
 
 
 def test_a_match_without_a_move_has_no_mean(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -340,5 +340,5 @@ def test_the_table_of_poker_says_that_it_counts_chips_and_what_the_deal_gave(
     assert "values are what the seat is expected to win of the hand, in chips" in lines
     assert "seat 1  bob: 2 moves, each gave away 0.2000 chips on average" in lines
     assert lines[0].split() == ["ply", "bot", "move", "value", "better", "value", "gave", "away"]
-    assert lines[-1].startswith("the dice gave ann ")
+    assert lines[-1].startswith("luck gave ann ")
     assert lines[-1].endswith(" chips, by equilibrium")

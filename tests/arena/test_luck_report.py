@@ -71,7 +71,7 @@ def test_every_move_that_threw_dice_says_what_they_gave_its_bot_and_the_last_lin
 def test_with_more_than_two_seats_it_is_called_an_estimate() -> None:
     out = show(file_of(THREE_SEATS))
     assert " est. luck " in out
-    assert out.splitlines()[-1].startswith("the dice gave ann +")
+    assert out.splitlines()[-1].startswith("luck gave ann +")
     assert out.splitlines()[-1].endswith(" points, estimated by features-1")
 
 
@@ -160,7 +160,7 @@ def test_numbers_have_a_sign_and_nothing_is_less_than_nothing() -> None:
     )
     assert luck_by_move(luck) == {(3, 1): -0.4}
     assert luck_by_move(None) == {}
-    assert luck_summary(luck, ["ann", "bob"]) == "the dice gave ann +0.40 and bob -0.40 points, by exact"
+    assert luck_summary(luck, ["ann", "bob"]) == "luck gave ann +0.40 and bob -0.40 points, by exact"
 
 
 def test_a_deal_and_a_round_say_what_they_gave_each_seat(tmp_path: Path) -> None:

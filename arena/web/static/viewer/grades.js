@@ -22,7 +22,7 @@ export function gradesOf(match, report, go, mine, of) {
     if (!own.length) return [];
     const given = own.reduce((sum, move) => sum + move.gave_away, 0);
     const worse = own.filter((move) => move.gave_away > 0).length;
-    const dice = luck?.events.length ? `; the dice gave it ${luckText(luck.total[seat], luck.unit)}${luck.unit ? ` ${luck.unit}` : ""}` : "";
+    const dice = luck?.events.length ? `; luck gave it ${luckText(luck.total[seat], luck.unit)}${luck.unit ? ` ${luck.unit}` : ""}` : "";
     return el("li", { class: `seat-${seat}` }, seatSign(seat), el("span", {}, el("b", {}, bot), `: ${lossText(given, unit)} given away by ${worse} of ${counted(own.length, "move")}${dice}`));
   });
   const by = luck?.events.length ? [el("p", { class: "small faint" }, `Luck is told by ${luck.value}.`)] : [];

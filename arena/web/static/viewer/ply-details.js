@@ -67,7 +67,7 @@ function thinking(info, who) {
 
 function diceText(luck, seat, { seats }, unit) {
   const given = luck.map((each, at) => `${seats[seat < 0 ? at : seat].bot} ${luckText(each, unit)}`);
-  return `the dice gave ${given.join(" and ")} ${unit ?? "of the point"}`;
+  return `luck gave ${given.join(" and ")} ${unit ?? "of the point"}`;
 }
 
 function gradeText({ seat, value, gave_away: given, best, best_value: bestValue }, { game, config }, unit) {
