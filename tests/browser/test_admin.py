@@ -143,7 +143,7 @@ async def test_all_of_it_works_without_a_script(visiting: Visits, server: AdminS
 async def test_a_tournament_is_seen_as_it_goes_without_a_click(visiting: Visits, server: AdminServer) -> None:
     operator = await server.operator()
     fields = [("bot", bot) for bot in HOUSE]
-    usual = {"pool": "nim/classic", "format": "round-robin", "rounds": "500", "clock": "10+0.1", "wait": "60"}
+    usual = {"pool": "nim/classic", "format": "round-robin", "rounds": "5000", "clock": "10+0.1", "wait": "60"}
     said = await operator.told("/admin/tournaments", *fields, *usual.items(), ("do", "start"))
     name = said.split()[2]
     async with visiting(server.url) as visit:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Page, expect
+from playwright.async_api import Page, Route, expect
 
 from arena.store.registry import rename_bot
 from arena.store.store import Store
@@ -277,6 +277,23 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(
         await expect(page.get_by_text("The grades of the moves did not come")).to_be_visible()
         await expect(page.locator(".board")).to_be_visible()
         visit.expects("/grades")
+
+
+async def test_of_a_game_without_a_board_the_moves_are_told(
+    visiting: Visits, library: str, kept: dict[str, str]
+) -> None:
+    async def rename(route: Route) -> None:
+        document = await (await route.fetch()).json()
+        document["header"] |= {"game": "auction", "config": {}}
+        document["plies"][0]["event"] = {"ply": 0, "seat": -1, "moves": [{"bid": 1}, {"bid": 3}], "result": {"lot": 0}}
+        await route.fulfill(json=document)
+
+    async with visiting(library) as visit:
+        page = await visit.open("/matches")
+        await page.route(f"**/api/v1/matches/{kept['nim']}", rename)
+        await page.goto(f"{library}/matches/{kept['nim']}#ply=0")
+        await expect(page.locator(".stage")).to_contain_text("There is no picture of Auction here.")
+        await expect(page.locator(".moves tr[aria-current]")).to_contain_text('{"bid":1}, {"bid":3}')
 
 
 async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(

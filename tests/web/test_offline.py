@@ -67,9 +67,8 @@ def test_every_module_that_is_imported_is_in_it_and_no_other_address(page: str) 
     }
     assert ENTRY in modules
     for path, source in modules.items():
-        imported = re.findall(r'^(?:import|export)\b[^;"(]*?\bfrom "([^"]+)"', source, re.MULTILINE)
+        imported = re.findall(r'\b(?:from |import\()"([^"]+)"', source)
         assert set(imported) <= modules.keys(), path
-        assert "import(" not in re.sub(r"/\*.*?\*/|//.*", "", source, flags=re.DOTALL), path
     told = re.sub(r'<script [^>]*(?:type="importmap"|application/json|src="data:)[^>]*>.*?</script>', "", page)
     assert re.findall(r'(?:src|href|action)="(?!#)([^"]*)"|url\(|@import', told) == []
 

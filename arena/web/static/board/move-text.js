@@ -55,10 +55,15 @@ export function told({ dice = [], result }) {
  */
 export function inWords(game, config, event, seats = []) {
   if (event.out !== undefined && event.out !== null) return `out: ${event.out}`;
-  if (event.moves) return roundInWords(config, event);
+  if (event.moves) return game === "dilemma" ? roundInWords(config, event) : movesOf(game, config, event.moves);
   if (event.seat < 0) return dealt(game, event.move);
   const came = event.result?.chips === undefined ? told(event) : handOver(game, event.result, seats);
   return notation(game, config, event.move) + (came ? `: ${came}` : "");
+}
+
+/** What each seat chose in a round; nothing of one that was out. */
+function movesOf(game, config, moves) {
+  return moves.flatMap((move, seat) => (move === null ? [] : notation(game, config, move, seat))).join(", ");
 }
 
 /** "cooperate, defect · 0 and 5"; where chance changed a choice, also what was chosen, as far as that is told. */

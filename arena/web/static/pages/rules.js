@@ -1,6 +1,6 @@
 /** The page of a game's rules: the position of the text, and what its example moves make of it, drawn as boards. */
 
-import { loadBoards, makeBoard } from "../board/index.js";
+import { knows, loadBoards, makeBoard } from "../board/index.js";
 import { inWords } from "../board/move-text.js";
 import { eventsOfHand } from "../board/rounds.js";
 import { Illegal, RULES } from "../check/rules/index.js";
@@ -35,6 +35,7 @@ function picture(state, view, caption) {
 }
 
 async function draw() {
+  if (!knows(game)) return;
   await loadBoards(game);
   const [first, ...moves] = examples();
   let state = { ...first.value, seat: first.value.to_move };
