@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from fractions import Fraction
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
 from protocol.dice import Dice
@@ -226,7 +227,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
             move for move, name in named if name.startswith(word)
         }
         if not word or len(found) != 1:
-            raise MalformedMove(f"{shown(text)} is no move here: {among(self.choices[0])}")
+            raise MalformedMove(f"{shown(text)} is no move here: {among(dict.fromkeys(chain(*self.choices)))}")
         return found.pop()
 
     def told(self, event: Event) -> str:

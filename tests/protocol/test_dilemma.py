@@ -131,8 +131,10 @@ def test_a_config_that_is_none_is_answered_with_what_it_may_be(config: dict[str,
 def test_a_choice_is_read_by_its_number_its_name_or_the_beginning_of_it() -> None:
     game = Dilemma({"choices": [["go", "goat"]] * 2})
     assert [game.parse(text) for text in ("0", "1", "go", "GOAT", "goa")] == [0, 1, 0, 1, 1]
-    with pytest.raises(MalformedMove, match="'g' is no move here: one of go, goat"):
+    with pytest.raises(MalformedMove, match=r"'g' is no move here: one of go, goat$"):
         game.parse("g")
+    with pytest.raises(MalformedMove, match=r"one of go, stop, Left$"):
+        Dilemma({"choices": [["go", "stop"], ["Left", "go"]]}).parse("right")
 
 
 def test_a_prisoners_dilemma_is_told_from_other_matrices() -> None:
