@@ -81,7 +81,6 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
 async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim")
-        await page.wait_for_load_state("networkidle")  # before it has loaded all it does not come in
         await page.get_by_role("button", name="Give up waiting").click()
         again = await visit.open("/play")
         await expect(again.get_by_label("Your name")).to_have_value("ann")

@@ -74,8 +74,7 @@ function play(socket) {
   }
 
   /** Come in under the person's name, which may be another than the connection has. */
-  async function enter({ bot, token }) {
-    await boards; // the arena may tell of a match at once
+  function enter({ bot, token }) {
     socket.start({ bot, token, follow: true });
   }
 
@@ -131,6 +130,11 @@ function play(socket) {
     socket.send({ type: "unwatch", match });
   }
 
+  /** What is told of a match is heard in its order, once there are boards to show it on. */
+  function onMatch(type, hear) {
+    socket.on(type, (message) => boards.then(() => hear(message)));
+  }
+
   function ours(message) {
     return table !== null && message.match === table.match;
   }
@@ -144,14 +148,14 @@ function play(socket) {
     }
     socket.send({ type: "list" });
   });
-  socket.on("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
-  socket.on("turn", (message) => {
+  onMatch("start", (message) => (message.seat === undefined ? (recalling = message.match) : sit(message)));
+  onMatch("turn", (message) => {
     if (!ours(message)) return;
     if (recalling === message.match) recall(message);
     table.turn(message);
   });
-  socket.on("rejected", (message) => ours(message) && table.rejected(message));
-  socket.on("end", (message) => ours(message) && table.end(message));
+  onMatch("rejected", (message) => ours(message) && table.rejected(message));
+  onMatch("end", (message) => ours(message) && table.end(message));
   socket.on("error", ({ ref, message, fatal }) => {
     if (fatal) return; // the state that follows says it
     if (seek !== null && ref === seek.id) giveUp(sentence(message));
