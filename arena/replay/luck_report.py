@@ -52,7 +52,7 @@ def format_signed(number: float, digits: int = 3) -> str:
 
 
 def luck_summary(luck: Luck, bots: Sequence[str]) -> str:
-    """What the dice gave everyone, in a sentence; `bots` are named in seat order."""
+    """What luck gave everyone, in a sentence; `bots` are named in seat order."""
     *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
     return f"luck gave {', '.join(most)} and {last} {luck.unit}, {by} {luck.value}"

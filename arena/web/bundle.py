@@ -22,11 +22,17 @@ BOARDS = "board/index.js"
 
 def preloaded(*entries: str, game: str | None = None) -> list[str]:
     """The modules that these need to begin, and the board of a game, if it has one."""
+    board = _boards().get(game or "")
+    needed = [*entries, board] if board else entries
+    return sorted({path for entry in needed for path in modules(entry, later=False)})
+
+
+@functools.cache
+def _boards() -> dict[str, str]:
+    """The modules of the boards, by game."""
     source = STATIC.joinpath(BOARDS).read_text(encoding="utf-8")
-    board = game and re.search(rf"""^ *"?{re.escape(game)}"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
-    if board:
-        entries += (posixpath.join(posixpath.dirname(BOARDS), board[1]),)
-    return sorted({path for entry in entries for path in modules(entry, later=False)})
+    found = re.findall(r"""^ *"?([\w-]+)"?: .*import\("\./([^"]+)"\)""", source, re.MULTILINE)
+    return {game: posixpath.join(posixpath.dirname(BOARDS), file) for game, file in found}
 
 
 @functools.cache
