@@ -48,6 +48,7 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
         await accept(bob, "bob", "ann")
         for page in (ann, bob):
             await expect(page.locator(".table .players")).to_be_visible()
+            await expect(page.locator(".status")).to_contain_text(re.compile("Your move|to move"))
         titles = [await page.title() for page in (ann, bob)]
         assert all("Risk: the duel, Africa against" in title for title in titles)
         assert [title.startswith("● Your turn – ") for title in titles].count(True) == 1

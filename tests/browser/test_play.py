@@ -247,6 +247,17 @@ async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
 
 
+async def test_a_table_has_its_title_and_may_be_pointed_at_before_the_match_begins(
+    visiting: Visits, house: House, rival: Player
+) -> None:
+    async with visiting(house.page) as visit:
+        await rival.seek("nim", open=True)
+        page = await sit_down(visit, new("person"), f"game=nim&preset=classic&opponent={rival.name}")
+        await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
+        for left in ("pointerleave", "focusout"):
+            await page.locator(".board-face").dispatch_event(left)
+
+
 @pytest.mark.ci
 async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:

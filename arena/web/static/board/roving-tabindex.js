@@ -12,15 +12,15 @@ export class Roving {
    * @param {(part: Element | null) => void} [point] a part is pointed at or has the focus; null: none
    */
   constructor(face, press, point = () => {}) {
-    this.names = new Map();
+    this.names = new Map(); // empty: nothing can be pressed, so nothing is pointed at either
     this.stop = null; // where a person was last, also while nothing can be pressed
     this.press = press;
     this.point = point;
     face.addEventListener("click", (event) => this.#on(event, (part) => press(part, event)));
     face.addEventListener("pointerover", (event) => this.#on(event, point));
-    face.addEventListener("pointerleave", () => point(null));
+    face.addEventListener("pointerleave", () => this.#leave());
     face.addEventListener("focusin", (event) => this.#on(event, (part) => (this.#stopAt(part), point(part))));
-    face.addEventListener("focusout", () => point(null));
+    face.addEventListener("focusout", () => this.#leave());
     face.addEventListener("keydown", (event) => this.#on(event, (part) => this.#key(part, event)));
   }
 
@@ -43,6 +43,10 @@ export class Roving {
   #on(event, then) {
     const part = event.target.closest?.("[role=button]");
     if (this.names.has(part)) then(part);
+  }
+
+  #leave() {
+    if (this.names.size > 0) this.point(null);
   }
 
   #stopAt(stop) {

@@ -52,6 +52,7 @@ export class Table {
       (waiting) => put(this.skip, "hidden", waiting < 2),
     );
     this.#build();
+    this.#ways.entitle(this.#matchTitle);
     this.#say("Waiting until everybody is ready.");
   }
 
