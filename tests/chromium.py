@@ -1,4 +1,4 @@
-"""The system's Chromium, and visits with it in which no page may complain."""
+"""The system's Chromium without its windows, and visits with it in which no page may complain."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _REPORT = """document.addEventListener("securitypolicyviolation", (event) =>
 
 def program() -> str:
     """Where Chromium is. Where there is none the test is skipped, in CI it fails."""
-    found = shutil.which("chromium")
+    found = shutil.which("chromium-headless-shell") or shutil.which("chromium")  # the former takes a third less time
     if found is None:
         if os.environ.get("CI"):
             pytest.fail("chromium is not installed")

@@ -20,6 +20,8 @@ DESKS = ((1280, 800), (1440, 900), (1100, 768))
 PHONE = (390, 844)
 SMALL_BOARDS = ("nim", "grundy", "tictactoe", "risk-duel", "dilemma", "kuhn", "leduc")
 """Games of which a phone shows board and prompt together."""
+ALL_TABS = ("campaign", "dilemma", "leduc")
+"""Games that have between them every kind of tab: with dice, with rounds, and with hands."""
 BOARD_PARTS = ".land, .counter, .cell, .matrix td, .card, .history"
 PARTS = f".board, .board :is({BOARD_PARTS}), .timeline, .prompt, .prompt :is(button, select, input, .die)"
 OUTSIDE = """(parts) => {
@@ -71,7 +73,8 @@ async def test_a_stored_match_fills_the_window_and_no_more(
         for tab in await page.get_by_role("tab").all():
             await tab.click()
             assert not await page.evaluate(SCROLLS), await tab.inner_text()
-            assert await barriers(page) == ""
+            if game in ALL_TABS:
+                assert await barriers(page) == ""
         await page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
         assert await sideways(page) == 0
 
