@@ -27,6 +27,8 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
+LONGEST = ("test_agents.py", "test_axelrod.py", "test_crash.py", "test_doctor.py")
+"""Files whose tests take a minute together, most of them waiting."""
 UNMEASURED = ("tests", "bots", "browser")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 
@@ -38,7 +40,7 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """These go first, as they take longest: then workers that share the files end together."""
-    items.sort(key=lambda item: item.path.parent.name not in UNMEASURED)
+    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.parent.name not in UNMEASURED))
     in_ci = pytest.mark.skip(reason="proves again what others prove: set CI=true")
     for item in items:
         if item.get_closest_marker("ci") and not os.environ.get("CI"):

@@ -178,7 +178,7 @@ def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path:
 
 
 def play(
-    folder: Path, words: Sequence[str], connect_timeout: float, rounds: int = 2
+    folder: Path, words: Sequence[str], connect_timeout: float, rounds: int = 2, bank_s: int = 60
 ) -> tuple[list[Result], list[str], BaseException | None]:
     """Play the matches of a tournament: their results, what was noted, and what stopped it."""
     plan = Plan(
@@ -189,7 +189,7 @@ def play(
         format="round-robin",
         rounds=rounds,
         paired=False,
-        clock=Clock(bank_ms=60_000, increment_ms=0),
+        clock=Clock(bank_ms=bank_s * 1000, increment_ms=0),
     )
     around = BotEnvironment(variables=dict(os.environ))
     job = MatchJob(key="k", plan=plan, environment=around, logs=folder, connect_timeout=connect_timeout)
@@ -219,7 +219,8 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("ARENA_MEMORY", str(tmp_path / "memory"))
-    results, noted, stopped = play(tmp_path, ["random", faulty("vanishingonce")], connect_timeout=4.0, rounds=3)
+    words = ["random", faulty("vanishingonce")]
+    results, noted, stopped = play(tmp_path, words, connect_timeout=4.0, rounds=3, bank_s=15)
     assert stopped is None
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]
