@@ -122,7 +122,7 @@ async def _publish(client: aiomqtt.Client, server: asyncio.StreamReader, say: Ca
                 taking.begin(take(identifier, publication))
             else:
                 await asyncio.gather(*(client.publish(*each, timeout=math.inf) for each in _each(publication)))
-    except asyncio.IncompleteReadError:
+    except (asyncio.IncompleteReadError, ConnectionResetError):  # the latter where it had not read all that was said
         os._exit(1)  # without a goodbye to the broker either, which then publishes the will
 
 
