@@ -5,14 +5,19 @@ from __future__ import annotations
 import asyncio
 import json
 import re
+import select
+import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import aiomqtt
+import msgspec
 import pytest
 
+from arena.mqtt_connection import MqttOrder, Publication
 from commands import call
 from processes import REPOSITORY, Served, play, serving
 from timeouts import WITHIN
@@ -115,6 +120,31 @@ async def test_a_server_that_is_killed_is_reported_offline_by_its_last_will(brok
         arena.process.kill()
         await listener.until(lambda it: len(it.heard["club/arena/status"]) > 1)
     assert listener.heard == {"club/arena/status": [{"online": True}, {"online": False}]}
+
+
+async def test_a_server_that_goes_with_words_of_its_publisher_unread_is_reported_offline_too(broker: Any) -> None:
+    will = Publication("club/arena/status", b'{"online":false}', 1, False)
+    order = MqttOrder(
+        host="127.0.0.1",
+        port=broker.port,
+        identifier="publisher",
+        user=None,
+        password=None,
+        will=will,
+        within=WITHIN,
+        keepalive=600,
+    )
+    server, line = socket.socketpair()
+    async with listening(broker.port) as listener:
+        publisher = await asyncio.create_subprocess_exec(
+            sys.executable, "-m", "arena.mqtt_publisher", stdin=line, stdout=line, cwd=REPOSITORY
+        )
+        line.close()
+        server.sendall(msgspec.json.encode(order) + b"\n")
+        await asyncio.to_thread(select.select, [server], [], [], WITHIN)  # it says that the broker has accepted it
+        server.close()
+        await listener.until(lambda it: it.last("status") == {"online": False})
+        assert await publisher.wait() == 1
 
 
 async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any, tmp_path: Path) -> None:
