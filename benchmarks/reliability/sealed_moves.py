@@ -4,7 +4,9 @@ Two bots play rounds of a dilemma. In each a coin decides whether the opponent h
 not yet, when the other seat asks for something (`unseek`, or by coming back to the match over a new connection) and
 takes the time until it is answered; then whoever has not moved does. Both distributions are printed, with a rank-sum
 test: p is how likely ranks that differ so much, or more, are if there is no difference.
-Usage: python benchmarks/reliability/sealed_moves.py [--rounds 1000] [--returns 200] [--before 0,5,50] [--small]
+Usage: python benchmarks/reliability/sealed_moves.py [--rounds 600] [--returns 100] [--before 0,50] [--small]
+
+Some 250 returns in a row, of all kinds together, are more than the arena takes from one address.
 """
 
 from __future__ import annotations
@@ -123,9 +125,9 @@ async def run(options: argparse.Namespace, port: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=1000)
-    parser.add_argument("--returns", type=int, default=200)
-    parser.add_argument("--before", type=lambda text: [float(part) for part in text.split(",")], default=[0, 5, 50])
+    parser.add_argument("--rounds", type=int, default=600)
+    parser.add_argument("--returns", type=int, default=100)
+    parser.add_argument("--before", type=lambda text: [float(part) for part in text.split(",")], default=[0, 50])
     options = small_or_asked(parser, rounds=60, returns=20, before=[50.0])
     with Server() as server:
         uvloop.run(run(options, server.port))
