@@ -70,8 +70,10 @@ async def test_every_page_of_the_operator_keeps_nobody_out_and_runs_nothing_that
         await expect(page.get_by_text(SCRIPT)).to_be_visible()
         await page.get_by_label("Choose anna").check()
         await page.get_by_role("button", name="New token…").click()
+        sure = page.get_by_role("button", name="Make a new token")
+        await expect(sure).to_be_visible()
         assert await barriers(page) == ""
-        await page.get_by_role("button", name="Make a new token").click()
+        await sure.click()
         await expect(page.get_by_role("link", name="Save as tokens.csv")).to_be_visible()
         assert await barriers(page) == ""
 
