@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
-from playwright.async_api import expect
+from playwright.async_api import Route, expect
 
 from chromium import PHONE, Visits, barriers, sideways
 from house import House, come, open_house, play_out
@@ -141,13 +141,21 @@ async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits,
                 for one in (ann, bob):
                     playing.create_task(through(one))
 
+        played = asyncio.Event()
+
+        async def after_play(route: Route) -> None:
+            await played.wait()
+            await route.continue_()
+
         page = await visit.context.new_page()
         await page.clock.install()
-        await page.goto(f"{house.page}/wall")
+        await page.route("**/board/nim.js", after_play)  # what is over before the wall can listen counts as well
+        await page.goto(f"{house.page}/wall", wait_until="commit")
         board = page.locator("#leaders > section:not([hidden])")
         await expect(board).to_contain_text("The first rated match opens it.")
         for game in ("nim", "tictactoe"):
             await play(game)
+        played.set()
         async with asyncio.timeout(WITHIN):
             while await page.locator("#leaders li").count() < 4:
                 await page.clock.run_for(1000)

@@ -5,7 +5,7 @@ import { GAMES, knows, loadBoards } from "../board/index.js";
 import { showConnection } from "../connection-banner.js";
 import { put, say } from "../dom.js";
 import { HERE, HERE_ALONE } from "../own-address.js";
-import { follow, onReturn } from "./online-bots.js";
+import { follow } from "./online-bots.js";
 import { refresher } from "./refresh.js";
 import { WallMatch } from "./wall-match.js";
 
@@ -139,7 +139,7 @@ if (socket !== null) {
   const refresh = refresher(["leaders"], (fresh) => turnTo(fresh, shownPool()));
   say(document.querySelector("#here-alone"), HERE_ALONE);
   socket.on("end", refresh);
-  onReturn(socket, refresh);
+  socket.on("welcome", refresh); // what was over before was not told
   show(socket);
 }
 setInterval(() => turnTo(document, nextPool()), LADDER);
