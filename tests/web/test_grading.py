@@ -227,8 +227,9 @@ async def test_the_process_is_killed_when_nobody_waits_for_it_or_it_takes_too_lo
 def test_of_the_tables_solved_for_visitors_those_read_last_are_kept(tmp_path: Path) -> None:
     values = numpy.zeros(1000)
     folder = BoundedFolder(tmp_path, 20_000)
-    for key in ("a", "b"):
+    for at, key in enumerate(("a", "b")):
         folder.write(key, values, 1)
+        os.utime(tmp_path / f"duel-{key}", (at, at))  # long ago: the clock of files is coarse
     assert folder.read("a") is not None
     folder.write("c", values, 1)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["duel-a", "duel-c"]
