@@ -2,8 +2,9 @@
 
 Random bits of the file are turned over, and random fields of rows are written over. Damage that changes nothing that
 can be read (free space in a page) is no damage and is counted apart. Nothing else tells of some fields: when a bot was
-registered or seen, whether it is approved or revoked, a token's hash that is still one, a tournament's times. A claim
-is broken by damage to anything else that is not found, and by a check that ends otherwise than in lines.
+registered or seen, whether it is approved or revoked, a token's hash that is still one, a tournament's times, whether
+a match was rated anew since its record was closed. A claim is broken by damage to anything else that is not found, and
+by a check that ends otherwise than in lines.
 
     python benchmarks/reliability/damage.py [--bits 300] [--fields 300] [--seconds 5] [--seed 1] [--quick] [--small]
 """
@@ -37,6 +38,7 @@ TABLES = ("bots", "tournaments", "matches", "seats", "ratings", "records")
 UNTOLD = {
     "bots": {"created", "seen", "approved", "revoked", "token_hash", "id"},
     "tournaments": {"started", "finished"},
+    "matches": {"rerated"},
 }
 """By table, what nothing else tells of."""
 Row = tuple[object, ...]
