@@ -7,9 +7,9 @@ import os
 from collections.abc import Callable, Sequence
 
 from bots.agents.talk import AgentTalk
-from bots.client.protocol import Effect, Say, Stop
 from bots.client.run import Link
 from bots.client.settings import Settings
+from bots.client.talk import Effect, Say, Stop
 from protocol.errors import Fault
 
 LEAVE_WITHIN = 1.5

@@ -10,7 +10,9 @@ from typing import Any, NoReturn
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Choice, Turn
-from bots.client.protocol import HOPELESS, Effect, Say, Seat, Stop, Talk, resignation
+from bots.client.conversation import HOPELESS
+from bots.client.seat import Seat, resignation
+from bots.client.talk import Effect, Say, Stop, Talk
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, read_choice
 from protocol import games, messages
 from protocol.errors import Fault

@@ -1,4 +1,4 @@
-"""The shell of the client: sockets, threads, clock and terminal around protocol.py. `run` begins here."""
+"""The shell of the client: sockets, threads, clock and terminal around a conversation. `run` begins here."""
 
 from __future__ import annotations
 
@@ -21,10 +21,11 @@ from websockets.exceptions import ConnectionClosed
 from bots import mistakes
 from bots.client.bot import Bot
 from bots.client.connecting import Away, Refused, connect
+from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
-from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.still_running import LOOK_EVERY, StillRunning
+from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on

@@ -22,8 +22,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from bots.client.bot import Bot
-from bots.client.protocol import Conversation, Say
+from bots.client.conversation import Conversation
 from bots.client.settings import Settings
+from bots.client.talk import Say
 from bots.client.worker_threads import Thought, Work, think
 from machine.timestamps import utc
 from protocol.codec import MSGPACK

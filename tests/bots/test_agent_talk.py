@@ -9,7 +9,7 @@ import pytest
 from bots.agents.answers import match_now
 from bots.agents.talk import AgentTalk
 from bots.client.bot import Choice
-from bots.client.protocol import Say, Stop
+from bots.client.talk import Say, Stop
 from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.messages import Event

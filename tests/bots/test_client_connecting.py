@@ -324,7 +324,7 @@ async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(
 async def test_a_bot_that_waits_asks_who_is_here_and_says_it(
     peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("bots.client.protocol.LOOK_AFTER", 0.01)
+    monkeypatch.setattr("bots.client.conversation.LOOK_AFTER", 0.01)
     playing(peer.url, opponent="nobody")
     line = await peer.line()
     await line.expect(Hello)

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from bots.client.bot import Bot
+from bots.client.conversation import Conversation
 from bots.client.options import from_command_line
-from bots.client.protocol import Conversation, Effect, Say, Stop, WarmUp
 from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
+from bots.client.talk import Effect, Say, Stop, WarmUp
 from bots.reference.random_bot import RandomBot
 from conftest import free_port
 from processes import run, serving

@@ -11,8 +11,9 @@ import pytest
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Choice, GiveUp, Turn
-from bots.client.protocol import Conversation, Effect, LookLater, Say, SeekLater, Stop
+from bots.client.conversation import Conversation
 from bots.client.settings import Settings
+from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop
 from bots.client.worker_threads import Choose, Conclude, Prepare, think
 from protocol import messages
 from protocol.codec import MSGPACK

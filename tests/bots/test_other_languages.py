@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from bots.client.bot import Turn
-from bots.client.protocol import Seat
+from bots.client.seat import Seat
 from bots.client.worker_threads import Choose
 from bots.commands.pipe import answer, asked, told
 from bots.reference.random_bot import RandomBot

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from bots.client import warm_up as warm_ups
-from bots.client.protocol import Conversation
+from bots.client.conversation import Conversation
 from bots.client.run import run
 from bots.client.settings import Settings
 from bots.client.warm_up import lock_of, warm_up

@@ -1,4 +1,4 @@
-"""A bot's side of the protocol without sockets, threads or clocks: messages and what came of work in, effects out.
+"""All that a bot says to an arena: what it seeks, the seats that it has, and when it has played enough.
 
 It outlives its connections: what was being played is taken up again on the next one.
 """
@@ -6,36 +6,24 @@ It outlives its connections: what was being played is taken up again on the next
 from __future__ import annotations
 
 import dataclasses
-import hmac
 import os
-from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
 from bots.client import progress_report
-from bots.client.bot import Bot, Turn, seeded
+from bots.client.bot import Bot
+from bots.client.seat import Seat, resignation
 from bots.client.settings import Settings
-from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, Work
+from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
+from bots.client.worker_threads import Thought
 from machine.backoff import Backoff
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
-from protocol.dice import NONCE_BYTES
-from protocol.display import printable
-from protocol.error_codes import (
-    AUTH_FAILED,
-    BAD_MESSAGE,
-    ILLEGAL_MOVE,
-    MALFORMED_MOVE,
-    NAME_TAKEN,
-    NO_SLOTS,
-    NOT_ALLOWED,
-    UNAVAILABLE,
-)
+from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
 from protocol.errors import Fault
 from protocol.games.base import Game
-from protocol.messages import FromClient, FromServer
+from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
 """How a WebSocket is closed where nothing else is said."""
@@ -51,278 +39,7 @@ HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
 MOST_FAILED = 3
 """Matches in a row in which the bot's program failed, after which it seeks no more."""
-STRIKES = (ILLEGAL_MOVE, MALFORMED_MOVE)
-"""Refusals after which another move may be chosen."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
-
-
-@dataclass(frozen=True, slots=True)
-class Say:
-    """A line for the author; `trouble` goes to standard error."""
-
-    line: str
-    trouble: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class SeekLater:
-    """Call `Conversation.seek` after so many seconds."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class LookLater:
-    """Call `Conversation.look` after so many seconds."""
-
-    seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class WarmUp:
-    """Have the bot warm up for a game while it plays others, then call `Conversation.warmed`."""
-
-    game: str
-
-
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """The bot is done: close the connection and leave with this exit code."""
-
-    code: int
-
-
-Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
-
-
-class Talk(ABC):
-    """What is said to an arena over one connection after another."""
-
-    @abstractmethod
-    def hello(self) -> messages.Hello:
-        """The first message of every connection."""
-
-    def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
-        match message:
-            case messages.Turn():
-                return self._turned(message, now)
-            case messages.Start():
-                return self._started(message)
-            case messages.End():
-                return self._ended(message)
-            case messages.Rejected():
-                return self._rejected(message, now)
-            case messages.Welcome():
-                return self._welcomed(message)
-            case messages.Error():
-                return self._erred(message)
-            case messages.Unseeked():
-                return self._unseeked(message.id)
-            case messages.Listing():
-                return self._listed(message)
-        return []
-
-    @abstractmethod
-    def lost(self, code: int) -> list[Effect]:
-        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
-
-    @abstractmethod
-    def ended(self, code: int) -> str:
-        """How the connection ended, in the arena's words where it said why."""
-
-    @abstractmethod
-    def _turned(self, turn: messages.Turn, now: float) -> list[Effect]: ...
-
-    @abstractmethod
-    def _started(self, start: messages.Start) -> list[Effect]: ...
-
-    @abstractmethod
-    def _ended(self, end: messages.End) -> list[Effect]: ...
-
-    @abstractmethod
-    def _rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]: ...
-
-    @abstractmethod
-    def _welcomed(self, welcome: messages.Welcome) -> list[Effect]: ...
-
-    @abstractmethod
-    def _erred(self, error: messages.Error) -> list[Effect]: ...
-
-    @abstractmethod
-    def _unseeked(self, seek: str) -> list[Effect]: ...
-
-    @abstractmethod
-    def _listed(self, listing: messages.Listing) -> list[Effect]: ...
-
-
-class Seat:
-    """A bot's seat in a match, from `start` to `end`, over as many connections as it takes.
-
-    At most one piece of work is with the thinking threads at a time; the next waits here, so that the calls of one
-    match come in order.
-    """
-
-    def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
-        self.start = start
-        self.thinking = False
-        self.over = False
-        self._bot = bot
-        self._seat = seat
-        self._rules = rules
-        self._seed = seed
-        self._memory: dict[str, Any] = {}
-        self._prepared = False
-        self._playing = False
-        self._resignation: messages.Resign | None = None
-        self._turn: Turn | None = None
-        self._answer: messages.Move | None = None
-        self._waiting: Work | None = None
-
-    @property
-    def done(self) -> bool:
-        """Whether nothing more can come of it."""
-        return self.over and not self.thinking
-
-    @property
-    def given_up(self) -> bool:
-        """Whether the match was resigned, or lost by a failure."""
-        return self._resignation is not None
-
-    @property
-    def failure(self) -> str | None:
-        """How the program failed in it, in a line; None where it did not."""
-        return None if self._resignation is None else self._resignation.failure
-
-    def begin(self) -> list[Effect]:
-        """The first `start`: prepare, then say so. A bot that prepares nothing is ready at once."""
-        if type(self._bot).prepare is not Bot.prepare:
-            return self._think(Prepare(self.start.match, self.start))
-        self._prepared = True
-        return [self._ready()]
-
-    def resume(self) -> list[Effect]:
-        """`start` came again on a new connection; whatever was owed and not surely accepted is sent again."""
-        if self._resignation is not None:
-            return [self._resignation]
-        return [self._ready()] if self._prepared and not self._playing else []
-
-    def turned(self, message: messages.Turn, now: float) -> list[Effect]:
-        """A `turn`. One that is told again after a reconnect is answered with the move there is, if there is one."""
-        self._playing = True
-        if self._seat not in message.movers:
-            return []
-        if self._resignation is not None:
-            return [self._resignation]
-        if self._turn is not None and self._turn.ply == message.ply and (self._answer or self.thinking):
-            return [self._answer] if self._answer else []
-        try:
-            self._turn = self._read(message, now)
-        except (KeyError, TypeError, ValueError, IndexError) as exc:
-            where = f"ply {message.ply} of {message.match}"
-            failure = f"cannot read the state at {where}: {exc!r}"
-            return [self._trouble(failure), *self.resign(failure)]
-        self._answer = None
-        return self._think(Choose(message.match, self._turn))
-
-    def rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
-        """A move was not accepted: tell the author, and choose again where the turn is still open."""
-        effects: list[Effect] = [Say(progress_report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
-        turn = self._turn
-        if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKES or rejected.strikes_left == 0:
-            return effects
-        clock = list(turn.clock_ms)
-        if rejected.clock_ms is not None:
-            clock[self._seat] = rejected.clock_ms
-        self._answer = None
-        self._turn = dataclasses.replace(
-            turn, clock_ms=clock, received=now, random=seeded(self._seed, rejected.match, rejected.ply)
-        )
-        return effects + self._think(Choose(rejected.match, self._turn, rejected))
-
-    def ended(self, end: messages.End | None) -> list[Effect]:
-        """The match is over, with None while the connection was down; the bot's `ended` or `missed`, where it has that,
-        is called when its last work is done.
-        """
-        self.over = True
-        self._waiting = None
-        bot = type(self._bot)
-        heeded = bot.missed is not Bot.missed if end is None else bot.ended is not Bot.ended
-        return self._think(Conclude(self.start.match, end)) if heeded else []
-
-    def thought(self, thought: Thought) -> list[Effect]:
-        """What came of the work. A move for a turn that has passed is dropped."""
-        self.thinking = False
-        effects: list[Effect] = []
-        if thought.trouble is not None:
-            lost = "resigned" if thought.failure is None else "lost"
-            consequence = "" if self.over else f"; the match is {lost}"
-            details = f"\n{thought.details}" if thought.details else ""
-            effects.append(self._trouble(thought.trouble + consequence + details))
-        if not self.over and (thought.gave_up or thought.trouble is not None):
-            return effects + self.resign(thought.failure)
-        if type(thought.work) is Prepare and not self.over:
-            self._prepared = True
-            if not self._playing:
-                effects.append(self._ready())
-        elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
-            self._answer = thought.move
-            if not self.over:
-                effects.append(thought.move)
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            effects += self._think(waiting)
-        return effects
-
-    def resign(self, failure: str | None = None) -> list[Effect]:
-        """Give the match up, whoever is to move, or say how the program failed."""
-        self._resignation = resignation(self.start.match, failure)
-        self._waiting = None
-        return [self._resignation]
-
-    def result(self, end: messages.End) -> Say:
-        """The line that says how the match came out."""
-        return Say(progress_report.result(self.start, self._seat, end, self.failure))
-
-    def _think(self, work: Work) -> list[Effect]:
-        if self.thinking:
-            self._waiting = work
-            return []
-        self.thinking = True
-        return [work]
-
-    def _ready(self) -> messages.Ready:
-        """With a nonce that follows from the bot's seed, so that a repeat says the same."""
-        match = self.start.match
-        nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
-        return messages.Ready(match=match, nonce=nonce.hex())
-
-    def _trouble(self, text: str) -> Say:
-        return Say(f"{self._bot.name}: {text}", trouble=True)
-
-    def _read(self, message: messages.Turn, now: float) -> Turn:
-        return Turn(
-            match=message.match,
-            seat=self._seat,
-            ply=message.ply,
-            state=message.state,
-            legal=message.legal or [],
-            options=message.options,
-            events=message.events,
-            players=self.start.seats,
-            clock_ms=message.clock,
-            increment_ms=self.start.clock.increment_ms,
-            rules=self._rules,
-            position=self._rules.decode_state(message.state),
-            random=seeded(self._seed, message.match, message.ply),
-            memory=self._memory,
-            received=now,
-        )
-
-
-def resignation(match: str, failure: str | None) -> messages.Resign:
-    """The message that gives a match up, with as much of a failure as it may say."""
-    return messages.Resign(match=match, failure=None if failure is None else printable(failure)[: messages.MAX_NOTE])
 
 
 class Conversation(Talk):
