@@ -145,8 +145,8 @@ def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None
 
 
 def _equal(a: object, b: object) -> bool:
-    """Whether two values are the same, but for the last digits of a rating, which machines may differ in, and for what
-    gzip itself makes nothing of: of a record as it unpacks nothing may differ.
+    """Whether two values are the same, but for the last digits of a rating, which machines may differ in, and for bits
+    of a packed record that change nothing when it is unpacked.
     """
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)

@@ -139,7 +139,7 @@ if (socket !== null) {
   const refresh = refresher(["leaders"], (fresh) => turnTo(fresh, shownPool()));
   say(document.querySelector("#here-alone"), HERE_ALONE);
   socket.on("end", refresh);
-  socket.on("welcome", refresh); // what was over before was not told
+  socket.on("welcome", refresh); // what ended while the boards were loading was not told
   show(socket);
 }
 setInterval(() => turnTo(document, nextPool()), LADDER);
