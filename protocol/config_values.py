@@ -6,14 +6,28 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from protocol.display import shown
+from protocol.errors import UsageFault
+
+MOST_SHOWN = 80
+"""Characters of a value in a message."""
+
 
 def read_text(text: str) -> Any:
-    """JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word."""
+    """JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word.
+
+    Raises `UsageFault` for what begins as a list or a map of JSON does, and is none.
+    """
+    reasons = []
     for candidate in (text, f"[{text}]") if "," in text else (text,):
         try:
             return json.loads(candidate)
-        except (ValueError, RecursionError):
-            continue
+        except RecursionError:
+            reasons.append("it is nested too deeply")
+        except ValueError as exc:
+            reasons.append(str(exc))
+    if text.startswith(("[", "{")):
+        raise UsageFault(f"{shown(text, MOST_SHOWN)} begins as JSON does, and is none: {reasons[0]}")
     return [read_text(part) for part in text.split(",")] if "," in text else text
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
 
 from protocol.config_values import read_text
+from protocol.errors import UsageFault
 
 
 @pytest.mark.parametrize(
@@ -25,8 +27,22 @@ from protocol.config_values import read_text
         ("a,@b", ["a", "@b"]),
         ("", ""),
         ("9" * 5000, "9" * 5000),
-        ("[" * 100_000, "[" * 100_000),
+        ("a[3", "a[3"),
     ],
 )
 def test_a_value_is_json_or_a_list_or_a_word(text: str, value: Any) -> None:
     assert read_text(text) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("[[3,3],[0,5]],[[5,0],[1,1]", "Extra data: line 1 column 14"),
+        ("[[[3,3],[0,5]],[[5,0],[1,1]]", "Expecting ',' delimiter: line 1 column 29"),
+        ('{"a": 1', "Expecting ',' delimiter: line 1 column 8"),
+        ("[" * 100_000, "it is nested too deeply"),
+    ],
+)
+def test_what_begins_as_json_and_is_none_is_refused_with_the_place(text: str, why: str) -> None:
+    with pytest.raises(UsageFault, match=re.escape(f"begins as JSON does, and is none: {why}")):
+        read_text(text)
