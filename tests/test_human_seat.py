@@ -60,4 +60,7 @@ async def test_a_person_plays_rounds_and_hands_and_sees_what_its_seat_may(
     assert process.returncode == 0, said
     assert re.search(says, said, re.MULTILINE), said
     assert not re.search(r"^cards: [JQK] [JQK]$", said.partition("me: ")[0], re.MULTILINE)
-    assert re.search(r"^me: (won|lost|drew) \S+ against random \((win|draw)\), unrated$", said, re.MULTILINE), said
+    told = (
+        r"^me: (won|lost|drew) \S+ against random \((win|draw)\), -?\d\.\d{3} to -?\d\.\d{3} a (round|hand), unrated$"
+    )
+    assert re.search(told, said, re.MULTILINE), said

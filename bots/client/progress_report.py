@@ -9,6 +9,7 @@ import msgspec
 
 from protocol import close_codes, error_codes
 from protocol.display import counted, rating
+from protocol.games import payoff_unit
 from protocol.messages import End, Error, ListedBot, ListedSeek, Listing, Move, Outcome, Player, Rejected, Start
 from protocol.names import folded
 from protocol.reasons import FAILED, VOID
@@ -86,11 +87,14 @@ def _way(seek: ListedSeek) -> str:
 
 
 def result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
-    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`; `failure` is how its program failed."""
+    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`, with what each was paid where that is
+    what counts; `failure` is how its program failed.
+    """
     own = end.seats[seat]
     rivals = opponents(start.seats, seat)
     why = _reason(end, seat, failure)
-    return f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({why}){_rating(end, own)}"
+    came = f"{own.bot}: {_came(end, seat)} {start.match} against {rivals} ({why})"
+    return came + _paid(start.game, end, seat) + _rating(end, own)
 
 
 def _came(end: End, seat: int) -> str:
@@ -115,6 +119,16 @@ def _reason(end: End, seat: int, failure: str | None) -> str:
         return own if own != FAILED else failure or "its program failed"
     failed = [one.bot for one in end.seats if one.reason == FAILED]
     return end.reason if end.reason != FAILED else f"the program of {', '.join(failed)} failed"
+
+
+def _paid(game: str, end: End, seat: int) -> str:
+    """What the seat was paid a round or a hand, and the others, where that is what counts."""
+    paid = [
+        one.payoff for one in (end.seats[seat], *end.seats[:seat], *end.seats[seat + 1 :]) if one.payoff is not None
+    ]
+    if len(paid) < len(end.seats):
+        return ""
+    return f", {' to '.join(f'{payoff:.3f}' for payoff in paid)} a {payoff_unit(game)}"
 
 
 def _rating(end: End, own: Outcome) -> str:

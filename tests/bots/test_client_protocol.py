@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from bots.client import progress_report
 from bots.client.bot import Bot, Choice, GiveUp, Turn
@@ -436,6 +437,20 @@ def test_the_end_of_a_match_is_told_to_the_bot_after_its_last_thought(script: An
 def test_every_result_is_one_line(talk: Talk, script: Any, ranks: tuple[int, int], reason: str, line: str) -> None:
     at_its_turn(talk, script)
     assert lines(talk.hears(script.end(ranks=ranks, reason=reason))) == [line]
+
+
+def test_where_payoffs_are_the_result_they_are_told_ones_own_first(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    players = [messages.Player(bot="random"), messages.Player(bot="mine")]
+    talk.hears(script.start(seek="s1", game="dilemma", config={}, seat=1, seats=players, rated=False))
+    end = script.end(ranks=(2, 1))
+    seats = [
+        messages.Outcome(bot=bot, rank=rank, reason="win", payoff=payoff, rounds=200)
+        for bot, rank, payoff in (("random", 2, 2.985), ("mine", 1, 3.01))
+    ]
+    assert lines(talk.hears(replace(end, seats=seats)))[0] == (
+        "mine: won m-1 against random (win), 3.010 to 2.985 a round, unrated"
+    )
 
 
 def test_a_bot_that_dropped_out_of_three_seeks_the_next_match(talk: Talk, script: Any) -> None:
