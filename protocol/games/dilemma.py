@@ -87,6 +87,8 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         self.payoffs = _matrix(given["payoffs"])
         counts = len(self.payoffs), len(self.payoffs[0])
         self.choices = _named(self.payoffs) if given["choices"] is None else _names(given["choices"], counts)
+        first, others = self.choices[0][0], self.choices[1][0]
+        self._move_form = '{"choose": 0}' + (f" for {first}" if first == others else "")
         self.rounds = integer("dilemma", "rounds", given["rounds"], 1, MOST_ROUNDS)
         self.go_on = None if given["go_on"] is None else _parts("go_on", given["go_on"], PARTS - 1)
         self.noise = _parts("noise", given["noise"], PARTS // 2)
@@ -205,7 +207,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         return {"choose": move}
 
     def decode_move(self, wire: Any) -> int:
-        return read_move_fields(wire, '{"choose": 0}', "choose")[0]
+        return read_move_fields(wire, self._move_form, "choose")[0]
 
     def board(self, state: Rounds) -> str:
         of = f" of {self.rounds}" if self.go_on is None else ""
