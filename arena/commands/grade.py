@@ -157,7 +157,7 @@ def _told_now_and_then(things: Iterator[T], count: int, what: str) -> Iterator[T
 
 def _print_costs(bot: str, report: list[Costs]) -> None:
     if not report:
-        say(f"no match of {bot} can be graded")
+        say(f"no match of {bot} can be graded: none is of a game that is solved, or that searches estimate")
     for number, costs in enumerate(report):
         games = counted(costs.matches, "match", "matches")
         moves = f"{counted(costs.exact + costs.estimated, 'move', 'moves')} in {games}"

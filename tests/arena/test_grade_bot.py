@@ -88,7 +88,11 @@ def test_what_takes_long_says_how_long_it_takes(data: Path, monkeypatch: pytest.
 
 
 def test_what_nobody_can_grade_is_said_and_what_does_not_go_together_refused(data: Path) -> None:
-    assert graded(data, "--game", "tictactoe") == (0, "no match of Random can be graded\n", "")
+    assert graded(data, "--game", "tictactoe") == (
+        0,
+        "no match of Random can be graded: none is of a game that is solved, or that searches estimate\n",
+        "",
+    )
     nobody = call("arena", "replay", "grade", "--bot", "eve", "--data", str(data))
     assert nobody == (2, "", "arena: there is no bot called eve: `arena bot list` names them\n")
     one = "arena: grade a match, by its ID or FILE, or the matches of a bot, by --bot NAME: one of them\n"
