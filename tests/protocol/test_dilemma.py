@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import Any
 
@@ -49,6 +50,12 @@ def test_a_matrix_need_not_be_square_nor_sum_to_zero() -> None:
     with pytest.raises(IllegalMove, match="there is no choice 2: 0 a, 1 b"):
         game.check_move(begun(game), 0, 2)
     game.check_move(begun(game), 1, 2)
+
+
+def test_a_move_that_is_a_name_is_told_how_it_is_written() -> None:
+    text = """choose is 'defect': it is an integer, as in {"choose": 0} for cooperate"""
+    with pytest.raises(MalformedMove, match=re.escape(text)):
+        load("dilemma", {}).decode_move({"choose": "defect"})
 
 
 def test_noise_changes_as_many_choices_as_it_says_each_to_another() -> None:
