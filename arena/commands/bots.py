@@ -13,6 +13,7 @@ from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
 from arena.operator.client import NoServer
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
+from arena.store.database import Database
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, Removed, remove_all
@@ -94,7 +95,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
     """Print who is known, who may come in, and who is online or when last seen."""
     with closing(Store.open(where, create=False)) as store:
         bots = store.read(registry.all_bots)
-        online = _online(data, store.file)
+        online = _online(data, store.database)
     if to_json:
         print_document([_listed(bot, online.get(folded(bot.name))) for bot in bots])
     elif not bots:
@@ -114,7 +115,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
         say(table(headers, rows, elastic=0, left=(1, 2, 3, 4), width=columns()))
 
 
-def _online(data: Path, database: Path) -> dict[str, BotStatus]:
+def _online(data: Path, database: Database) -> dict[str, BotStatus]:
     """Who is connected to the server that runs on the folder, by folded name; nobody where none does."""
     try:
         found = by_server(database, data, StatusRequest(most=ALL), ServerStatus)

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from arena.commands.settings import database
 from arena.store.data_folder import is_held, lock, restrict_to_owner
-from arena.store.database import DatabaseNotFound, database_path, revision_of
+from arena.store.database import Database
+from arena.store.database_url import database_at
 from machine.terminal import say
 from protocol.errors import ArenaFault
 
@@ -20,13 +21,13 @@ def hold_data_dir(data: Path, db: str | None) -> Iterator[str]:
     Raises `Locked`, `ArenaFault`, `StoreError`.
     """
     where = database(db, data)
-    file, ours = database_path(where), False
+    found, ours = database_at(where), False
     with lock(data):
         with suppress(ArenaFault):  # what is wrong with it is said when it is opened
-            ours = revision_of(file) is not None
-        found = restrict_to_owner(data, file if ours else None)
-        if found:
-            names = ", ".join(map(str, found))
+            ours = found.file is not None and found.revision() is not None
+        open_to_others = restrict_to_owner(data, found.file if ours else None)
+        if open_to_others:
+            names = ", ".join(map(str, open_to_others))
             say(f"arena: open to other users until now, and from now on yours alone: {names}", err=True)
         yield where
 
@@ -41,10 +42,10 @@ def free_data_dir(data: Path) -> Path:
 
 
 @contextmanager
-def exclusively(where: str, data: Path) -> Iterator[Path]:
-    """The database's file, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
-    file = database_path(where)
-    if revision_of(file) is None:
-        raise DatabaseNotFound(f"no arena data in {file}: start `arena serve` or `arena tournament` first")
+def exclusively(where: str, data: Path) -> Iterator[Database]:
+    """The database, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
+    found = database_at(where)
+    if found.revision() is None:
+        raise found.not_found()
     with lock(data) if data.is_dir() else nullcontext():
-        yield file
+        yield found

@@ -15,13 +15,14 @@ from arena.commands.data_dir import exclusively
 from arena.commands.server_or_local import by_server_or_local
 from arena.operations.thinning import Thin
 from arena.replay.verify import differences, verify
-from arena.store import database, rating_rebuild
+from arena.store import rating_rebuild
 from arena.store.backup import back_up
+from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck
 from arena.store.store import Store
 from arena.store.thinning import MIB, Removed, Retention, count_removed, find_removable, remove_all, remove_records
-from arena.store.upgrade import upgrade as upgrade_file
+from arena.store.upgrade import upgrade as upgrade_database
 from machine.console import Console
 from machine.terminal import say
 from measuring.luck import luck_of
@@ -43,12 +44,12 @@ class Unsound(ArenaFault):
 
 def upgrade(where: str, data: Path, backup: Path | None) -> None:
     """Bring the database's schema up to date; before, if there is anything to do, it is copied to `backup`."""
-    with exclusively(where, data) as file:
-        before, after = upgrade_file(file, backup)
+    with exclusively(where, data) as database:
+        before, after = upgrade_database(database, backup)
     if before == after:
-        say(f"{file} has schema {after}" + ("" if backup is None else ": nothing to do, and no backup made"))
+        say(f"{database} has schema {after}" + ("" if backup is None else ": nothing to do, and no backup made"))
     else:
-        say(f"{file} has schema {after}, upgraded from {before}" + (f"; as it was: {backup}" if backup else ""))
+        say(f"{database} has schema {after}, upgraded from {before}" + (f"; as it was: {backup}" if backup else ""))
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
@@ -60,7 +61,7 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
-    matches = back_up(database.database_path(where), to)
+    matches = back_up(database_at(where), to)
     say(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
 
 
@@ -70,7 +71,7 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool) -> None:
         with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             removed = _removed(store, keep)
             freed = store.vacuum()
-        say(f"{_told(removed)}; {store.file} is {_mib(freed)} smaller")
+        say(f"{_told(removed)}; {store.database} is {_mib(freed)} smaller")
         return
     removed = by_server_or_local(where, data, Thin(**asdict(keep)), Removed, lambda store: _removed(store, keep))
     say(f"{_told(removed)}; the database has that room for what comes, and is as large as before")
@@ -97,10 +98,10 @@ def check(where: str, *, quick: bool = False) -> None:
     for line in complaints:
         say(line)
     if complaints:
-        raise Unsound(f"{store.file} does not add up: {counted(len(complaints), 'complaint', 'complaints')}")
+        raise Unsound(f"{store.database} does not add up: {counted(len(complaints), 'complaint', 'complaints')}")
     records = "agrees with its record" if quick else "agrees with its record, which verifies"
     gone = f"; {counted(removed, 'record was', 'records were')} removed" if removed else ""
-    say(f"{store.file} is sound: the file, its rows, every result {records}, and the ratings follow{gone}")
+    say(f"{store.database} is sound: the file, its rows, every result {records}, and the ratings follow{gone}")
 
 
 def look(

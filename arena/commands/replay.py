@@ -116,7 +116,7 @@ def stored_record(store: Store, match: str) -> bytes | None:
     except RecordRemoved:
         return None
     if body is None:
-        raise ArenaFault(f"match {match} has no record in {store.file}: `arena db check` tells what is wrong")
+        raise ArenaFault(f"match {match} has no record in {store.database}: `arena db check` tells what is wrong")
     return body
 
 

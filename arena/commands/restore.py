@@ -30,7 +30,7 @@ def restore(where: str, ids: Sequence[str], backup: Path) -> None:
     ):
         if missing := [match for match in wanted if store.read(result_with_seats, match) is None]:
             raise UsageFault(
-                f"not in {store.file}: {few(missing)}; a record is put back beside its result alone: for a match that"
+                f"not in {store.database}: {few(missing)}; a record is put back beside its result alone: for a match that"
                 " is missing restore the whole backup"
             )
         broken = [match for match in wanted if store.read(is_broken, match, look)]
@@ -49,10 +49,10 @@ def _found(store: Store, copy: Reader, match: str) -> bytes:
         body = copy.read(record_of, match)
     except RecordRemoved as exc:
         raise ArenaFault(
-            f"{copy.file} has no record of match {match} either, it was removed: try an older one"
+            f"{copy.database} has no record of match {match} either, it was removed: try an older one"
         ) from exc
     if body is None:
-        raise UsageFault(f"there is no match {match!r} with a record in {copy.file}: try another backup")
+        raise UsageFault(f"there is no match {match!r} with a record in {copy.database}: try another backup")
     if complaint := store.read(find_complaint, match, body, look):
-        raise BadRecord(f"the record of match {match} in {copy.file} is not that of its result: {complaint}")
+        raise BadRecord(f"the record of match {match} in {copy.database} is not that of its result: {complaint}")
     return body

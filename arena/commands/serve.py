@@ -43,7 +43,8 @@ from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
 from arena.store.async_store import AsyncStore
 from arena.store.data_folder import FOLDER
-from arena.store.database import database_path, revision_of
+from arena.store.database import Database
+from arena.store.database_url import database_at
 from arena.store.feed_position import is_fed, switch_feed
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
@@ -74,17 +75,24 @@ def run(settings: ServerSettings) -> None:
     bots = builtin_bots_of(settings)
     with listening(settings) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
-            upgrade_if_older(database_path(where), settings.backup_to)
+            upgrade_if_older(database_at(where), settings.backup_to)
         event_loop.run(serve(settings, data, ports, bots))
 
 
-def upgrade_if_older(file: Path, backup_to: str | None) -> None:
-    """Bring a database of an older schema up to date, once it is copied into the folder for backups, or beside it.
+def upgrade_if_older(database: Database, backup_to: str | None) -> None:
+    """Bring a database of an older schema up to date; a file once it is copied into the folder for backups, or beside
+    it.
 
     Raises `Fault`; then nothing has changed.
     """
-    before = revision_of(file)
+    before = database.revision()
     if before in (None, REVISIONS[-1]):
+        return
+    file = database.file
+    if file is None:
+        log.info("the database has schema %s, older than this version's: it is upgraded", before)
+        upgrade(database)
+        log.info("the database has schema %s now", REVISIONS[-1])
         return
     name = f"{file.stem}-schema-{before}-{datetime.now(UTC):%Y-%m-%dT%H%M%SZ}.db"
     folder = file.parent if backup_to is None else Path(backup_to)
@@ -92,7 +100,7 @@ def upgrade_if_older(file: Path, backup_to: str | None) -> None:
         folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
     backup = folder / name
     log.info("the database has schema %s, older than this version's: it is copied and upgraded", before)
-    upgrade(file, backup)
+    upgrade(database, backup)
     log.info("the database has schema %s now; as it was: %s", REVISIONS[-1], backup)
 
 
@@ -136,8 +144,8 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = encryption_of(settings, others)
         where = database(settings.db, data)
-        file = database_path(where)
-        folders = {data, file.parent}
+        stored_in = database_at(where)
+        folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
@@ -160,7 +168,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         scheme = "wss" if encryption else "ws"
         named = settings.socket_url if encryption else None  # what the certificate is for
         operator = await _socket_for(OPERATOR, arena, operators=True)
-        credentials.write(data, token, operator, file, named or url_of(scheme, settings.host, port))
+        credentials.write(data, token, operator, stored_in, named or url_of(scheme, settings.host, port))
         log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
         _warn_of_clear_text(settings)
         if house is not None:
@@ -174,7 +182,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             if settings.demo:
                 url = page_url(settings, ports.page)
                 log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
-        await stack.enter_async_context(_looked_after(arena, settings, file, folders))
+        await stack.enter_async_context(_looked_after(arena, settings, stored_in.file, folders))
         manager.tell("READY=1")
         stack.callback(manager.tell, "STOPPING=1")
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
@@ -242,13 +250,13 @@ def _warn_of_clear_text(settings: ServerSettings) -> None:
 
 @contextlib.asynccontextmanager
 async def _looked_after(
-    arena: Arena, settings: ServerSettings, file: Path, folders: Collection[Path]
+    arena: Arena, settings: ServerSettings, file: Path | None, folders: Collection[Path]
 ) -> AsyncIterator[None]:
     """The disk is watched inside, old records are removed, and backups made."""
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(running(disk_space.watch(arena.warnings, folders)))
         await stack.enter_async_context(running(keep_thin(arena.store, retention(settings))))
-        if settings.backup_to is not None:
+        if settings.backup_to is not None and file is not None:
             schedule = Schedule(Path(settings.backup_to), settings.backup_every, settings.backup_keep)
             await stack.enter_async_context(running(keep_backing_up(file, schedule, arena.warnings)))
         yield

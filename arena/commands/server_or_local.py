@@ -11,24 +11,26 @@ from arena.commands.data_dir import exclusively
 from arena.operator.client import NoServer, asked
 from arena.operator.requests import COMMAND_LINE, Request
 from arena.store.actions import note_action
-from arena.store.database import database_path
+from arena.store.database import Database
+from arena.store.database_url import database_at
 from arena.store.store import Store
 
 T = TypeVar("T")
 L = TypeVar("L")
 
 
-def by_server(file: Path, data: Path, request: Request, answer: type[T]) -> T:
-    """What the server answers that has this database open: that of the data folder, or of the database's folder.
+def by_server(database: Database, data: Path, request: Request, answer: type[T]) -> T:
+    """What the server answers that has this database open: that of the data folder, or of the folder of its file.
 
     Raises `NoServer` and what else `asked` does.
     """
     try:
-        return asked(data, request, answer, file)
+        return asked(data, request, answer, database)
     except NoServer:
-        if file.absolute().parent == data.absolute():
+        file = database.file
+        if file is None or file.absolute().parent == data.absolute():
             raise
-        return asked(file.parent, request, answer, file)
+        return asked(file.parent, request, answer, database)
 
 
 def by_server_or_local(
@@ -47,7 +49,7 @@ def by_server_or_local(
     none. Raises `Fault`, `Locked` where somebody runs there.
     """
     try:
-        return by_server(database_path(where), data, request, answer)
+        return by_server(database_at(where), data, request, answer)
     except NoServer:
         with (
             exclusively(where, data) if alone else nullcontext(),

@@ -24,7 +24,7 @@ from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Findings, Question, Sample
 from arena.sprt.summary import amount, conclusion, warnings
-from arena.store.database import database_path
+from arena.store.database_url import database_at
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
@@ -79,7 +79,8 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
     data = options.data
-    if options.any_folder and database_path(database(options.db, data)).parent == data:
+    file = database_at(database(options.db, data)).file
+    if options.any_folder and file is not None and file.parent == data:
         options = replace(options, data=free_data_dir(data))
     setup, question = read_options(options)
     with tournament_run(setup, question.value) as test:

@@ -15,7 +15,7 @@ from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.processes.bot_commands import BOT_SETTINGS, check_names
 from arena.processes.launch_spec import passed
-from arena.store.database import database_path
+from arena.store.database_url import database_at
 from arena.tournament.contestants import Contestant, contestants
 from arena.tournament.in_process import check
 from arena.tournament.job import CONNECT_TIMEOUT, Server, ServerAt, ServerOn
@@ -218,7 +218,7 @@ def _environment(options: TournamentOptions) -> BotEnvironment:
     sandbox = Sandbox(
         kind=options.sandbox,
         data=options.data,
-        database=database_path(database(options.db, options.data)),
+        database=database_at(database(options.db, options.data)).file,
         readable=tuple(options.read),
         memory_mib=options.memory,
         copies=_jobs(options) if options.dask is None else MOST_ON_A_MACHINE,

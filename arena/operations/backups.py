@@ -17,6 +17,7 @@ from typing import NamedTuple
 from arena.server.warnings import Warnings
 from arena.store.backup import back_up
 from arena.store.data_folder import FOLDER
+from arena.store.sqlite_database import SqliteDatabase
 from machine.subprocesses import be_nice, die_with_parent, ending
 from protocol.errors import Fault
 
@@ -37,11 +38,11 @@ class Schedule(NamedTuple):
     keep: int
 
 
-async def keep_backing_up(database: Path, schedule: Schedule, warnings: Warnings) -> None:
-    """Back a database up when it is time, for ever."""
+async def keep_backing_up(file: Path, schedule: Schedule, warnings: Warnings) -> None:
+    """Back a database file up when it is time, for ever."""
     while True:
         await asyncio.sleep(due_in(schedule))
-        fault = await back_up_once(database, schedule)
+        fault = await back_up_once(file, schedule)
         warnings.tell("backup", None if fault is None else f"no backup was made in {schedule.folder}: {fault}")
         if fault is not None:
             await asyncio.sleep(RETRY)
@@ -57,12 +58,12 @@ def due_in(schedule: Schedule) -> float:
     return 0.0
 
 
-async def back_up_once(database: Path, schedule: Schedule) -> str | None:
+async def back_up_once(file: Path, schedule: Schedule) -> str | None:
     """Make a backup and remove those that are too many; what went wrong."""
     to = schedule.folder / datetime.now(UTC).strftime(_NAME)
     try:
         schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-        command = (sys.executable, "-m", "arena.operations.backups", str(database), str(to))
+        command = (sys.executable, "-m", "arena.operations.backups", str(file), str(to))
         quiet = asyncio.subprocess.DEVNULL
         process = await asyncio.create_subprocess_exec(
             *command, stdin=quiet, stdout=quiet, stderr=asyncio.subprocess.PIPE
@@ -90,9 +91,9 @@ def main() -> None:
     """Make one backup, in this process."""
     die_with_parent()
     be_nice(NICE)
-    database, to = sys.argv[1:]
+    file, to = sys.argv[1:]
     try:
-        back_up(Path(database), Path(to))
+        back_up(SqliteDatabase(Path(file)), Path(to))
     except Fault as fault:
         raise SystemExit(str(fault)) from None
     except KeyboardInterrupt:

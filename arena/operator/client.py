@@ -20,6 +20,7 @@ from arena.network.admission import OPERATOR
 from arena.operator import credentials
 from arena.operator.requests import COMMAND_LINE, Reply, Request, encoded
 from arena.store.data_folder import is_held
+from arena.store.database import Database
 from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
 
@@ -115,7 +116,7 @@ async def connected(url: str, token: str, by: str = COMMAND_LINE) -> AsyncIterat
 
 
 @asynccontextmanager
-async def connected_to(data: Path, database: Path | None = None) -> AsyncIterator[Operator]:
+async def connected_to(data: Path, database: Database | None = None) -> AsyncIterator[Operator]:
     """A connection to the server that runs on a data folder, and has this `database` open, if one is named.
 
     Raises as `connected`.
@@ -134,7 +135,7 @@ async def connected_to(data: Path, database: Path | None = None) -> AsyncIterato
         yield operator
 
 
-def asked(data: Path, request: Request, answer: type[T], database: Path | None = None) -> T:
+def asked(data: Path, request: Request, answer: type[T], database: Database | None = None) -> T:
     """The answer of the server that runs on a data folder, for who has no event loop. Raises as `Operator.ask`."""
 
     async def ask() -> T:

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from arena.store.data_folder import FILE, is_held
+from arena.store.database import Database
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
 from protocol.errors import ArenaFault
@@ -28,10 +29,12 @@ class Credentials(Struct, frozen=True, kw_only=True):
     database: str
     public: str = ""
 
-    def is_of(self, database: Path) -> bool:
+    def is_of(self, database: Database) -> bool:
         """Whether the server's database is this one."""
+        if database.file is None:
+            return self.database == str(database)
         try:
-            return os.path.samefile(self.database, database)
+            return os.path.samefile(self.database, database.file)
         except OSError:
             return False
 
@@ -65,9 +68,9 @@ def token_of(folder: Path) -> str:
     return new_token() if found is None else found.token
 
 
-def write(folder: Path, token: str, url: str, database: Path, public: str = "") -> None:
+def write(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
     """Keep them, for the owner's eyes only. Raises `ArenaFault`."""
-    credentials = Credentials(token=token, url=url, database=str(database.absolute()), public=public)
+    credentials = Credentials(token=token, url=url, database=str(database if database.file is None else database.file.absolute()), public=public)
     file = folder / NAME
     try:
         with in_place_of(file) as part:

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Row, insert, select, text, update
+from sqlalchemy import Connection, Row, insert, select, update
 
 from arena.store.paging import Page, read_page
 from arena.store.schema import actions
@@ -18,9 +18,9 @@ MOST_CONCERNED = 200
 """Names that are kept of an action; of the rest, how many there were."""
 MAX_FAULT_TEXT = 500
 """Characters."""
-_PAGE = text("""
+_PAGE = """
 SELECT *, (SELECT count(*) FROM actions) AS total FROM actions WHERE :start OR id < :id ORDER BY id DESC LIMIT :limit
-""")
+"""
 
 
 class Action(Struct, frozen=True, kw_only=True):

@@ -9,6 +9,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, select
 
 from arena.store import rating_rebuild, summaries
+from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
 from arena.store.registry import bot_number
 from arena.store.result_queries import MOST_ASKED_AT_ONCE, UNRATED
@@ -79,7 +80,7 @@ class Annulling:
         if self._rerating is not None:
             summaries.remove(connection, self._numbers)
             for statement in _UNDO if self._undo else _ANNUL:
-                connection.exec_driver_sql(statement, among(self._numbers))
+                execute(connection, statement, among(self._numbers))
             summaries.put_back(connection, self._numbers)
             self._rerating.save(connection)
         return self.outcome

@@ -6,21 +6,23 @@ import contextlib
 import sqlite3
 from pathlib import Path
 
-from arena.store import database
 from arena.store.data_folder import FILE
-from arena.store.database import DatabaseNotFound, StoreError
+from arena.store.database import Database, StoreError
+from arena.store.sqlite_database import BUSY_MS, HEADER_BYTES, is_ours, read_only_uri
 from machine.atomic_write import in_place_of, locked, sync
 from protocol.errors import ArenaFault, UsageFault
 
 
-def back_up(source: Path, to: Path) -> int:
+def back_up(source: Database, to: Path) -> int:
     """Copy an arena's database, of any schema, to a new file, for its owner alone; how many matches are in the copy.
 
-    Raises `UsageFault` where there is a file already, else `DatabaseNotFound`, `UnrecognizedDatabase`,
+    Raises `UsageFault` where there is a file already, and for a database that is in no file, else `DatabaseNotFound`, `UnrecognizedDatabase`,
     `SchemaMismatch`, `StoreError` or `ArenaFault`.
     """
-    if database.revision_of(source, database.reading) is None:
-        raise DatabaseNotFound(f"no arena data in {source}: start `arena serve` or `arena tournament` first")
+    if source.file is None:
+        raise UsageFault(source.backup_advice(to))
+    if source.revision(read_only=True) is None:
+        raise source.not_found()
     try:
         with locked(to), in_place_of(to) as part:
             _remove_cut_off(part.parent)
@@ -28,7 +30,7 @@ def back_up(source: Path, to: Path) -> int:
                 raise UsageFault(f"{to} already exists; not overwritten: choose another name")
             part.unlink(missing_ok=True)  # of a backup to here that was cut off
             part.touch(mode=FILE, exist_ok=False)
-            matches = _copy(source, part)
+            matches = _copy(source.file, part)
             sync(part)
         sync(to.parent)
     except sqlite3.Error as exc:
@@ -55,16 +57,16 @@ def _remove_cut_off(folder: Path) -> None:
 def _may_be_copy(part: Path) -> bool:
     """Whether a file is a database of ours, or nothing yet that says what it is. Raises `OSError`."""
     with part.open("rb") as opened:
-        header = opened.read(database.HEADER_BYTES)
-    return not header.strip(b"\0") or database.is_ours(header)
+        header = opened.read(HEADER_BYTES)
+    return not header.strip(b"\0") or is_ours(header)
 
 
 def _copy(source: Path, part: Path) -> int:
     with (
-        contextlib.closing(sqlite3.connect(database.read_only_uri(source), uri=True)) as original,
+        contextlib.closing(sqlite3.connect(read_only_uri(source), uri=True)) as original,
         contextlib.closing(sqlite3.connect(part, isolation_level=None)) as copy,
     ):
-        original.execute(f"PRAGMA busy_timeout = {database.BUSY_MS}")
+        original.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         original.backup(copy)
         copy.execute("PRAGMA journal_mode = DELETE")  # no log beside it: one file is all there is to keep
         found = [row[0] for row in copy.execute("PRAGMA integrity_check")]

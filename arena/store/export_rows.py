@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from arena.store.dialect import execute
 from arena.store.match_search import Search, match_numbers
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
@@ -44,7 +45,7 @@ PLIES = _columns("number match ply seat bot move dice result out clock_ms though
 _RECORDS = """(
     SELECT number, id, data FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
-)"""
+) AS kept"""
 BATCH_SIZE = 200
 """Matches: their records may be long."""
 
@@ -74,7 +75,7 @@ def export_matches(
         held = f"({', '.join(map(str, some))})"
         rank = {number: at for at, number in enumerate(some)}
         found = (
-            connection.exec_driver_sql(f"SELECT {columns} FROM {source} IN {held}").all()
+            execute(connection, f"SELECT {columns} FROM {source} IN {held}").all()
             for columns, source in (
                 (", ".join(MATCHES), "match_results WHERE number"),
                 (", ".join(SEATS), "match_seats WHERE number"),

@@ -6,12 +6,12 @@ from collections import ChainMap
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Table, bindparam, func, select
-from sqlalchemy.dialects.sqlite import Insert, insert
+from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, select
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import result_queries, summaries, tournament_state
+from arena.store.dialect import execute
 from arena.store.match_luck import MatchLuck
 from arena.store.result_queries import group_of, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats
@@ -42,14 +42,17 @@ class Tally(NamedTuple):
 
 
 _BEFORE = """
-SELECT seats.bot, seats.pool, max(match), mu_after AS mu, sigma_after AS sigma, count(*) AS matches,
+SELECT stood.*, newest.mu_after AS mu, newest.sigma_after AS sigma,
     coalesce((
-        SELECT version FROM seats AS named WHERE named.bot = seats.bot AND named.pool = seats.pool
+        SELECT version FROM seats AS named WHERE named.bot = stood.bot AND named.pool = stood.pool
             AND named.played IS NOT NULL AND named.match < :number AND named.version <> ''
         ORDER BY named.played DESC LIMIT 1
-    ), '') AS version,
-    sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
-FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY seats.bot, seats.pool
+    ), '') AS version
+FROM (
+    SELECT bot, pool, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
+        count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
+    FROM seats WHERE played IS NOT NULL AND match < :number GROUP BY bot, pool
+) AS stood JOIN seats AS newest ON newest.match = stood.last AND newest.bot = stood.bot
 """
 # Statements are made once: SQLAlchemy takes longer to make one than SQLite to carry it out.
 _LAST_NUMBER = select(func.coalesce(func.max(matches.c.number), 0))
@@ -57,11 +60,11 @@ _BOTS = select(bots.c.key, bots.c.id).where(bots.c.key.in_(bindparam("keys", exp
 _TALLIES = select(ratings)
 _TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
 _STORE: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
-_ENTER = insert(ratings)
-_SAVE_TALLY = _ENTER.on_conflict_do_update(
-    index_elements=["bot", "pool"],
-    set_={column.name: column for column in _ENTER.excluded if not column.primary_key},
-)
+_SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
+VALUES ({", ".join(f":{name}" for name in ratings.columns.keys())})
+ON CONFLICT (bot, pool) DO UPDATE SET {
+    ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
+}"""
 Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
@@ -136,7 +139,7 @@ def save_tallies(connection: Connection, tallies: Tallies) -> None:
         {"bot": bot, "pool": pool, **standing._asdict(), "wins": wins, "draws": draws, "losses": losses}
         for (bot, pool), (standing, wins, draws, losses) in tallies.items()
     ]
-    connection.execute(_SAVE_TALLY, rows)
+    execute(connection, _SAVE_TALLY, rows)
 
 
 def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Tallies:
@@ -148,7 +151,7 @@ def load_tallies(connection: Connection, ids: Sequence[int] | None = None) -> Ta
 
 def load_tallies_before(connection: Connection, number: int) -> Tallies:
     """The standings of this season as they were before a match of it was rated."""
-    return _tallies(connection.exec_driver_sql(_BEFORE, {"number": number}))
+    return _tallies(execute(connection, _BEFORE, {"number": number}))
 
 
 def _tallies(rows: Iterable[Any]) -> Tallies:

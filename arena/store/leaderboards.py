@@ -10,10 +10,11 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
 from arena.ratings import rating_system
 from arena.store import seasons
+from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
 from arena.store.pool_payoffs import SEASON_NOW, means_query, pairs_query
 from arena.store.registry import bot_number
@@ -30,7 +31,7 @@ SORTS = (SCORE, PAYOFF, "bot", "mu", "sigma", "played", "wins", "draws", "losses
 _BY = {name: name for name in SORTS} | {
     "bot": "key",
     "played": "matches",
-    "share": "(wins + draws / 2.0) / matches",
+    "share": "(wins + CAST(draws AS float) / 2) / matches",
     PAYOFF: "coalesce(payoff, mu - 3 * sigma - 1e9)",
 }
 """What each order goes by."""
@@ -41,18 +42,20 @@ MOST_POINTS = 300
 LATEST = 5
 VERSIONS = 20
 
-_RANK = "rank() OVER (ORDER BY payoff DESC NULLS LAST, iif(payoff IS NULL, mu - 3 * sigma, 0) DESC)"
+_RANK = "rank() OVER (ORDER BY payoff DESC NULLS LAST, CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"
 _BOARD = """
 WITH paid AS ({paid}), board AS (
     SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, payoff, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
 ), chosen AS (
-    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search)
+    SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search) > 0
 ), found AS (
     SELECT * FROM chosen WHERE :start OR value {beyond} :value OR (value = :value AND key > :key)
     ORDER BY value {order}, key LIMIT :limit
 )
-SELECT *, (SELECT json_group_array(round(mu_after, 2)) FROM ({curve})) AS curve, {pairs} AS pairs
+SELECT *, (
+    SELECT coalesce(json_group_array(round(CAST(mu_after AS numeric), 2)), '[]') FROM ({curve}) AS newest
+) AS curve, {pairs} AS pairs
 FROM found ORDER BY value {order}, key
 """
 _NOW = {
@@ -70,62 +73,63 @@ _THEN = {
             SELECT match, mu_after FROM seats INDEXED BY seats_by_bot
             WHERE seats.bot = found.bot AND seats.pool = :pool AND mu_after IS NOT NULL
                 AND match BETWEEN :first AND found.last ORDER BY match DESC LIMIT :curve
-        ) ORDER BY match""",
+        ) AS last ORDER BY match""",
 }
 """What a leaderboard is made of: this season's, and that of any."""
-_BOTS = text("""
-SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search)) AS total
-FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search)) ORDER BY key LIMIT :limit
-""")
-_BUSIEST = text("SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool")
-_LEADERS = text("""
+_BOTS = """
+SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
+FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
+"""
+_BUSIEST = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
+_LEADERS = """
 SELECT bots.name, first.score, rank() OVER (ORDER BY first.score DESC) AS rank FROM (
     SELECT bot, mu - 3 * sigma AS score FROM ratings WHERE pool = :pool ORDER BY score DESC LIMIT :limit
 ) AS first JOIN bots ON bots.id = first.bot ORDER BY rank, bots.key
-""")
-_BEST_PAID = text(f"""
+"""
+_BEST_PAID = f"""
 SELECT bots.name, mu - 3 * sigma AS score, payoff, rank() OVER (ORDER BY payoff DESC) AS rank
 FROM ({means_query(SEASON_NOW)} ORDER BY payoff DESC LIMIT :limit) AS first
 JOIN bots ON bots.id = first.bot JOIN ratings ON ratings.bot = first.bot AND ratings.pool = :pool
 ORDER BY rank, bots.key
-""")
-_STRONGEST = text("""
+"""
+_STRONGEST = """
 SELECT pool, name, mu, matches FROM (
     SELECT ratings.*, row_number() OVER (PARTITION BY pool ORDER BY mu DESC) AS place FROM ratings
 ) AS placed JOIN bots ON bots.id = placed.bot WHERE place <= :limit ORDER BY pool, mu
-""")
-_STANDINGS = text(f"""
+"""
+_STANDINGS = f"""
 SELECT ratings.*, {pairs_query("ratings.bot", SEASON_NOW, "ratings.pool")} AS pairs,
     (SELECT count(*) FROM ratings AS other WHERE other.pool = ratings.pool) AS bots,
     (SELECT 1 + count(*) FROM ratings AS other
         WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
 FROM ratings WHERE bot = :bot ORDER BY pool
-""")
-_RANK_PAID = text(f"""
+"""
+_RANK_PAID = f"""
 WITH paid AS ({means_query(SEASON_NOW)})
 SELECT rank FROM (
     SELECT ratings.bot, {_RANK} AS rank FROM ratings LEFT JOIN paid ON paid.bot = ratings.bot WHERE pool = :pool
-) WHERE bot = :bot
-""")
-_TALLY = """sum(iif(outcome = 'won', matches, 0)) AS wins, sum(iif(outcome = 'drawn', matches, 0)) AS draws,
-    sum(iif(outcome = 'lost', matches, 0)) AS losses, sum(iif(outcome = 'void', matches, 0)) AS void,
-    sum(moves) AS moves, sum(thought_ms) AS thought_ms"""
-_TALLIES = text(f"SELECT pool, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool")
-_SEATS = text(
-    f"SELECT seat, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY seat ORDER BY 1"
-)
-_POINTS = text("""
+) AS ranked WHERE bot = :bot
+"""
+_TALLY = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
+    coalesce(sum(matches) FILTER (WHERE outcome = 'drawn'), 0) AS draws,
+    coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
+    coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
+    CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
+_TALLIES = f"SELECT pool, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool"
+_SEATS = f"""SELECT seat, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
+GROUP BY seat ORDER BY 1"""
+_POINTS = """
 SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matches.id
 FROM json_each(:points) AS point
 CROSS JOIN seats INDEXED BY seats_by_played
-    ON seats.bot = :bot AND seats.pool = :pool AND seats.played = point.value AND seats.played IS NOT NULL
 JOIN matches ON matches.number = seats.match
+WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.value AS bigint) AND seats.played IS NOT NULL
 ORDER BY seats.played
-""")
-_OPPONENTS = text("""
+"""
+_OPPONENTS = """
 WITH met AS (
     SELECT bots.name, bots.key, wins, draws, losses, wins + draws + losses AS played, (
-        SELECT sum(total) * 1.0 / sum(rounds) FROM payoffs
+        SELECT CAST(sum(total) AS float) / CAST(sum(rounds) AS float) FROM payoffs
         WHERE payoffs.tournament = '' AND payoffs.pool = :pool AND season IN (SELECT 1 UNION SELECT first FROM seasons)
             AND payoffs.bot = :bot AND payoffs.opponent = opponents.opponent
     ) AS payoff
@@ -134,17 +138,17 @@ WITH met AS (
 )
 SELECT *, (SELECT count(*) FROM met) AS total FROM met
 WHERE :start OR played < :played OR (played = :played AND key > :key) ORDER BY played DESC, key LIMIT :limit
-""")
-_VERSIONS = text("""
+"""
+_VERSIONS = """
 SELECT versions.*, matches.id, matches.finished,
     (SELECT count(*) FROM versions AS every WHERE every.bot = :bot AND every.pool = :pool) AS total
 FROM versions JOIN matches ON matches.number = versions.last
 WHERE versions.bot = :bot AND versions.pool = :pool AND (:start OR versions.last < :last)
 ORDER BY versions.last DESC LIMIT :limit
-""")
-_ENDINGS = text("""
+"""
+_ENDINGS = """
 SELECT outcome, reason, sum(matches) AS played, (
-    SELECT json_group_array(json_object('match', matches.id, 'plies', matches.plies, 'finished', matches.finished))
+    SELECT coalesce(json_group_array(json_object('match', matches.id, 'plies', matches.plies, 'finished', matches.finished)), '[]')
     FROM (
         SELECT match FROM seats INDEXED BY seats_by_ending
         WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome
@@ -153,7 +157,7 @@ SELECT outcome, reason, sum(matches) AS played, (
     ) AS latest JOIN matches ON matches.number = latest.match
 ) AS latest
 FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outcome, reason
-""")
+"""
 
 
 class BoardRow(LeaderboardRow, frozen=True, kw_only=True):
@@ -350,9 +354,7 @@ def leaderboard_page(
     if sort not in SORTS:
         raise UsageFault(f"there is no order {sort!r} of a leaderboard: one of {', '.join(SORTS)}")
     beyond, order = ("<", "DESC") if descending else (">", "ASC")
-    query = text(
-        _BOARD.format(by=_BY[sort], rank=_RANK, beyond=beyond, order=order, **(_NOW if season is None else _THEN))
-    )
+    query = _BOARD.format(by=_BY[sort], rank=_RANK, beyond=beyond, order=order, **(_NOW if season is None else _THEN))
     given = {"pool": pool, "search": folded(search or ""), "curve": CURVE}
     if season is not None:
         given |= seasons.match_range_of(connection, season)
@@ -380,7 +382,7 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
     """So many bots of every game that was rated in this season, in its pool with most matches; the busiest first."""
     busiest: dict[str, str] = {}
-    for pool in connection.execute(_BUSIEST).scalars():
+    for pool in execute(connection, _BUSIEST).scalars():
         busiest.setdefault(rating_system.game_of(pool), pool)
     return [PoolLeaders(pool=pool, leaders=_leaders(connection, pool, limit)) for pool in busiest.values()]
 
@@ -388,27 +390,27 @@ def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
 def _leaders(connection: Connection, pool: str, limit: int) -> list[Leader]:
     given = {"pool": pool, "limit": limit}
     if payoff_unit(rating_system.game_of(pool)):
-        rows = connection.execute(_BEST_PAID, given)
+        rows = execute(connection, _BEST_PAID, given)
         return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=row.payoff) for row in rows]
-    rows = connection.execute(_LEADERS, given)
+    rows = execute(connection, _LEADERS, given)
     return [Leader(bot=row.name, rank=row.rank, score=row.score, payoff=None) for row in rows]
 
 
 def strongest_bots(connection: Connection, limit: int) -> list[RatedBot]:
     """Of every pool so many bots with the best ratings of this season: pool by pool, the weakest first."""
-    rows = connection.execute(_STRONGEST, {"limit": limit})
+    rows = execute(connection, _STRONGEST, {"limit": limit})
     return [RatedBot(pool=row.pool, bot=row.name, mu=row.mu, played=row.matches) for row in rows]
 
 
 def profile_of(connection: Connection, name: str) -> Profile | None:
     """What is known of a bot; None for one that was never registered and never played."""
-    found = connection.execute(text("SELECT * FROM bots WHERE key = :key"), {"key": folded(name)})
+    found = execute(connection, "SELECT * FROM bots WHERE key = :key", {"key": folded(name)})
     bot = found.one_or_none()
     if bot is None:
         return None
-    played = {row.pool: row for row in connection.execute(_TALLIES, {"bot": bot.id})}
-    newest = text(f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * VERSIONS}")
-    versions = connection.execute(newest, {"bot": bot.id}).scalars()
+    played = {row.pool: row for row in execute(connection, _TALLIES, {"bot": bot.id})}
+    newest = f"SELECT version FROM versions WHERE bot = :bot ORDER BY last DESC LIMIT {5 * VERSIONS}"
+    versions = execute(connection, newest, {"bot": bot.id}).scalars()
     standings = [
         PoolStanding(
             pool=row.pool,
@@ -418,7 +420,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
             **standing_from_row(row),
             ms_per_move=_thinking(played[row.pool]),
         )
-        for row in connection.execute(_STANDINGS, {"bot": bot.id})
+        for row in execute(connection, _STANDINGS, {"bot": bot.id})
     ]
     standing_in = {row.pool for row in standings}
     without = [
@@ -442,7 +444,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
 def _rank(connection: Connection, row: Any) -> int:
     """That of a bot in a pool, from its row of `_STANDINGS`."""
     if payoff_unit(rating_system.game_of(row.pool)):
-        return int(connection.execute(_RANK_PAID, {"pool": row.pool, "bot": row.bot}).scalar_one())
+        return int(execute(connection, _RANK_PAID, {"pool": row.pool, "bot": row.bot}).scalar_one())
     return int(row.rank)
 
 
@@ -463,8 +465,8 @@ def _thinking(row: Any) -> float | None:
 def rating_history(connection: Connection, name: str, pool: str) -> list[HistoryPoint]:
     """A bot's ratings in a pool: the first, the last, and at most some 300 in all."""
     bot = bot_number(connection, name)
-    query = text("SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool")
-    total = connection.execute(query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
+    query = "SELECT matches FROM ratings WHERE bot = :bot AND pool = :pool"
+    total = execute(connection, query, {"bot": bot, "pool": pool}).scalar_one_or_none() or 0
     step = 1
     while total > step * (MOST_POINTS - 2):
         step *= 2
@@ -472,7 +474,7 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
     given = {"bot": bot, "pool": pool, "points": msgspec.json.encode(points).decode()}
     return [
         HistoryPoint(played=row.played, mu=row.mu_after, sigma=row.sigma_after, finished=row.finished, match=row.id)
-        for row in connection.execute(_POINTS, given)
+        for row in execute(connection, _POINTS, given)
     ]
 
 
@@ -499,7 +501,7 @@ def _opponent_row(row: Any) -> OpponentRow:
 
 def results_by_seat(connection: Connection, name: str, pool: str) -> list[SeatRow]:
     """How a bot fared in each seat."""
-    rows = connection.execute(_SEATS, {"bot": bot_number(connection, name), "pool": pool})
+    rows = execute(connection, _SEATS, {"bot": bot_number(connection, name), "pool": pool})
     return [SeatRow(seat=row.seat, **_counts(row)) for row in rows]
 
 
@@ -517,7 +519,7 @@ def versions_page(
 
 def endings_of(connection: Connection, name: str, pool: str) -> list[Ending]:
     """How a bot's matches ended for it, by outcome and reason, with the latest of each."""
-    rows = connection.execute(_ENDINGS, {"bot": bot_number(connection, name), "pool": pool, "latest": LATEST})
+    rows = execute(connection, _ENDINGS, {"bot": bot_number(connection, name), "pool": pool, "latest": LATEST})
     found = [
         Ending(
             outcome=row.outcome,

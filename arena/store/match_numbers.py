@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from msgspec import json
 
-AMONG = "IN (SELECT value FROM json_each(:numbers))"
+AMONG = "IN (SELECT CAST(value AS bigint) FROM json_each(:numbers) AS told)"
 """In a statement that is told them by `among`."""
 
 

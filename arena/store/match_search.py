@@ -12,9 +12,10 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, select, text
+from sqlalchemy import Connection, select
 
 from arena.store import result_queries
+from arena.store.dialect import execute
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.registry import bot_number
 from arena.store.result_queries import OUTCOMES
@@ -29,24 +30,24 @@ SELECT DISTINCT found.value FROM (SELECT DISTINCT {columns} FROM {summary} WHERE
         SELECT {number} AS number FROM {rows}
         WHERE {same} AND {number} < :before AND {number} >= :least {further}
         ORDER BY {number} DESC LIMIT :limit
-    )
+    ) AS newest
 )) AS found ORDER BY found.value DESC LIMIT :limit
 """
 _PLAIN = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
-_BOUNDS = text("""
-SELECT (SELECT min(first) FROM hours WHERE hour >= substr(:since, 1, 13)),
-    (SELECT max(last) FROM hours WHERE hour <= substr(:until, 1, 13)),
+_BOUNDS = """
+SELECT (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
     (SELECT max(last) FROM hours WHERE hour || ':' < :since),
     (SELECT min(first) FROM hours WHERE hour || ':~' > :until)
-""")
+"""
 """The numbers between which all matches of the time are; those up to which, and from which, some are of another."""
 _WITHIN = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
 _TOGETHER = " AND EXISTS (SELECT 1 FROM seats AS other WHERE other.match = seats.match AND other.bot = :opponent)"
-_OF_THE_GAME = "(pool = :game OR substr(pool, 1, length(:game) + 1) = :game || '/')"
+_OF_THE_GAME = "(pool = :game OR substr(pool, 1, length(CAST(:game AS text)) + 1) = CAST(:game AS text) || '/')"
 _EVER = ("", "9999-12-31T23:59:59.999Z")
 _NEVER = 2**62
 _WINDOW, _SPARE = 1000, 4
@@ -109,7 +110,7 @@ def search_matches(
     if given is None:
         return Page(rows=[], total=0)
     query, counting = _queries(wanted)
-    total = None if counting is None else connection.execute(text(counting), given).scalar_one()
+    total = None if counting is None else execute(connection, counting, given).scalar_one()
     numbers = _newest(connection, query, given | {"limit": limit + 1}, total)
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
     found = [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
@@ -146,9 +147,9 @@ def _newest(connection: Connection, query: str, given: dict[str, Any], fitting: 
     if fitting:
         window = max(_WINDOW, _SPARE * given["limit"] * given["before"] // fitting)
         given["least"] = max(least, given["before"] - window)
-    numbers = list(connection.execute(text(query), given).scalars())
+    numbers = list(execute(connection, query, given).scalars())
     if len(numbers) < given["limit"] and given["least"] > least:
-        numbers = list(connection.execute(text(query), given | {"least": least}).scalars())
+        numbers = list(execute(connection, query, given | {"least": least}).scalars())
     return numbers
 
 
@@ -156,7 +157,7 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
     """What the statements are given; None where nothing fits, as a bot is unknown."""
     since = _EVER[0] if wanted.since is None else parse_time_bound(wanted.since, "since", days=0)
     until = _EVER[1] if wanted.until is None else parse_time_bound(wanted.until, "until", days=1)
-    least, last, early, late = connection.execute(_BOUNDS, {"since": since, "until": until}).one()
+    least, last, early, late = tuple(execute(connection, _BOUNDS, {"since": since, "until": until}).one())
     given = {
         **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
         "scope": wanted.tournament or "",

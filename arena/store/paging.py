@@ -9,8 +9,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, TextClause
+from sqlalchemy import Connection
 
+from arena.store.dialect import execute
 from protocol.errors import UsageFault
 
 T = TypeVar("T", bound=tuple[str | float, ...])
@@ -40,7 +41,7 @@ def encode_cursor(place: tuple[str | float | None, ...]) -> str:
 
 def read_page(
     connection: Connection,
-    query: TextClause,
+    query: str,
     given: Mapping[str, object],
     place: Mapping[str, object],
     make: Callable[[Any], R],
@@ -56,7 +57,7 @@ def read_page(
     check_limit(limit)
     last = ("",) * len(place) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(place.values())))
     asked = {**given, **dict(zip(place, last, strict=True)), "start": after is None, "limit": limit + 1}
-    rows = connection.execute(query, asked).all()
+    rows = execute(connection, query, asked).all()
     further = encode_cursor(tuple(getattr(rows[limit - 1], name) for name in place)) if len(rows) > limit else None
     return Page(rows=list(map(make, rows[:limit])), next=further, total=rows[0].total if rows else 0)
 

@@ -13,7 +13,7 @@ SEASON_NOW = "(SELECT coalesce(max(first), 1) FROM seasons)"
 _OF_POOL = "tournament = '' AND payoffs.pool = {pool} AND payoffs.season = {season}"
 EQUAL_DIGITS = 9
 """Means that are the same so far are equal: the order in which they were summed up makes no rank."""
-_MEAN = f"round(avg(total * 1.0 / rounds), {EQUAL_DIGITS})"
+MEAN = f"CAST(round(CAST(avg(CAST(total AS float) / rounds) AS numeric), {EQUAL_DIGITS}) AS float)"
 """Over opponents, of rows of `payoffs`."""
 _SUMS = "json_array(matches, rounds, total, squares, products, rest_squares, weighted, round_squares)"
 
@@ -21,14 +21,14 @@ _SUMS = "json_array(matches, rounds, total, squares, products, rest_squares, wei
 def means_query(season: str) -> str:
     """The bots with a payoff in :pool in a season, each with the mean over its opponents."""
     return (
-        f"SELECT bot, {_MEAN} AS payoff FROM payoffs WHERE {_OF_POOL.format(pool=':pool', season=season)} GROUP BY bot"
+        f"SELECT bot, {MEAN} AS payoff FROM payoffs WHERE {_OF_POOL.format(pool=':pool', season=season)} GROUP BY bot"
     )
 
 
 def pairs_query(bot: str, season: str, pool: str = ":pool") -> str:
     """The sums of a bot against each opponent, for `read_payoff`."""
     which = _OF_POOL.format(pool=pool, season=season)
-    return f"(SELECT json_group_array({_SUMS}) FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
+    return f"(SELECT coalesce(json_group_array({_SUMS}), '[]') FROM payoffs WHERE {which} AND payoffs.bot = {bot})"
 
 
 def read_payoff(pairs: str) -> MeanPayoff | None:

@@ -11,20 +11,22 @@ from sqlalchemy import Connection, delete, func, select
 
 from arena.ratings import rating_system
 from arena.store import finish, result_queries, seasons, summaries
+from arena.store.dialect import execute
 from arena.store.finish import Tallies, Tally
 from arena.store.match_numbers import AMONG, among
 from arena.store.schema import matches, ratings
 from referee.result import Result, SeatRating
 
 _NUMBERS = SeatRating.__struct_fields__
-_CORRECT = """UPDATE seats SET mu_before = ?, sigma_before = ?, mu_after = ?, sigma_after = ?, played = ?
-WHERE match = ? AND seat = ?"""
-_MARK = f"UPDATE matches SET rerated = 1 WHERE NOT rerated AND number {AMONG}"
+_CORRECT = """UPDATE seats SET mu_before = :mu_before, sigma_before = :sigma_before, mu_after = :mu_after,
+    sigma_after = :sigma_after, played = :played
+WHERE match = :match AND seat = :seat"""
+_MARK = f"UPDATE matches SET rerated = true WHERE NOT rerated AND number {AMONG}"
 _LAST = select(func.coalesce(func.max(matches.c.number), 0))
 
 
 class Correction(NamedTuple):
-    """What the row of a seat should have, in the order of `_CORRECT`."""
+    """What the row of a seat should have."""
 
     mu_before: float
     sigma_before: float
@@ -104,7 +106,7 @@ class Rerating:
         """
         self.advance(connection)
         _correct(connection, self.corrections)
-        connection.exec_driver_sql(_MARK, among({number for number, _ in self.wrong}))
+        execute(connection, _MARK, among({number for number, _ in self.wrong}))
         stale = delete(ratings)
         connection.execute(stale if self._pools is None else stale.where(ratings.c.pool.in_(self._pools)))
         finish.save_tallies(connection, self.tallies)
@@ -124,7 +126,7 @@ def rebuild_ratings(connection: Connection) -> int:
 
 def _correct(connection: Connection, corrections: list[Correction]) -> None:
     if corrections:
-        connection.exec_driver_sql(_CORRECT, corrections)
+        execute(connection, _CORRECT, [correction._asdict() for correction in corrections])
 
 
 def find_problems(connection: Connection) -> Iterator[str]:

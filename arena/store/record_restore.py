@@ -5,22 +5,22 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlalchemy import Connection, bindparam, select, update
-from sqlalchemy.dialects.sqlite import insert
 
+from arena.store.dialect import execute
 from arena.store.integrity_check import RecordCheck, as_recorded
 from arena.store.result_queries import record_of, result_with_seats
-from arena.store.schema import matches, records
+from arena.store.schema import matches
 
 _NUMBER = select(matches.c.number).where(matches.c.id == bindparam("id"))
-_PUT = insert(records)
-_REPLACE = _PUT.on_conflict_do_update(index_elements=["match"], set_={"data": _PUT.excluded.data})
+_REPLACE = """INSERT INTO records (match, data) VALUES (:match, :data)
+ON CONFLICT (match) DO UPDATE SET data = excluded.data"""
 
 
 def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None:
     """Store these records (gzip) by the ids of their matches, which are all there, in place of what is kept."""
     for match, body in bodies.items():
         number = connection.execute(_NUMBER, {"id": match}).scalar_one()
-        connection.execute(_REPLACE, {"match": number, "data": body})
+        execute(connection, _REPLACE, {"match": number, "data": body})
         connection.execute(update(matches).where(matches.c.number == number).values(record_bytes=len(body)))
 
 

@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, Select, bindparam, func, select, text
+from sqlalchemy import Connection, Select, bindparam, func, select
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store.database import StoreError
+from arena.store.dialect import execute
 from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
 from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats
 from machine.timestamps import utc
@@ -28,6 +29,8 @@ WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """What a match was for a seat: first alone, first with others, not first; or it was called off."""
 MOST_ASKED_AT_ONCE = 500
+_STREAM = {"stream_results": True}
+"""Rows come some at a time, however many there are."""
 _OF_A_SEAT = (
     "seat",
     "version",
@@ -42,10 +45,8 @@ _OF_A_SEAT = (
 )
 
 
-_LEADERBOARD = text(
-    f"""SELECT bots.name, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
-    FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
-)
+_LEADERBOARD = f"""SELECT bots.name, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
+FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
 class RecordRemoved(ArenaFault):
@@ -75,7 +76,7 @@ class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
     """The rated bots of a pool, best first."""
-    return leaderboard_from_rows(connection.execute(_LEADERBOARD, {"pool": pool}))
+    return leaderboard_from_rows(execute(connection, _LEADERBOARD, {"pool": pool}))
 
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
@@ -264,7 +265,7 @@ def iter_results_with_seats(
         .where(number.in_(numbers))
         .order_by(number.desc() if newest_first else number, seats.c.seat)
     )
-    for at, group in groupby(connection.execute(query), key=lambda row: row.number):
+    for at, group in groupby(connection.execute(query, execution_options=_STREAM), key=lambda row: row.number):
         rows = list(group)
         yield at, _result(rows), rows
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Float,
@@ -16,75 +17,91 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    TextClause,
     UniqueConstraint,
+    false,
     text,
 )
+from sqlalchemy.types import TypeEngine
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012")
+REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
 """The migrations, oldest first."""
 
 metadata = MetaData()
+Whole = Integer().with_variant(BigInteger, "postgresql")
+"""A whole number to which more than 2**31 may add up; SQLite has one kind."""
+Prose = Text().with_variant(Text(collation="C"), "postgresql")
+"""Text in the order of its bytes, which is SQLite's."""
+
+
+def _characters(most: int) -> TypeEngine[str]:
+    """Text in the order of its bytes. That it has no more characters is for who writes it to see to."""
+    return String(most).with_variant(Text(collation="C"), "postgresql")
+
+
+def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
+    """An index of some rows alone."""
+    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+
 
 bots = Table(
     "bots",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", String(32), nullable=False),
-    Column("key", String(32), nullable=False, unique=True, comment="the name in lower case"),
-    Column("token_hash", String(64), comment="SHA-256; null where no token was ever given"),
+    Column("name", _characters(32), nullable=False),
+    Column("key", _characters(32), nullable=False, unique=True, comment="the name in lower case"),
+    Column("token_hash", _characters(64), comment="SHA-256; null where no token was ever given"),
     Column("revoked", Boolean, nullable=False),
-    Column("created", String(32), nullable=False),
-    Column("seen", String(32), comment="when it last came in; null: never since that is noted"),
-    Column("approved", Boolean, nullable=False, server_default=text("0"), comment="by the operator"),
-    Column("renamed", String(32), comment="when it got its name; null: it never had another"),
+    Column("created", _characters(32), nullable=False),
+    Column("seen", _characters(32), comment="when it last came in; null: never since that is noted"),
+    Column("approved", Boolean, nullable=False, server_default=false(), comment="by the operator"),
+    Column("renamed", _characters(32), comment="when it got its name; null: it never had another"),
 )
 
 tournaments = Table(
     "tournaments",
     metadata,
-    Column("id", String(40), primary_key=True),
-    Column("arguments", Text, nullable=False, comment="canonical JSON, without the seed"),
-    Column("seed", Text, nullable=False),
-    Column("started", String(32), nullable=False),
-    Column("finished", String(32)),
-    Column("stem", String(40), comment="what chance follows from, beside the seed; null: from the id"),
-    Column("prefix", String(40), comment="of the ids of its matches; null: the id"),
+    Column("id", _characters(40), primary_key=True),
+    Column("arguments", Prose, nullable=False, comment="canonical JSON, without the seed"),
+    Column("seed", Prose, nullable=False),
+    Column("started", _characters(32), nullable=False),
+    Column("finished", _characters(32)),
+    Column("stem", _characters(40), comment="what chance follows from, beside the seed; null: from the id"),
+    Column("prefix", _characters(40), comment="of the ids of its matches; null: the id"),
 )
 
 matches = Table(
     "matches",
     metadata,
     Column("number", Integer, primary_key=True, comment="the order in which matches are rated"),
-    Column("id", String(40), nullable=False, unique=True),
-    Column("game", String(64), nullable=False),
-    Column("config", Text, nullable=False, comment="canonical JSON"),
-    Column("reason", String(32), nullable=False),
+    Column("id", _characters(40), nullable=False, unique=True),
+    Column("game", _characters(64), nullable=False),
+    Column("config", Prose, nullable=False, comment="canonical JSON"),
+    Column("reason", _characters(32), nullable=False),
     Column("plies", Integer, nullable=False),
-    Column("digest", String(64), nullable=False),
-    Column("started", String(32), nullable=False),
-    Column("finished", String(32), nullable=False),
-    Column("tournament", String(40)),
+    Column("digest", _characters(64), nullable=False),
+    Column("started", _characters(32), nullable=False),
+    Column("finished", _characters(32), nullable=False),
+    Column("tournament", _characters(40)),
     Column("place", Integer),
-    Column("pool", String(128), comment="where it is rated; null: it is not"),
+    Column("pool", _characters(128), comment="where it is rated; null: it is not"),
     Column("luck", Float, comment="points that chance gave seat 0 of two; null: it was not worked out"),
-    Column("luck_by", String(32), comment="the value that says so"),
-    Column("annulled", String(128), comment="the pool in which it was rated, until that was annulled"),
-    Column("rerated", Boolean, nullable=False, server_default=text("0"), comment="since its record was closed"),
+    Column("luck_by", _characters(32), comment="the value that says so"),
+    Column("annulled", _characters(128), comment="the pool in which it was rated, until that was annulled"),
+    Column("rerated", Boolean, nullable=False, server_default=false(), comment="since its record was closed"),
     Column("record_bytes", Integer, comment="of its record; null: that was removed"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
     Index("matches_by_ending", "game", "pool", "reason", "number"),
-    Index(
-        "matches_by_tournament", "tournament", "pool", "reason", "number", sqlite_where=text("tournament IS NOT NULL")
-    ),
-    Index(
+    _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL"),
+    _partial(
         "matches_by_record",
-        text("coalesce(pool, annulled) IS NULL"),
+        text("(coalesce(pool, annulled) IS NULL)"),
         *("finished", "record_bytes"),
-        sqlite_where=text("record_bytes IS NOT NULL AND tournament IS NULL"),
+        where="record_bytes IS NOT NULL AND tournament IS NULL",
     ),
 )
 
@@ -94,43 +111,43 @@ seats = Table(
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("seat", Integer, primary_key=True),
     Column("bot", ForeignKey("bots.id"), nullable=False),
-    Column("version", String(64), nullable=False),
+    Column("version", _characters(64), nullable=False),
     Column("rank", Integer, nullable=False),
-    Column("reason", String(32), nullable=False),
+    Column("reason", _characters(32), nullable=False),
     Column("mu_before", Float),
     Column("sigma_before", Float),
     Column("mu_after", Float),
     Column("sigma_after", Float),
     Column("moves", Integer, comment="accepted; null: it was not noted"),
     Column("thought_ms", Integer, comment="taken off its clock; null: it was not noted"),
-    Column("pool", String(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
-    Column("outcome", String(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
-    Column("tournament", String(40), comment="the match's"),
+    Column("pool", _characters(128), nullable=False, server_default="", comment="the match's, or GAME/unrated"),
+    Column("outcome", _characters(8), nullable=False, server_default="", comment="won, drawn, lost or void"),
+    Column("tournament", _characters(40), comment="the match's"),
     Column("played", Integer, comment="the how-manieth rated match of its bot in the pool, this season"),
     Column("payoff", Float, comment="the mean that it was paid a round; null: there is none"),
     Column("rounds", Integer, comment="over so many; null: payoffs are not the result"),
     Index("seats_by_bot", "bot", "match"),
     Index("seats_by_ending", "bot", "pool", "outcome", "reason", "match"),
-    Index(
+    _partial(
         "seats_by_tournament",
         *("tournament", "bot", "pool", "outcome", "reason", "match"),
-        sqlite_where=text("tournament IS NOT NULL"),
+        where="tournament IS NOT NULL",
     ),
-    Index("seats_by_played", "bot", "pool", "played", "mu_after", sqlite_where=text("played IS NOT NULL")),
+    _partial("seats_by_played", "bot", "pool", "played", "mu_after", where="played IS NOT NULL"),
 )
 
 ratings = Table(
     "ratings",
     metadata,
     Column("bot", ForeignKey("bots.id"), primary_key=True),
-    Column("pool", String(128), primary_key=True),
+    Column("pool", _characters(128), primary_key=True),
     Column("mu", Float, nullable=False),
     Column("sigma", Float, nullable=False),
     Column("matches", Integer, nullable=False),
     Column("wins", Integer, nullable=False),
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
-    Column("version", String(64), nullable=False),
+    Column("version", _characters(64), nullable=False),
     Index("ratings_by_pool", "pool", "mu", "sigma"),
 )
 
@@ -145,17 +162,17 @@ seasons = Table(
     "seasons",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("name", String(32), nullable=False),
-    Column("key", String(32), nullable=False, unique=True, comment="the name in lower case"),
-    Column("started", String(32), nullable=False),
+    Column("name", _characters(32), nullable=False),
+    Column("key", _characters(32), nullable=False, unique=True, comment="the name in lower case"),
+    Column("started", _characters(32), nullable=False),
     Column("first", Integer, nullable=False, comment="the number of its first match, from which ratings begin anew"),
 )
 
 awaiting = Table(
     "awaiting",
     metadata,
-    Column("match", String(40), primary_key=True, comment="its id"),
-    Column("tournament", String(40), nullable=False),
+    Column("match", _characters(40), primary_key=True, comment="its id"),
+    Column("tournament", _characters(40), nullable=False),
     Column("place", Integer, nullable=False),
     Column("data", LargeBinary, nullable=False, comment="the match as it was handed in, msgpack"),
     UniqueConstraint("tournament", "place", name="one_awaiting_a_place"),
@@ -166,7 +183,7 @@ failures = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("seat", Integer, primary_key=True),
-    Column("text", Text, nullable=False, comment="why the program of the bot failed"),
+    Column("text", Prose, nullable=False, comment="why the program of the bot failed"),
 )
 
 incidents = Table(
@@ -174,9 +191,9 @@ incidents = Table(
     metadata,
     Column("id", Integer, primary_key=True),
     Column("bot", ForeignKey("bots.id"), nullable=False),
-    Column("at", String(32), nullable=False),
-    Column("code", String(32), nullable=False),
-    Column("text", Text, nullable=False),
+    Column("at", _characters(32), nullable=False),
+    Column("code", _characters(32), nullable=False),
+    Column("text", Prose, nullable=False),
     Index("incidents_by_bot", "bot", "id"),
 )
 
@@ -184,12 +201,12 @@ actions = Table(
     "actions",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("at", String(32), nullable=False),
-    Column("by", String(100), nullable=False, comment="where the operator was, as in 'command line'"),
-    Column("do", String(32), nullable=False, comment="the request, or what undoes it"),
-    Column("concerns", Text, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
+    Column("at", _characters(32), nullable=False),
+    Column("by", _characters(100), nullable=False, comment="where the operator was, as in 'command line'"),
+    Column("do", _characters(32), nullable=False, comment="the request, or what undoes it"),
+    Column("concerns", Prose, nullable=False, comment="JSON: the names of bots, matches and others that it is about"),
     Column("more", Integer, nullable=False, comment="how many names are not kept"),
-    Column("fault", Text, comment="why it was not done; null: it was"),
+    Column("fault", Prose, comment="why it was not done; null: it was"),
 )
 
 feed = Table(
@@ -204,15 +221,35 @@ feed = Table(
     ),
 )
 
+nodes = Table(
+    "nodes",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="whose lock its process holds"),
+    Column("name", _characters(32), nullable=False, unique=True),
+    Column("url", _characters(200), nullable=False, comment="where clients connect to it"),
+    Column("seen", _characters(32), comment="when it was seen last, by the database's clock; null: it left"),
+    Column("draining", Boolean, nullable=False, server_default=false(), comment="it takes no new matches"),
+)
+
+under_way = Table(
+    "under_way",
+    metadata,
+    Column("match", _characters(40), primary_key=True, comment="its id"),
+    Column("node", ForeignKey("nodes.id"), nullable=False),
+    Column("header", Prose, nullable=False, comment="of its record, JSON"),
+    Column("secret", _characters(64), nullable=False, comment="the seed of its dice, hex"),
+    Index("under_way_by_node", "node"),
+)
+
 # What follows are summaries of the results: arena/store/summaries.py says how they follow.
 
 counts = Table(
     "counts",
     metadata,
-    Column("tournament", String(40), primary_key=True, comment="'' for all matches"),
-    Column("game", String(64), primary_key=True),
-    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
-    Column("reason", String(32), primary_key=True),
+    Column("tournament", _characters(40), primary_key=True, comment="'' for all matches"),
+    Column("game", _characters(64), primary_key=True),
+    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
+    Column("reason", _characters(32), primary_key=True),
     Column("matches", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -220,24 +257,24 @@ counts = Table(
 tallies = Table(
     "tallies",
     metadata,
-    Column("tournament", String(40), primary_key=True, comment="'' for all matches"),
+    Column("tournament", _characters(40), primary_key=True, comment="'' for all matches"),
     Column("bot", Integer, primary_key=True, autoincrement=False),
-    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
-    Column("outcome", String(8), primary_key=True),
-    Column("reason", String(32), primary_key=True),
+    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
+    Column("outcome", _characters(8), primary_key=True),
+    Column("reason", _characters(32), primary_key=True),
     Column("seat", Integer, primary_key=True, autoincrement=False),
     Column("matches", Integer, nullable=False),
-    Column("moves", Integer, nullable=False),
-    Column("thought_ms", Integer, nullable=False),
+    Column("moves", Whole, nullable=False),
+    Column("thought_ms", Whole, nullable=False),
     sqlite_with_rowid=False,
 )
 
 opponents = Table(
     "opponents",
     metadata,
-    Column("tournament", String(40), primary_key=True, comment="'' for all matches"),
+    Column("tournament", _characters(40), primary_key=True, comment="'' for all matches"),
     Column("bot", Integer, primary_key=True, autoincrement=False),
-    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
     Column("wins", Integer, nullable=False, comment="its rank was better"),
     Column("draws", Integer, nullable=False),
@@ -249,19 +286,19 @@ opponents = Table(
 payoffs = Table(
     "payoffs",
     metadata,
-    Column("tournament", String(40), primary_key=True, comment="'' for all that are rated"),
-    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
+    Column("tournament", _characters(40), primary_key=True, comment="'' for all that are rated"),
+    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
     Column("season", Integer, primary_key=True, autoincrement=False, comment="the number of its first match"),
     Column("bot", Integer, primary_key=True, autoincrement=False),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
     Column("matches", Integer, nullable=False, comment="in which it has a payoff"),
-    Column("rounds", Integer, nullable=False, comment="of these"),
-    Column("total", Integer, nullable=False, comment="what it was paid in them"),
-    Column("squares", Integer, nullable=False, comment="of the millions that a match paid"),
-    Column("products", Integer, nullable=False, comment="of these millions and what was paid beyond them"),
-    Column("rest_squares", Integer, nullable=False, comment="of what was paid beyond them"),
-    Column("weighted", Integer, nullable=False, comment="what a match paid times its rounds"),
-    Column("round_squares", Integer, nullable=False, comment="of the rounds of a match"),
+    Column("rounds", Whole, nullable=False, comment="of these"),
+    Column("total", Whole, nullable=False, comment="what it was paid in them"),
+    Column("squares", Whole, nullable=False, comment="of the millions that a match paid"),
+    Column("products", Whole, nullable=False, comment="of these millions and what was paid beyond them"),
+    Column("rest_squares", Whole, nullable=False, comment="of what was paid beyond them"),
+    Column("weighted", Whole, nullable=False, comment="what a match paid times its rounds"),
+    Column("round_squares", Whole, nullable=False, comment="of the rounds of a match"),
     sqlite_with_rowid=False,
 )
 
@@ -269,14 +306,14 @@ versions = Table(
     "versions",
     metadata,
     Column("bot", Integer, primary_key=True, autoincrement=False),
-    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
-    Column("version", String(64), primary_key=True),
+    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
+    Column("version", _characters(64), primary_key=True),
     Column("wins", Integer, nullable=False),
     Column("draws", Integer, nullable=False),
     Column("losses", Integer, nullable=False),
     Column("void", Integer, nullable=False),
-    Column("moves", Integer, nullable=False),
-    Column("thought_ms", Integer, nullable=False),
+    Column("moves", Whole, nullable=False),
+    Column("thought_ms", Whole, nullable=False),
     Column("last", Integer, nullable=False, comment="the number of its last match"),
     Index("versions_by_last", "bot", "last"),
     sqlite_with_rowid=False,
@@ -287,9 +324,9 @@ encounters = Table(
     metadata,
     Column("bot", Integer, primary_key=True, autoincrement=False),
     Column("opponent", Integer, primary_key=True, autoincrement=False),
-    Column("pool", String(128), primary_key=True, comment="or GAME/unrated"),
-    Column("outcome", String(8), primary_key=True),
-    Column("reason", String(32), primary_key=True),
+    Column("pool", _characters(128), primary_key=True, comment="or GAME/unrated"),
+    Column("outcome", _characters(8), primary_key=True),
+    Column("reason", _characters(32), primary_key=True),
     Column("match", Integer, primary_key=True, autoincrement=False, comment="its number"),
     sqlite_with_rowid=False,
 )
@@ -297,7 +334,7 @@ encounters = Table(
 hours = Table(
     "hours",
     metadata,
-    Column("hour", String(13), primary_key=True, comment="of the end of matches: 2026-01-31T12"),
+    Column("hour", _characters(13), primary_key=True, comment="of the end of matches: 2026-01-31T12"),
     Column("first", Integer, nullable=False, comment="the lowest number of such a match"),
     Column("last", Integer, nullable=False),
     sqlite_with_rowid=False,

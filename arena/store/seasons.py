@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from msgspec import Struct
-from sqlalchemy import Connection, func, insert, select, text
+from sqlalchemy import Connection, func, insert, select
 
 from arena.ratings.rating_system import game_of
+from arena.store.dialect import execute
 from arena.store.pool_payoffs import pairs_query
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
 from arena.store.schema import matches, seasons
@@ -19,16 +20,15 @@ FIRST = "first"
 
 _MOST = 2**62
 _RATED = "mu_after IS NOT NULL AND match BETWEEN :first AND :last"
-STANDINGS_QUERY = f"""SELECT bot, pool, max(match) AS last, mu_after AS mu, sigma_after AS sigma, version,
- count(*) AS matches,
-    sum(outcome = 'won') AS wins, sum(outcome = 'drawn') AS draws, sum(outcome = 'lost') AS losses
-FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot"""
+STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_after AS sigma, newest.version FROM (
+    SELECT bot, max(match) AS last, count(*) AS matches, count(*) FILTER (WHERE outcome = 'won') AS wins,
+        count(*) FILTER (WHERE outcome = 'drawn') AS draws, count(*) FILTER (WHERE outcome = 'lost') AS losses
+    FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot
+) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
 """Where the bots of :pool stood after the matches from :first to :last."""
-_BOARD = text(
-    f"""SELECT bots.name, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
-    FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
-)
-_POOLS = text(f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool")
+_BOARD = f"""SELECT bots.name, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
+FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
+_POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool"
 
 
 class Season(Struct, frozen=True, kw_only=True):
@@ -82,7 +82,7 @@ def match_range_of(connection: Connection, name: str) -> dict[str, int]:
 
 def season_pools(connection: Connection, season: str, game: str | None = None) -> list[str]:
     """The pools with rated matches in a season, or those of a game. Raises `UsageFault`."""
-    found = connection.execute(_POOLS, match_range_of(connection, season)).scalars()
+    found = execute(connection, _POOLS, match_range_of(connection, season)).scalars()
     return [pool for pool in found if game in (None, game_of(pool))]
 
 
@@ -92,6 +92,6 @@ def season_leaderboards(
     """Where bots stood at the end of a season, best first, by pool. Raises `UsageFault`."""
     span = match_range_of(connection, season)
     return {
-        pool: leaderboard_from_rows(connection.execute(_BOARD, {"pool": pool, **span}))
+        pool: leaderboard_from_rows(execute(connection, _BOARD, {"pool": pool, **span}))
         for pool in season_pools(connection, season, game)
     }

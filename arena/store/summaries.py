@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlalchemy import Connection
 
+from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
 from arena.store.schema import metadata
 
@@ -27,12 +28,13 @@ _COUNTS = f"""WITH ended AS (
 SELECT scope, game, {_POOL.format("ended")}, reason, count(*) FROM ended WHERE true GROUP BY 1, 2, 3, 4"""
 _TALLIES = f"""{_SAT}
 SELECT scope, bot, pool, outcome, reason, seat, count(*),
-    coalesce(sum(iif(thought_ms IS NULL, 0, moves)), 0), coalesce(sum(thought_ms), 0)
+    coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0)
 FROM sat WHERE true GROUP BY 1, 2, 3, 4, 5, 6"""
 _OPPONENTS = f"""{_SAT}
-SELECT scope, sat.bot, sat.pool, other.bot, sum(sat.outcome <> 'void' AND sat.rank < other.rank),
-    sum(sat.outcome <> 'void' AND sat.rank = other.rank), sum(sat.outcome <> 'void' AND sat.rank > other.rank),
-    sum(sat.outcome = 'void')
+SELECT scope, sat.bot, sat.pool, other.bot, count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank < other.rank),
+    count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank = other.rank),
+    count(*) FILTER (WHERE sat.outcome <> 'void' AND sat.rank > other.rank),
+    count(*) FILTER (WHERE sat.outcome = 'void')
 FROM sat JOIN seats AS other ON other.match = sat.match AND other.seat <> sat.seat WHERE true GROUP BY 1, 2, 3, 4"""
 # Squares by parts: so SQLite's whole numbers hold them.
 _PAYOFFS = f"""WITH sat AS (
@@ -43,15 +45,16 @@ _PAYOFFS = f"""WITH sat AS (
     WHERE payoff IS NOT NULL AND matches.pool IS NOT NULL AND match {_BETWEEN}
     UNION ALL SELECT tournament, pool, 1, match, seat, bot, payoff, rounds
     FROM seats WHERE tournament IS NOT NULL AND payoff IS NOT NULL AND match {_BETWEEN}
-), paid AS (SELECT *, CAST(round(payoff * rounds) AS INTEGER) AS total FROM sat),
+), paid AS (SELECT *, CAST(round(payoff * rounds) AS bigint) AS total FROM sat),
 parted AS (SELECT *, total / 1000000 AS millions, total % 1000000 AS rest FROM paid)
 SELECT scope, parted.pool, season, parted.bot, other.bot, count(*), sum(parted.rounds), sum(total),
     sum(millions * millions), sum(millions * rest), sum(rest * rest),
     sum(total * parted.rounds), sum(parted.rounds * parted.rounds)
 FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> parted.seat
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
-_VERSIONS = f"""SELECT bot, pool, version, sum(outcome = 'won'), sum(outcome = 'drawn'), sum(outcome = 'lost'),
-    sum(outcome = 'void'), coalesce(sum(iif(thought_ms IS NULL, 0, moves)), 0), coalesce(sum(thought_ms), 0), max(match)
+_VERSIONS = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
+    count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
+    count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0), max(match)
 FROM seats WHERE match {_BETWEEN} GROUP BY 1, 2, 3"""
 _ENCOUNTERS = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat
@@ -62,23 +65,35 @@ _HOURS = f"SELECT substr(finished, 1, 13), min(number), max(number) FROM matches
 _PAID = ("matches", "rounds", "total", "squares", "products", "rest_squares", "weighted", "round_squares")
 _ENDED = ("wins", "draws", "losses", "void")
 _TABLES = {
-    "counts": (_COUNTS, ("matches",), ()),
-    "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), ()),
-    "opponents": (_OPPONENTS, _ENDED, ()),
-    "payoffs": (_PAYOFFS, _PAID, ()),
-    "versions": (_VERSIONS, (*_ENDED, "moves", "thought_ms"), ("last = max(last, excluded.last)",)),
-    "encounters": (_ENCOUNTERS, (), ()),
-    "hours": (_HOURS, (), ("first = min(first, excluded.first)", "last = max(last, excluded.last)")),
+    "counts": (_COUNTS, ("matches",), (), ()),
+    "tallies": (_TALLIES, ("matches", "moves", "thought_ms"), (), ()),
+    "opponents": (_OPPONENTS, _ENDED, (), ()),
+    "payoffs": (_PAYOFFS, _PAID, (), ()),
+    "versions": (_VERSIONS, (*_ENDED, "moves", "thought_ms"), ("last",), ()),
+    "encounters": (_ENCOUNTERS, (), (), ()),
+    "hours": (_HOURS, (), ("last",), ("first",)),
 }
-"""Of each table, what is in it of the matches from :first to :last, which columns are sums, and how others change."""
+"""Of each table, what is in it of the matches from :first to :last, which columns are sums, which the
+largest and which the smallest of the values.
+"""
 
 
 def _adding(table: str) -> str:
-    query, sums, others = _TABLES[table]
-    changed = [*(f"{column} = {column} + excluded.{column}" for column in sums), *others]
-    return f"INSERT INTO {table} {query} ON CONFLICT DO " + (
+    query, sums, largest, smallest = _TABLES[table]
+    key = ", ".join(column.name for column in metadata.tables[table].primary_key)
+    changed = [
+        *(f"{column} = {table}.{column} + excluded.{column}" for column in sums),
+        *(f"{column} = {_chosen(table, column, '>')}" for column in largest),
+        *(f"{column} = {_chosen(table, column, '<')}" for column in smallest),
+    ]
+    return f"INSERT INTO {table} {query} ON CONFLICT ({key}) DO " + (
         f"UPDATE SET {', '.join(changed)}" if changed else "NOTHING"
     )
+
+
+def _chosen(table: str, column: str, better: str) -> str:
+    """The better of the value that is there and the one that comes."""
+    return f"CASE WHEN excluded.{column} {better} {table}.{column} THEN excluded.{column} ELSE {table}.{column} END"
 
 
 def _of_some(statement: str) -> str:
@@ -95,7 +110,7 @@ _PUT_BACK = [_of_some(_ADD[table]) for table in _OF_POOLS]
 _FIND_LAST = _of_some(
     f"""UPDATE versions SET last = (
         SELECT match FROM seats WHERE seats.bot = versions.bot AND match < versions.last AND match NOT {_BETWEEN}
-            AND +seats.pool = versions.pool AND +seats.version = versions.version ORDER BY match DESC LIMIT 1
+            AND seats.pool || '' = versions.pool AND seats.version || '' = versions.version ORDER BY match DESC LIMIT 1
     ) WHERE last {_BETWEEN} AND (bot, pool) IN (SELECT bot, pool FROM seats WHERE match {_BETWEEN})"""
 )
 _RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, matches.tournament,
@@ -120,7 +135,7 @@ _SAME = """seats.match = proper.match AND seats.seat = proper.seat AND (
 def add(connection: Connection, first: int, last: int) -> None:
     """Add the matches with these numbers, which are stored and were not added before."""
     for statement in _ADD.values():
-        connection.exec_driver_sql(statement, {"first": first, "last": last})
+        execute(connection, statement, {"first": first, "last": last})
 
 
 def rebuild(connection: Connection) -> int:
@@ -128,7 +143,7 @@ def rebuild(connection: Connection) -> int:
     stale = _seats(connection)
     if stale:
         _mend_seats(connection)
-    for table, (query, _, _) in _TABLES.items():
+    for table, (query, *_) in _TABLES.items():
         if wrong := _differences(connection, table, query):
             stale += wrong
             _make_anew(connection, table)
@@ -140,15 +155,15 @@ def remove(connection: Connection, numbers: Sequence[int]) -> None:
     chosen = among(numbers)
     for table, share in _SHARES.items():
         columns = metadata.tables[table].columns.keys()
-        rows = [dict(zip(columns, row, strict=True)) for row in connection.exec_driver_sql(share, chosen)]
+        rows = [dict(zip(columns, row, strict=True)) for row in execute(connection, share, chosen)]
         for statement in _taking_from(table) if rows else ():
-            connection.exec_driver_sql(statement, rows)
-    connection.exec_driver_sql(_FIND_LAST, chosen)
+            execute(connection, statement, rows)
+    execute(connection, _FIND_LAST, chosen)
 
 
 def _taking_from(table: str) -> Iterator[str]:
     """The statements that take a row off that of the same key, and remove this where nothing is left."""
-    _, sums, _ = _TABLES[table]
+    sums = _TABLES[table][1]
     key = [f"{column.name} = :{column.name}" for column in metadata.tables[table].primary_key]
     if sums:
         taken = ", ".join(f"{column} = {column} - :{column}" for column in sums)
@@ -159,11 +174,11 @@ def _taking_from(table: str) -> Iterator[str]:
 def put_back(connection: Connection, numbers: Sequence[int]) -> None:
     """Add them again, once their seats are of the other pool."""
     for statement in _PUT_BACK:
-        connection.exec_driver_sql(statement, among(numbers))
+        execute(connection, statement, among(numbers))
 
 
 def _mend_seats(connection: Connection) -> None:
-    connection.exec_driver_sql(
+    execute(connection, 
         f"""UPDATE seats SET (pool, tournament, outcome, played) =
             (proper.pool, proper.tournament, proper.outcome, proper.played)
         FROM ({_RIGHT}) AS proper
@@ -172,14 +187,14 @@ def _mend_seats(connection: Connection) -> None:
 
 
 def _make_anew(connection: Connection, table: str) -> None:
-    connection.exec_driver_sql(f"DELETE FROM {table}")
-    connection.exec_driver_sql(_ADD[table], {"first": 0, "last": _MOST})
+    execute(connection, f"DELETE FROM {table}")
+    execute(connection, _ADD[table], {"first": 0, "last": _MOST})
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Which tables are not what follows from the results, a line each."""
     wrong = {"seats": _seats(connection)}
-    for table, (query, _, _) in _TABLES.items():
+    for table, (query, *_) in _TABLES.items():
         wrong[table] = _differences(connection, table, query)
     for table, rows in wrong.items():
         if rows:
@@ -190,14 +205,15 @@ def _seats(connection: Connection) -> int:
     """How many seats have columns that don't follow."""
     query = f"SELECT count(*) FROM seats, ({_RIGHT}) AS proper WHERE seats.match = proper.match AND "
     query += f"seats.seat = proper.seat AND NOT ({_SAME})"
-    return int(connection.exec_driver_sql(query).scalar_one())
+    return int(execute(connection, query).scalar_one())
 
 
 def _differences(connection: Connection, table: str, query: str) -> int:
     """How many rows are there, or missing, that should not be."""
-    right, stored = f"SELECT * FROM ({query})", f"SELECT * FROM {table}"
+    right, stored = f"SELECT * FROM ({query}) AS proper", f"SELECT * FROM {table}"
     wrong = 0
     for one, other in ((right, stored), (stored, right)):
-        counted = f"SELECT count(*) FROM (SELECT * FROM ({one}) EXCEPT SELECT * FROM ({other}))"
-        wrong = max(wrong, connection.exec_driver_sql(counted, {"first": 0, "last": _MOST}).scalar_one())
+        differing = f"SELECT * FROM ({one}) AS one EXCEPT SELECT * FROM ({other}) AS other"
+        counted = f"SELECT count(*) FROM ({differing}) AS differing"
+        wrong = max(wrong, execute(connection, counted, {"first": 0, "last": _MOST}).scalar_one())
     return wrong

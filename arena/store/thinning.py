@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from msgspec import Meta, Struct
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection
 
+from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
 from arena.store.store import Store
 from machine.timestamps import utc
@@ -23,18 +24,14 @@ Count = Annotated[int, Meta(ge=0)]
 # As the index matches_by_record has it: an annulled match counts as rated, for that can be taken back.
 _OF_A_KIND = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
     AND (coalesce(pool, annulled) IS NULL) = :unrated"""
-_HELD = text(f"SELECT coalesce(sum(record_bytes), 0) {_OF_A_KIND}")
-_TOO_MANY = text(
-    f"""SELECT max(finished) FROM (
+_HELD = f"SELECT coalesce(sum(record_bytes), 0) {_OF_A_KIND}"
+_TOO_MANY = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_OF_A_KIND}
-    ) WHERE held > :most"""
-)
-_OLDEST = text(f"SELECT number, record_bytes {_OF_A_KIND} AND finished <= :until ORDER BY finished LIMIT :most")
-_OF_A_BOT = text(
-    """SELECT DISTINCT number, record_bytes FROM seats JOIN matches ON number = match
+    ) AS summed WHERE held > :most"""
+_OLDEST = f"SELECT number, record_bytes {_OF_A_KIND} AND finished <= :until ORDER BY finished LIMIT :most"
+_OF_A_BOT = """SELECT DISTINCT number, record_bytes FROM seats JOIN matches ON number = match
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after AND record_bytes IS NOT NULL
     ORDER BY match LIMIT :most"""
-)
 _REMOVE = (
     f"DELETE FROM records WHERE match {AMONG}",
     f"UPDATE matches SET record_bytes = NULL WHERE number {AMONG}",
@@ -72,8 +69,8 @@ def find_removable(connection: Connection, keep: Retention) -> Removable:
     """What is to be removed now. It looks at all unrated matches that have a record, if these have too much."""
     unrated = utc(days_ago=keep.unrated_days) if keep.unrated_days else ""
     most = keep.max_unrated_mib * MIB
-    if most and connection.execute(_HELD, {"unrated": 1}).scalar_one() > most:
-        unrated = max(unrated, connection.execute(_TOO_MANY, {"unrated": 1, "most": most}).scalar_one())
+    if most and execute(connection, _HELD, {"unrated": True}).scalar_one() > most:
+        unrated = max(unrated, execute(connection, _TOO_MANY, {"unrated": True, "most": most}).scalar_one())
     return Removable(unrated, utc(days_ago=keep.rated_days) if keep.rated_days else "")
 
 
@@ -87,9 +84,9 @@ def remove_all(store: Store, remove: Callable[..., Removed], *words: object) -> 
 
 def remove_records(connection: Connection, old: Removable) -> Removed:
     """Remove the oldest of these records, those of unrated matches first; nothing when none is left."""
-    for unrated, until in ((1, old.unrated), (0, old.rated)):
+    for unrated, until in ((True, old.unrated), (False, old.rated)):
         asked = {"unrated": unrated, "until": until, "most": MOST_AT_ONCE}
-        removed = _remove_first(connection, connection.execute(_OLDEST, asked).all())
+        removed = _remove_first(connection, execute(connection, _OLDEST, asked).all())
         if removed.records:
             break
     return removed
@@ -106,7 +103,7 @@ class RecordsOfBot:
     def remove(self, connection: Connection) -> Removed:
         """Remove some; nothing when none is left."""
         asked = {"key": self._key, "after": self._after, "most": MOST_AT_ONCE}
-        found = connection.execute(_OF_A_BOT, asked).all()
+        found = execute(connection, _OF_A_BOT, asked).all()
         removed = _remove_first(connection, found)
         if found:
             self._after = found[removed.records - 1].number
@@ -130,9 +127,9 @@ def _remove_first(connection: Connection, found: Sequence[Any]) -> Removed:
 def remove_records_of(connection: Connection, numbers: list[int]) -> None:
     """Remove the records of these matches, and note that."""
     for statement in _REMOVE:
-        connection.exec_driver_sql(statement, among(numbers))
+        execute(connection, statement, among(numbers))
 
 
 def count_removed(connection: Connection) -> int:
     """How many matches have no record any more."""
-    return int(connection.execute(text("SELECT count(*) FROM matches WHERE record_bytes IS NULL")).scalar_one())
+    return int(execute(connection, "SELECT count(*) FROM matches WHERE record_bytes IS NULL").scalar_one())

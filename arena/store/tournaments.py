@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct
-from sqlalchemy import Connection, bindparam, text
+from sqlalchemy import Connection
 
 from arena.ratings import tournament_pairing
 from arena.ratings.payoff_standings import PairMeans, Payoffs, paid
 from arena.ratings.significant_ranks import ScoredMatch
 from arena.ratings.standings import HeadToHeadShares, PlayedMatch, PlayedSeat, TableRow, head_to_head, standing, table
 from arena.store.database import StoreError
+from arena.store.dialect import execute
 from arena.store.paging import Page, read_page
 from protocol.bot_launch import bot_name_in
 from protocol.errors import BotFault
@@ -30,32 +31,32 @@ SELECT tournaments.*,
     (SELECT count(*) FROM tournaments) AS total
 FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 """
-_NEXT = text(_LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)"))
-_ONE = text(_LIST.format(where="WHERE id = :id"))
-_MATCHES = text("""
+_NEXT = _LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)")
+_ONE = _LIST.format(where="WHERE id = :id")
+_MATCHES = """
 SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended,
     seats.payoff, seats.rounds
 FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
 WHERE matches.tournament = :id ORDER BY matches.number, seats.seat
-""")
-_LEADERS = text("""
+"""
+_LEADERS = """
 SELECT tournament, name FROM (
     SELECT tournament, bot, rank() OVER (
-        PARTITION BY tournament ORDER BY sum(2 * wins + draws) * 1.0 / sum(wins + draws + losses) DESC
+        PARTITION BY tournament ORDER BY CAST(sum(2 * wins + draws) AS float) / sum(wins + draws + losses) DESC
     ) AS place
-    FROM opponents WHERE tournament IN :names
+    FROM opponents WHERE tournament IN (SELECT value FROM json_each(:names) AS told)
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
-) JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
-""").bindparams(bindparam("names", expanding=True))
-_BEST_PAID = text("""
+) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
+"""
+_BEST_PAID = """
 SELECT tournament, name FROM (
-    SELECT tournament, bot, rank() OVER (PARTITION BY tournament ORDER BY round(avg(payoff), 9) DESC) AS place FROM (
-        SELECT tournament, bot, sum(total) * 1.0 / sum(rounds) AS payoff
-        FROM payoffs WHERE tournament IN :names GROUP BY tournament, bot, opponent
-    ) GROUP BY tournament, bot
-) JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
-""").bindparams(bindparam("names", expanding=True))
+    SELECT tournament, bot, rank() OVER (PARTITION BY tournament ORDER BY round(CAST(avg(payoff) AS numeric), 9) DESC) AS place FROM (
+        SELECT tournament, bot, CAST(sum(total) AS float) / CAST(sum(rounds) AS float) AS payoff
+        FROM payoffs WHERE tournament IN (SELECT value FROM json_each(:names) AS told) GROUP BY tournament, bot, opponent
+    ) AS paid GROUP BY tournament, bot
+) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
+"""
 
 
 class TournamentRow(Struct, frozen=True, kw_only=True):
@@ -97,14 +98,14 @@ def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str
     found: dict[str, list[str]] = {}
     best: dict[str, list[str]] = {}
     for query, leaders in ((_LEADERS, found), (_BEST_PAID, best)):
-        for row in connection.execute(query, {"names": list(names)}):
+        for row in execute(connection, query, {"names": msgspec.json.encode(names).decode()}):
             leaders.setdefault(row.tournament, []).append(row.name)
     return found | best
 
 
 def has_tournament(connection: Connection, name: str) -> bool:
     """Whether there is a tournament of this id."""
-    return connection.execute(text("SELECT 1 FROM tournaments WHERE id = :id"), {"id": name}).first() is not None
+    return execute(connection, "SELECT 1 FROM tournaments WHERE id = :id", {"id": name}).first() is not None
 
 
 Standings = dict[str, tuple[int, list[TableRow], HeadToHeadShares, PairMeans]]
@@ -116,7 +117,7 @@ MOST_KNOWN = 64
 
 def tournament_table(connection: Connection, name: str, known: Standings) -> TournamentTable | None:
     """A tournament with its table, of all that take part; None if there is none of this id."""
-    row = connection.execute(_ONE, {"id": name, "limit": 1}).one_or_none()
+    row = execute(connection, _ONE, {"id": name, "limit": 1}).one_or_none()
     if row is None:
         return None
     fields = _fields(row)
@@ -142,7 +143,7 @@ def tournament_table(connection: Connection, name: str, known: Standings) -> Tou
 
 
 def _matches(connection: Connection, name: str) -> Iterator[PlayedMatch]:
-    for _, group in itertools.groupby(connection.execute(_MATCHES, {"id": name}), lambda row: row.number):
+    for _, group in itertools.groupby(execute(connection, _MATCHES, {"id": name}), lambda row: row.number):
         sat = list(group)
         yield PlayedMatch(
             sat[0].place,

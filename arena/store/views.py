@@ -4,6 +4,13 @@ their columns.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from sqlalchemy import Connection
+
+from arena.store.dialect import is_postgresql, translated
+from arena.store.pool_payoffs import MEAN
+
 # SQLite drops no column that a view names, and renames no table under one: a migration that does drops the views first.
 
 _MATCH_RESULTS = """
@@ -19,10 +26,10 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
     (SELECT group_concat(name, ' ') FROM (
         SELECT bots.name FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
         ORDER BY seats.seat
-    )) AS bots,
+    ) AS seated) AS bots,
     (SELECT group_concat(rank, ' ') FROM (
         SELECT seats.rank FROM seats WHERE seats.match = matches.number ORDER BY seats.seat
-    )) AS ranks,
+    ) AS seated) AS ranks,
     matches.plies, matches.started, matches.finished, matches.tournament, matches.place, matches.luck, matches.luck_by,
     matches.digest
 FROM matches"""
@@ -30,21 +37,22 @@ _MATCH_SEATS = """
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
     CASE WHEN seats.outcome <> 'void' THEN
-        (SELECT (sum(other.rank > seats.rank) + sum(other.rank = seats.rank) / 2.0) / count(*) FROM seats AS other
+        (SELECT CAST(sum(CASE WHEN other.rank > seats.rank THEN 2 WHEN other.rank = seats.rank THEN 1 ELSE 0 END) AS float)
+            / (2 * count(*)) FROM seats AS other
             WHERE other.match = seats.match AND other.seat <> seats.seat)
     END AS points,
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
     seats.payoff, seats.rounds
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
-_LADDER = """
+_LADDER = f"""
 WITH paid AS (
-    SELECT pool, bot, round(avg(total * 1.0 / rounds), 9) AS payoff FROM payoffs
+    SELECT pool, bot, {MEAN} AS payoff FROM payoffs
     WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,
     row_number() OVER (
         PARTITION BY ratings.pool ORDER BY paid.payoff DESC NULLS LAST,
-        iif(paid.payoff IS NULL, ratings.mu - 3 * ratings.sigma, 0) DESC, bots.key
+        CASE WHEN paid.payoff IS NULL THEN ratings.mu - 3 * ratings.sigma ELSE 0 END DESC, bots.key
     ) AS place,
     bots.name AS bot, ratings.mu - 3 * ratings.sigma AS score, ratings.mu, ratings.sigma, ratings.matches AS played,
     ratings.wins AS won, ratings.draws AS drawn, ratings.losses AS lost, ratings.version, paid.payoff
@@ -55,3 +63,44 @@ VIEWS = {
     for name, query in (("match_results", _MATCH_RESULTS), ("match_seats", _MATCH_SEATS), ("ladder", _LADDER))
 }
 """How each is made, by its name."""
+
+
+def create(connection: Connection) -> None:
+    """Make them, where there are none."""
+    for statement in VIEWS.values():
+        connection.exec_driver_sql(translated(statement) if is_postgresql(connection) else statement)
+
+
+def drop(connection: Connection) -> None:
+    """Remove those there are, before what they name is changed."""
+    for name in VIEWS:
+        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
+
+
+def find_problems(connection: Connection) -> Iterator[str]:
+    """Which are missing or others, a line each."""
+    look = _postgresql if is_postgresql(connection) else _sqlite
+    for name, statement in VIEWS.items():
+        found, right = look(connection, name, statement)
+        if found is None:
+            yield f"view {name} is missing"
+        elif found != right:
+            yield f"view {name} is not the one that this version makes"
+
+
+def _sqlite(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
+    """A view as it is, None where it is missing, and as it should be."""
+    query = "SELECT sql FROM sqlite_schema WHERE type = 'view' AND name = ?"
+    return connection.exec_driver_sql(query, (name,)).scalar(), statement
+
+
+def _postgresql(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
+    """The same as the server writes them, which depends on its version: so one is made as it should be, and taken back."""
+    definition = "SELECT pg_get_viewdef(to_regclass(%s))"
+    found = connection.exec_driver_sql(definition, (name,)).scalar()
+    with connection.begin_nested() as made:
+        right = statement.replace(f"CREATE VIEW {name}", "CREATE TEMPORARY VIEW as_it_should_be")
+        connection.exec_driver_sql(translated(right))
+        said: str = connection.exec_driver_sql(definition, ("as_it_should_be",)).scalar_one()
+        made.rollback()
+    return found, said

@@ -42,7 +42,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
     kind: str
     data: Path
-    database: Path
+    database: Path | None
     users: tuple[int, ...] = ()
     readable: tuple[Path, ...] = ()
     memory_mib: int = 2048
@@ -86,7 +86,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
     def _check(self, name: str, path: Path) -> None:
         """Whether a bot may see a path."""
-        place, data, database = path.resolve(), self.data.resolve(), self.database.resolve()
+        place, data = path.resolve(), self.data.resolve()
+        database = data if self.database is None else self.database.resolve()
         if place.is_relative_to(data):
             raise UsageFault(f"{name}: {path} lies in the data folder, which bots don't see in a sandbox")
         if database.is_relative_to(place) and not database.is_relative_to(data):

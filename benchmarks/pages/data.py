@@ -18,7 +18,8 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, insert
 from sqlalchemy.schema import CreateIndex, DropIndex
 
-from arena.store import database, summaries
+from arena.store import summaries
+from arena.store.database_url import database_at
 from arena.store.schema import bots, matches, ratings, seats, tournament_id, tournaments
 from machine.timestamps import written
 from protocol.digest import canonical
@@ -184,10 +185,10 @@ def make(file: Path, count: int, number_of_bots: int) -> None:
     """Make the database, which must not be there yet."""
     season = Season(count, number_of_bots)
     created = written(BEGAN)
-    database.create(file)
-    engine = database.connect(file)
+    database_at(file).create()
+    engine = database_at(file).connect()
     indexes = [index for table in (matches, seats) for index in table.indexes]
-    with database.writing(engine).begin() as connection:
+    with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         for index in indexes:
             connection.execute(DropIndex(index))
         names = [{"id": 1 + bot, "name": f"bot-{bot}", "key": f"bot-{bot}"} for bot in range(number_of_bots)]

@@ -228,7 +228,7 @@ async def test_a_name_of_unrated_tests_is_for_whoever_comes(serve: Any) -> None:
 
 def _know_from_tournament(served: Any, name: str, *, rated: bool) -> None:
     """The rows of a bot and of its match as a tournament leaves them."""
-    with closing(sqlite3.connect(served.store.file)) as connection, connection:
+    with closing(sqlite3.connect(served.store.database.file)) as connection, connection:
         connection.execute("INSERT INTO bots (name, key, revoked, created) VALUES (?, ?, 0, '')", (name, name))
         connection.execute(
             "INSERT INTO seats (match, seat, bot, version, rank, reason, mu_after) "
@@ -238,7 +238,7 @@ def _know_from_tournament(served: Any, name: str, *, rated: bool) -> None:
 
 
 def _seen(served: Any, name: str, days_ago: float) -> None:
-    with closing(sqlite3.connect(served.store.file)) as connection, connection:
+    with closing(sqlite3.connect(served.store.database.file)) as connection, connection:
         connection.execute("UPDATE bots SET seen = ? WHERE key = ?", (utc(days_ago=days_ago), name))
 
 

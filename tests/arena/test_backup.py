@@ -19,7 +19,7 @@ from arena.operator.client import connected_to
 from arena.operator.credentials import token_of
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.backup import back_up as back_up_file
-from arena.store.database import revision_of
+from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
@@ -63,7 +63,7 @@ def test_a_database_of_an_earlier_schema_can_be_kept_before_it_is_upgraded(tmp_p
     with closing(sqlite3.connect(data / "arena.db")) as earlier, earlier:
         earlier.execute("UPDATE alembic_version SET version_num = '0004'")
     assert back_up(data, tmp_path / "copy.db").code == 0
-    assert revision_of(tmp_path / "copy.db") == "0004"
+    assert database_at(tmp_path / "copy.db").revision() == "0004"
 
 
 def test_what_is_there_is_not_written_over_and_nothing_half_is_left(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.store import database
+from arena.store.database_url import database_at
 from arena.store.database import DatabaseNotFound, UnrecognizedDatabase
 from arena.store.integrity_check import check_database
 from arena.store.registry import add_bots
@@ -42,7 +42,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def killed_at_the_commit(file: Path) -> None:
-    database.create(file)
+    database_at(file).create()
     journal(file, 0)
 
 
@@ -92,7 +92,7 @@ def test_a_database_whose_making_was_cut_off_is_completed(file: Path, state: Cal
 
 
 def test_one_that_was_made_whole_but_for_its_last_move_into_the_file_is_ours(file: Path) -> None:
-    database.create(file)
+    database_at(file).create()
     copy = file.parent.with_name("copy")
     copy.mkdir()
     with closing(sqlite3.connect(file, isolation_level=None)) as connection:

@@ -14,7 +14,7 @@ from alembic.config import Config
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store import database
+from arena.store.database_url import database_at
 from arena.store import upgrade as upgrading
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
@@ -53,8 +53,8 @@ def first(tmp_path: Path) -> Path:
     marked.close()
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    engine = database.connect(file)
-    with database.writing(engine).begin() as connection:
+    engine = database_at(file).connect()
+    with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0001")
         for at, name in enumerate(("ann", "bob"), 1):
@@ -75,7 +75,7 @@ def first(tmp_path: Path) -> Path:
 
 
 def test_every_rated_match_is_rated_again_in_the_pool_of_its_preset(first: Path) -> None:
-    assert upgrade(first) == ("0001", REVISIONS[-1])
+    assert upgrade(database_at(first)) == ("0001", REVISIONS[-1])
     with closing(Store.open(first)) as store:
         assert [(found.match, found.pool, found.rated) for found in reversed(list(store.iterate(iter_results)))] == [
             ("m1", "nim/classic", True),
@@ -101,8 +101,8 @@ def test_an_upgrade_that_fails_leaves_the_file_as_it_was(first: Path, monkeypatc
 
     monkeypatch.setitem(upgrading._MADE_ANEW, "0001", fail)
     with pytest.raises(StoreError, match="no more room"):
-        upgrade(first)
-    assert database.revision_of(first) == "0001"
+        upgrade(database_at(first))
+    assert database_at(first).revision() == "0001"
     with closing(sqlite3.connect(first)) as left:
         assert left.execute("SELECT count(*) FROM ratings WHERE game = 'nim'").fetchone() == (2,)
 
@@ -121,7 +121,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         finish(store, result("unrated", rated=False), result("void", ranks=(1, 1), rated=False, reason="void"))
         finish(store, result("placed", tournament="t1", place=0))
         board = store.read(leaderboard_of, "nim/classic")
-    with closing(sqlite3.connect(store.file)) as earlier:
+    with closing(sqlite3.connect(store.database.file)) as earlier:
         _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         for index in (
@@ -139,11 +139,11 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         _before_the_seventh(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0002'")
         earlier.commit()
-    assert upgrade(store.file) == ("0002", REVISIONS[-1])
-    with closing(Store.open(store.file)) as later:
+    assert upgrade(store.database) == ("0002", REVISIONS[-1])
+    with closing(Store.open(store.database.file)) as later:
         assert list(later.iterate(check_database)) == []
         assert later.read(leaderboard_of, "nim/classic") == board
-    with closing(Reader.open(store.file)) as reader:
+    with closing(Reader.open(store.database.file)) as reader:
         assert reader.read(search_matches, Search(bot="ann", tournament="t1")).total == 1
         assert reader.read(rating_history, "ann", "nim/classic")[-1].match == "placed"
 
@@ -151,7 +151,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
 def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         finish(store, result("placed", tournament="t1", place=0))
-    with closing(sqlite3.connect(store.file)) as earlier:
+    with closing(sqlite3.connect(store.database.file)) as earlier:
         _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         for column in ("luck", "luck_by"):
@@ -160,8 +160,8 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
         _before_the_seventh(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0004'")
         earlier.commit()
-    assert upgrade(store.file) == ("0004", REVISIONS[-1])
-    with closing(Store.open(store.file)) as later:
+    assert upgrade(store.database) == ("0004", REVISIONS[-1])
+    with closing(Store.open(store.database.file)) as later:
         assert later.read(luck_of_tournament, "t1") == {}
         later.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
         assert later.read(luck_of_tournament, "t1") == {"placed": ("exact", 0.25)}
@@ -172,15 +172,15 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
     with closing(Store.open(tmp_path / "arena.db")) as store:
         season(store)
         board = store.read(leaderboard_of, "nim/classic")
-    with closing(sqlite3.connect(store.file)) as earlier:
+    with closing(sqlite3.connect(store.database.file)) as earlier:
         _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         _before_the_sixth(earlier)
         _before_the_seventh(earlier)
         earlier.execute("UPDATE alembic_version SET version_num = '0005'")
         earlier.commit()
-    assert upgrade(store.file) == ("0005", REVISIONS[-1])
-    with closing(Store.open(store.file)) as later:
+    assert upgrade(store.database) == ("0005", REVISIONS[-1])
+    with closing(Store.open(store.database.file)) as later:
         assert list(later.iterate(check_database)) == []
         later.write(annul_matches, ["m3"])
         later.write(annul_matches, ["m3"], undo=True)

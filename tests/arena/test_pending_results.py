@@ -77,9 +77,9 @@ def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> Non
 def test_a_match_that_waits_is_checked_like_others(store: Store, damage: str, complaint: str) -> None:
     store.write(finish_matches, [finished(over(0))])
     store.write(save_pending, [over(1)])
-    folder = str(store.file.parent)
+    folder = str(store.database.file.parent)
     assert call("arena", "db", "check", "--data", folder).code == 0
-    with closing(sqlite3.connect(store.file)) as damaged:
+    with closing(sqlite3.connect(store.database.file)) as damaged:
         damaged.execute(f"UPDATE awaiting SET {damage}")
         damaged.commit()
     assert complaint in call("arena", "db", "check", "--data", folder).out

@@ -40,7 +40,7 @@ def as_nobody(check: Callable[[], None]) -> None:
 
 
 def test_what_is_stored_meanwhile_is_seen(tmp_path: Path) -> None:
-    with closing(Store.open(tmp_path / "arena.db")) as store, closing(Reader.open(store.file)) as reader:
+    with closing(Store.open(tmp_path / "arena.db")) as store, closing(Reader.open(store.database.file)) as reader:
         assert reader.read(search_matches, Search()).total == 0
         finish(store, result("m1"))
         assert [found.match for found in reader.read(search_matches, Search()).rows] == ["m1"]
@@ -49,12 +49,12 @@ def test_what_is_stored_meanwhile_is_seen(tmp_path: Path) -> None:
 def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         season(store)
-    before = store.file.read_bytes()
-    with closing(Reader.open(store.file)) as reader:
+    before = store.database.file.read_bytes()
+    with closing(Reader.open(store.database.file)) as reader:
         assert reader.read(search_matches, Search()).total == 30
         with pytest.raises(StoreError, match="readonly"):
             reader.read(lambda connection: connection.exec_driver_sql("DELETE FROM matches"))
-    assert store.file.read_bytes() == before
+    assert store.database.file.read_bytes() == before
 
 
 @pytest.fixture
@@ -72,11 +72,11 @@ def folder() -> Iterator[Path]:
 def test_a_folder_that_cant_be_written_is_read(folder: Path) -> None:
     with closing(Store.open(folder / "arena.db")) as store:
         season(store)
-    store.file.chmod(0o444)
+    store.database.file.chmod(0o444)
     folder.chmod(0o555)
 
     def check() -> None:
-        with closing(Reader.open(store.file)) as reader:
+        with closing(Reader.open(store.database.file)) as reader:
             assert reader.read(search_matches, Search()).total == 30
             assert len(reader.read(leaderboard_page, "nim/classic").rows) == 4
 
@@ -90,11 +90,11 @@ def test_what_is_in_a_folder_that_cant_be_written_is_copied_elsewhere(folder: Pa
     copies = folder / "copies"
     copies.mkdir()
     copies.chmod(0o777)
-    store.file.chmod(0o444)
+    store.database.file.chmod(0o444)
     folder.chmod(0o555)
 
     def check() -> None:
-        assert back_up(store.file, copies / "copy.db") == 30
+        assert back_up(store.database.file, copies / "copy.db") == 30
 
     as_nobody(check)
     with closing(Store.open(copies / "copy.db")) as copy:

@@ -17,7 +17,7 @@ import pytest
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store import database
+from arena.store.database_url import database_at
 from arena.store.data_folder import Locked, lock
 from arena.store.database import DatabaseNotFound, SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.finish import StorableMatch, finish_matches
@@ -55,7 +55,7 @@ def finished(done: Result) -> StorableMatch:
 
 def altered(store: Store, statement: str) -> None:
     """Change the file behind the store's back."""
-    with sqlite3.connect(store.file) as connection:
+    with sqlite3.connect(store.database.file) as connection:
         connection.execute(statement)
     connection.close()
 
@@ -252,7 +252,7 @@ def test_every_time_in_the_database_is_written_alike(store: Store) -> None:
     store.write(finish_matches, [finished(result("m1"))])
     store.write(add_bots, {"cid": hash_token(new_token())})
     store.write(finish_tournament, store.write(open_tournament, "{}", None)[0])
-    with closing(sqlite3.connect(store.file)) as connection:
+    with closing(sqlite3.connect(store.database.file)) as connection:
         times = [row[0] for row in connection.execute("SELECT created FROM bots")]
         times += connection.execute("SELECT started, finished FROM tournaments").fetchone()
     assert len(times) == 5
@@ -284,7 +284,7 @@ def test_a_bot_is_known_by_its_name_in_any_case_and_its_token_by_a_hash_only(sto
     known = store.read(registered_bot, "aNN")
     assert known is not None
     assert (known.name, known.token_hash, known.revoked) == ("Ann", hash_token(token), False)
-    assert token.encode() not in b"".join(file.read_bytes() for file in store.file.parent.iterdir())
+    assert token.encode() not in b"".join(file.read_bytes() for file in store.database.file.parent.iterdir())
     assert store.read(registered_bot, "bob") is None
     with pytest.raises(NameInUse, match="a bot is called ANN already"):
         store.write(add_bots, {"ANN": hash_token(new_token())})
@@ -345,7 +345,7 @@ def test_a_reader_sees_the_last_batch_while_another_thread_writes(store: Store) 
 
 
 def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
-    beside = Store.open(store.file, create=False, checkpoint=False)
+    beside = Store.open(store.database.file, create=False, checkpoint=False)
     beside.write(add_bots, {"ann": "a" * 64})
     beside.close()
     assert store.read(registered_bot, "ann") is not None
@@ -354,27 +354,27 @@ def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
 
 def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> None:
     store.write(add_bots, {"ann": "a" * 64})
-    connection = sqlite3.connect(store.file)
+    connection = sqlite3.connect(store.database.file)
     assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
     assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-    with database.connect(store.file).connect() as ours:
+    with database_at(store.database.file).connect().connect() as ours:
         assert ours.exec_driver_sql("PRAGMA synchronous").scalar() == 2
         assert ours.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
 
 
 def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None:
     fresh, led = tmp_path / "fresh.db", tmp_path / "led.db"
-    database.create(fresh)
+    database_at(fresh).create()
     old = sqlite3.connect(led)
     old.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     old.commit()
     old.close()
-    engine = database.connect(led)
+    engine = database_at(led).connect()
     migrate(engine)
     engine.dispose()
     assert tables(led) == tables(fresh)
-    assert database.revision_of(led) == database.revision_of(fresh) == REVISIONS[-1]
+    assert database_at(led).revision() == database_at(fresh).revision() == REVISIONS[-1]
 
 
 def tables(file: Path) -> dict[str, object]:
@@ -446,14 +446,14 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
     altered(store, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaMismatch, match="schema 9999, newer than this bot-arena knows: upgrade bot-arena"):
-        Store.open(store.file)
+        Store.open(store.database.file)
 
 
 def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = (*REVISIONS, "9999")
     monkeypatch.setattr("arena.store.database.REVISIONS", newer)
     with pytest.raises(SchemaMismatch, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
-        Store.open(store.file)
+        Store.open(store.database.file)
 
 
 def test_an_older_schema_is_upgraded_and_keeps_its_rows(
@@ -471,18 +471,18 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
     monkeypatch.setattr("arena.store.upgrade.MIGRATIONS", later)
     for module in ("database", "upgrade"):
         monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
-    assert upgrade(store.file) == (REVISIONS[-1], "9999")
-    assert "nickname" in str(tables(store.file)["bots"])
-    upgraded = Store.open(store.file)
+    assert upgrade(store.database) == (REVISIONS[-1], "9999")
+    assert "nickname" in str(tables(store.database.file)["bots"])
+    upgraded = Store.open(store.database.file)
     assert [found.match for found in list(upgraded.iterate(iter_results))] == ["m1"]
     assert list(upgraded.iterate(check_database)) == []
     upgraded.close()
 
 
 def test_a_database_up_to_date_is_not_upgraded(store: Store) -> None:
-    assert upgrade(store.file) == (REVISIONS[-1], REVISIONS[-1])
+    assert upgrade(store.database) == (REVISIONS[-1], REVISIONS[-1])
     with pytest.raises(DatabaseNotFound):
-        upgrade(store.file.parent / "other.db")
+        upgrade(database_at(tmp_path / "other.db"))
 
 
 @pytest.mark.parametrize("where", ["postgresql://user:secret@host/db", "sqlite://", "sqlite+pysqlite:///x.db"])
@@ -493,9 +493,9 @@ def test_a_url_of_another_kind_is_refused_without_telling_its_password(where: st
 
 
 def test_a_url_names_a_relative_or_an_absolute_file(tmp_path: Path) -> None:
-    assert database.database_path("sqlite:///arena-data/arena.db") == Path("arena-data/arena.db")
-    assert database.database_path(f"sqlite:///{tmp_path}/arena.db") == tmp_path / "arena.db"
-    assert database.database_path("arena.db") == Path("arena.db")
+    assert database_at("sqlite:///arena-data/arena.db").file == Path("arena-data/arena.db")
+    assert database_at(f"sqlite:///{tmp_path}/arena.db").file == tmp_path / "arena.db"
+    assert database_at("arena.db").file == Path("arena.db")
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
@@ -513,18 +513,18 @@ def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
     with pytest.raises(DatabaseNotFound):
         Store.open(file, create=False)
     Store.open(file).close()
-    assert database.revision_of(file) == REVISIONS[-1]
+    assert database_at(file).revision() == REVISIONS[-1]
 
 
 def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
     season(store)
     store.close()
-    size = store.file.stat().st_size
-    with store.file.open("r+b") as file:
+    size = store.database.file.stat().st_size
+    with store.database.file.open("r+b") as file:
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
     with pytest.raises(StoreError, match=r"arena\.db: .*(malformed|not a database|disk image)"):
-        Store.open(store.file)
+        Store.open(store.database.file)
 
 
 def test_a_damaged_row_is_one_line(store: Store) -> None:
@@ -551,7 +551,7 @@ def test_a_data_folder_that_cannot_be_used_is_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["arena.db", "arena.db-wal"])
 def test_a_database_that_was_removed_while_it_is_open_takes_nothing_until_it_is_back(store: Store, name: str) -> None:
     store.write(finish_matches, [finished(result("m1"))])
-    file = store.file.with_name(name)
+    file = store.database.file.with_name(name)
     file.rename(file.with_name("elsewhere"))
     with pytest.raises(
         StoreUnavailable, match=rf"{name} was removed while it was in use: move the one that was in use"
@@ -564,24 +564,24 @@ def test_a_database_that_was_removed_while_it_is_open_takes_nothing_until_it_is_
 
 def test_a_database_that_was_replaced_while_it_is_open_takes_nothing(store: Store) -> None:
     store.write(finish_matches, [finished(result("m1"))])
-    backup = store.file.with_name("backup")
-    shutil.copy(store.file, backup)
-    backup.replace(store.file)
+    backup = store.database.file.with_name("backup")
+    shutil.copy(store.database.file, backup)
+    backup.replace(store.database.file)
     with pytest.raises(StoreUnavailable, match=r"arena\.db was replaced while it was in use: .* start it anew"):
         store.write(finish_matches, [finished(result("m2"))])
 
 
 def test_what_was_written_as_the_database_was_removed_does_not_count(store: Store) -> None:
     store.write(add_bots, {"ann": "a" * 64})
-    elsewhere = store.file.with_name("elsewhere")
+    elsewhere = store.database.file.with_name("elsewhere")
 
     def close(_: Ratings | None) -> bytes:
-        store.file.rename(elsewhere)
+        store.database.file.rename(elsewhere)
         return b""
 
     with pytest.raises(StoreUnavailable, match="was removed"):
         store.write(finish_matches, [StorableMatch(result("m1"), close)])
-    elsewhere.rename(store.file)
+    elsewhere.rename(store.database.file)
     assert store.write(finish_matches, [finished(result("m1"))]) == [
         rating_system.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])
     ]

@@ -10,7 +10,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
-from arena.store import database
+from arena.store.database_url import database_at
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.upgrade import MIGRATIONS
 from commands import call
@@ -26,8 +26,8 @@ def data(tmp_path: Path) -> Path:
         marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
-    engine = database.connect(folder / "arena.db")
-    with database.writing(engine).begin() as connection:
+    engine = database_at(folder / "arena.db").connect()
+    with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         config.attributes["connection"] = connection
         command.upgrade(config, "0007")
     engine.dispose()
@@ -39,7 +39,7 @@ def test_it_is_copied_before_and_only_if_there_is_anything_to_do(data: Path, tmp
     copy = tmp_path / "copy.db"
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(copy))
     assert done == (0, f"{data}/arena.db has schema {REVISIONS[-1]}, upgraded from 0007; as it was: {copy}\n", "")
-    assert database.revision_of(copy) == "0007"
+    assert database_at(copy).revision() == "0007"
     other = tmp_path / "other.db"
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(other))
     assert done.out == f"{data}/arena.db has schema {REVISIONS[-1]}: nothing to do, and no backup made\n"
@@ -51,7 +51,7 @@ def test_without_its_copy_nothing_is_upgraded(data: Path, tmp_path: Path) -> Non
     done = call("arena", "db", "upgrade", "--data", str(data), "--backup", str(tmp_path / "copy.db"))
     assert (done.code, done.err.count("\n")) == (2, 1)
     assert "already exists" in done.err
-    assert database.revision_of(data / "arena.db") == "0007"
+    assert database_at(data / "arena.db").revision() == "0007"
 
 
 def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path, tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path
         1,
         "arena: the folder for backups /proc/no can't be made: No such file or directory",
     )
-    assert database.revision_of(data / "arena.db") == "0007"
+    assert database_at(data / "arena.db").revision() == "0007"
 
 
 @pytest.mark.parametrize("folder", ["data", "backups"])
@@ -74,7 +74,7 @@ async def test_a_server_copies_upgrades_and_starts_where_it_may(data: Path, tmp_
         said = "".join(served.said)
     (copy,) = copies(tmp_path / folder)
     assert f"the database has schema {REVISIONS[-1]} now; as it was: {copy}" in said
-    assert database.revision_of(copy) == "0007"
+    assert database_at(copy).revision() == "0007"
     async with serving(data, *words):
         pass
     assert copies(tmp_path / folder) == [copy]

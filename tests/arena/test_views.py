@@ -36,7 +36,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 def asked(store: Store, query: str) -> list[dict[str, Any]]:
     """What any program is answered."""
-    with closing(sqlite3.connect(store.file)) as connection:
+    with closing(sqlite3.connect(store.database.file)) as connection:
         connection.row_factory = sqlite3.Row
         return [dict(row) for row in connection.execute(query)]
 
@@ -84,7 +84,7 @@ def test_the_view_of_the_ladder_is_the_leaderboard(store: Store) -> None:
 
 def test_a_check_tells_of_a_view_that_is_missing_or_another(store: Store) -> None:
     assert list(store.iterate(check_database)) == []
-    with closing(sqlite3.connect(store.file)) as connection:
+    with closing(sqlite3.connect(store.database.file)) as connection:
         connection.execute("DROP VIEW ladder")
         connection.execute("DROP VIEW match_seats")
         connection.execute("CREATE VIEW match_seats AS SELECT 1 AS seat")

@@ -1,0 +1,24 @@
+"""Which database a path or a URL stands for."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from arena.store.database import Database, StoreError
+from arena.store.postgres_database import PostgresDatabase
+from arena.store.sqlite_database import SqliteDatabase
+
+
+def database_at(where: str | Path) -> Database:
+    """The database of a path, a `sqlite:///FILE` or a `postgresql://…` URL. Raises `StoreError` for any other URL."""
+    text = str(where)
+    scheme, separator, rest = text.partition("://")
+    if not separator:
+        return SqliteDatabase(Path(text))
+    if scheme in ("postgresql", "postgres"):
+        return PostgresDatabase(text)
+    if scheme != "sqlite" or not rest.startswith("/") or len(rest) == 1:
+        raise StoreError(
+            f"a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not {scheme}://…"
+        )
+    return SqliteDatabase(Path(rest[1:]))

@@ -1,0 +1,142 @@
+"""A database on a PostgreSQL server: all of ours is in one schema there, and whoever writes holds one lock.
+
+So numbers of matches are given without gaps, and ratings are computed one after the other, whichever process does it.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError
+
+from arena.store import views
+from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, UnrecognizedDatabase
+from arena.store.schema import REVISIONS, metadata
+
+SCHEMA = "arena"
+"""In which all of ours is."""
+WRITING = 0x626F7461
+"""The advisory lock of who writes."""
+MARK = "Bot Arena"
+"""What the schema's comment says if it is ours."""
+LOCK_MS = 10_000
+"""For so long a lock is waited for."""
+CONNECT_SECONDS = 5
+UNREACHABLE_MS = 10_000
+"""A connection whose server acknowledges nothing for so long is given up."""
+_UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
+"""Classes of SQLSTATE: the connection, the state of the transaction, conflicts, resources, locks, operators, the system."""
+_FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
+    (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
+FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
+_SIZE = f"""SELECT coalesce(sum(pg_total_relation_size(oid)), 0) FROM pg_class
+WHERE relnamespace = '{SCHEMA}'::regnamespace AND relkind = 'r'"""
+
+
+class PostgresDatabase(Database):
+    """The database of a URL. Raises `StoreError` for a URL that is none, and where psycopg is not installed."""
+
+    def __init__(self, url: str) -> None:
+        if find_spec("psycopg") is None:
+            raise StoreError("PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'")
+        try:
+            self._url = make_url(url).set(drivername="postgresql+psycopg")
+        except (ArgumentError, ValueError) as exc:
+            raise StoreError(f"{url!r} is no URL of a database, like postgresql://USER:PASSWORD@HOST/NAME") from exc
+
+    def __str__(self) -> str:
+        return URL.create("postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database).render_as_string()
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PostgresDatabase) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+    def _revision(self, *, read_only: bool) -> str | None:
+        engine = self._engine(1)
+        try:
+            with self.failures(), engine.connect() as connection:
+                found = connection.exec_driver_sql(_FOUND).one_or_none()
+                if found is None or not found.relations:
+                    return None
+                if found.mark != MARK or found.versions is None:
+                    raise UnrecognizedDatabase(
+                        f"{self} has a schema {SCHEMA} that is not Bot Arena's: choose another database with --db"
+                    )
+                return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+        finally:
+            engine.dispose()
+
+    def create(self) -> None:
+        engine = self._engine(1)
+        try:
+            with self.failures(), self.writing(engine).begin() as connection:
+                encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+                if encoding != "UTF8":
+                    raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
+                connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+                if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
+                    return
+                connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
+                metadata.create_all(connection, checkfirst=False)
+                views.create(connection)
+                connection.exec_driver_sql(VERSION_TABLE)
+                connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
+        finally:
+            engine.dispose()
+
+    def reading(self) -> Engine:
+        return self._engine(READERS, "default_transaction_read_only=on", isolation_level="REPEATABLE READ")
+
+    def connect(self, *, checkpoint: bool = True) -> Engine:
+        return self._engine(READERS, isolation_level="REPEATABLE READ")
+
+    def writing(self, engine: Engine) -> Engine:
+        writer = self._engine(1)
+
+        @event.listens_for(writer, "begin")
+        def begin(connection: Connection) -> None:
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
+
+        return writer
+
+    def vacuum(self, engine: Engine) -> int:
+        with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
+            before = connection.exec_driver_sql(_SIZE).scalar_one()
+            for table in metadata.tables:
+                connection.exec_driver_sql(f"VACUUM FULL {table}")
+            after = connection.exec_driver_sql(_SIZE).scalar_one()
+        return int(before - after)
+
+    def is_unavailable(self, exc: DBAPIError) -> bool:
+        state = getattr(exc.orig, "sqlstate", None)
+        return super().is_unavailable(exc) if state is None else state.startswith(_UNAVAILABLE)
+
+    def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
+        """An engine whose transactions see our schema alone."""
+        asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", *options)
+        engine = create_engine(
+            self._url,
+            connect_args={
+                "application_name": "bot-arena",
+                "connect_timeout": CONNECT_SECONDS,
+                "tcp_user_timeout": UNREACHABLE_MS,
+                "options": " ".join(f"-c{option}" for option in asked),
+            },
+            pool_size=connections,
+            max_overflow=0,
+            pool_pre_ping=True,
+            isolation_level=isolation_level,
+        )
+        event.listen(engine, "connect", lambda raw, _: _as_text(raw))
+        return engine
+
+
+def _as_text(raw: Any) -> None:
+    """JSON comes as it is written, as from SQLite."""
+    from psycopg.types.string import TextLoader
+
+    raw.adapters.register_loader("json", TextLoader)

@@ -1,0 +1,227 @@
+"""A database in an SQLite file: found, made, recognised as ours, connected to."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+from sqlalchemy.pool import QueuePool
+
+from arena.store.data_folder import FILE, FOLDER
+from arena.store.database import (
+    READERS,
+    VERSION_TABLE,
+    Database,
+    StoreError,
+    StoreUnavailable,
+    UnrecognizedDatabase,
+)
+from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
+from arena.store.views import VIEWS
+
+BUSY_MS = 10_000
+CACHE_KIB = 16 * 1024
+"""What each connection that only reads keeps of the file."""
+HEADER_BYTES = 100
+_MAGIC = b"SQLite format 3\0"
+_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+_JOURNAL_HEADER_BYTES = 28
+_SIZE = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+
+
+class SqliteDatabase(Database):
+    """A database in a file."""
+
+    file: Path
+
+    def __init__(self, file: Path) -> None:
+        self.file = file
+
+    def __str__(self) -> str:
+        return str(self.file)
+
+    def _revision(self, *, read_only: bool) -> str | None:
+        try:
+            with self.file.open("rb") as opened:
+                header = opened.read(HEADER_BYTES)
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise StoreError(f"{self} can't be read: {exc.strerror}") from exc
+        if not header or _was_empty(self.file):
+            return None
+        if not header.startswith(_MAGIC):
+            raise UnrecognizedDatabase(f"{self} is not a database: choose another file with --db")
+        if not is_ours(header):
+            owner, tables = _contents(self.file)
+            if not owner and not tables:
+                return None
+            if owner != APPLICATION_ID:
+                raise UnrecognizedDatabase(f"{self} is a database, but not Bot Arena's: choose another file with --db")
+        engine = self.reading() if read_only else self.connect()
+        try:
+            with self.failures(), engine.connect() as connection:
+                return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+        finally:
+            engine.dispose()
+
+    def create(self) -> None:
+        # Alembic, slow to load, is left out; what its migrations would have written down is written down.
+        try:
+            self.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+        except OSError as exc:
+            raise StoreError(f"the folder {self.file.parent} can't be made: {exc.strerror}") from exc
+        with contextlib.suppress(OSError):  # SQLite says what is wrong with it
+            self.file.touch(mode=FILE)
+        engine = self._connect(log=False)
+        try:
+            with self.failures(), self.writing(engine).begin() as connection:
+                if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
+                    connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+                    metadata.create_all(connection, checkfirst=False)
+                    for statement in VIEWS.values():
+                        connection.exec_driver_sql(statement)
+                    connection.exec_driver_sql(VERSION_TABLE)
+                    connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
+        finally:
+            engine.dispose()
+
+    def reading(self) -> Engine:
+        """An engine whose connections change nothing, not even beside the file, and are shared by threads."""
+
+        def prepare(raw: Any) -> None:
+            raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            raw.execute("PRAGMA query_only = ON")
+            raw.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+
+        whole = read_only_uri(self.file)
+        engine = create_engine(
+            "sqlite://",
+            creator=lambda: sqlite3.connect(whole, uri=True, check_same_thread=False, isolation_level=None),
+            poolclass=QueuePool,
+            pool_size=READERS,
+            max_overflow=0,
+        )
+        return _prepared(engine, prepare)
+
+    def connect(self, *, checkpoint: bool = True) -> Engine:
+        """An engine whose connections wait for locks, sync every commit, and begin as their `begin` option says.
+
+        The file is written ahead (WAL): readers never wait for the writer. Without `checkpoint` a connection leaves
+        moving pages out of the log to the server that runs on the file.
+        """
+        return self._connect(checkpoint=checkpoint)
+
+    def _connect(self, *, log: bool = True, checkpoint: bool = True) -> Engine:
+        """Without `log` a file that is not ours yet is not written ahead: what is committed is in the file itself."""
+
+        def prepare(raw: Any) -> None:
+            raw.isolation_level = None
+            raw.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+            raw.execute("PRAGMA synchronous = FULL")
+            raw.execute("PRAGMA foreign_keys = ON")
+            if log:
+                raw.execute("PRAGMA journal_mode = WAL")
+            elif raw.execute("PRAGMA application_id").fetchone()[0] == 0:
+                raw.execute("PRAGMA journal_mode = DELETE")
+            if not checkpoint:
+                raw.execute("PRAGMA wal_autocheckpoint = 0")
+
+        return _prepared(create_engine(URL.create("sqlite", database=str(self.file))), prepare)
+
+    def writing(self, engine: Engine) -> Engine:
+        return engine.execution_options(begin="BEGIN IMMEDIATE")
+
+    def vacuum(self, engine: Engine) -> int:
+        """Nobody else may use it meanwhile."""
+        with engine.connect() as connection:
+            raw = connection.connection.driver_connection
+            assert raw is not None
+            (before,) = raw.execute(_SIZE).fetchone()
+            raw.execute("VACUUM")
+            raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            (after,) = raw.execute(_SIZE).fetchone()
+        return int(before - after)
+
+    def watch(self) -> Callable[[], None]:
+        """In a transaction the file and its write-ahead log are both there, and the same as when they were first seen."""
+        inodes = {self.file: _inode(self.file)}
+
+        def check() -> None:
+            for path in (self.file, self.file.with_name(f"{self.file.name}-wal")):
+                found = _inode(path)
+                if inodes.setdefault(path, found) != found:
+                    raise _gone(path, "replaced")
+
+        return check
+
+
+def is_ours(header: bytes) -> bool:
+    """Whether the first `HEADER_BYTES` of a file are those of an arena's database."""
+    return header.startswith(_MAGIC) and int.from_bytes(header[68:72], "big") == APPLICATION_ID
+
+
+def read_only_uri(file: Path) -> str:
+    """The URI of a file for who changes nothing, not even beside it.
+
+    A folder that can't be written has no log of its own making: what is in the file itself is then all there is.
+    """
+    where = file.absolute().as_uri()
+    return f"{where}?immutable=1" if not os.access(file.parent, os.W_OK) and not _has_log(file) else f"{where}?mode=ro"
+
+
+def _inode(path: Path) -> tuple[int, int]:
+    try:
+        status = os.stat(path)
+    except OSError:
+        raise _gone(path, "removed") from None
+    return status.st_dev, status.st_ino
+
+
+def _gone(path: Path, what: str) -> StoreUnavailable:
+    return StoreUnavailable(
+        f"{path} was {what} while it was in use: move the one that was in use back, or stop the arena and start it anew"
+    )
+
+
+def _was_empty(file: Path) -> bool:
+    """Whether a transaction was cut off before which the file was empty: SQLite will take back all that is in it."""
+    try:
+        with file.with_name(f"{file.name}-journal").open("rb") as opened:
+            header = opened.read(_JOURNAL_HEADER_BYTES)
+    except OSError:
+        return False
+    return header.startswith(_JOURNAL_MAGIC) and header[16:20] == bytes(4)
+
+
+def _contents(file: Path) -> tuple[int, int]:
+    """A database's application id and how many tables it has, its write-ahead log included; (-1, -1) if unknown."""
+    try:
+        with contextlib.closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+            owner = connection.execute("PRAGMA application_id").fetchone()[0]
+            return owner, connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
+    except sqlite3.Error:
+        return -1, -1
+
+
+def _has_log(file: Path) -> bool:
+    try:
+        return file.with_name(f"{file.name}-wal").stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _prepared(engine: Engine, prepare: Callable[[Any], None]) -> Engine:
+    """The same engine; its connections are prepared, and begin as their `begin` option says."""
+
+    def begin(connection: Connection) -> None:
+        connection.exec_driver_sql(connection.get_execution_options().get("begin", "BEGIN"))
+
+    event.listen(engine, "connect", lambda raw, _: prepare(raw))
+    event.listen(engine, "begin", begin)
+    return engine
