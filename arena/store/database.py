@@ -78,7 +78,9 @@ class Database(ABC):
 
     @abstractmethod
     def writing(self, engine: Engine) -> Engine:
-        """The same engine for transactions that will write: one after the other, so they never have to start again."""
+        """An engine for transactions that will write, one after the other, so they never have to start again: with the
+        connections of this one, where these will do.
+        """
 
     @abstractmethod
     def vacuum(self, engine: Engine) -> int:

@@ -78,7 +78,7 @@ _THEN = {
 """What a leaderboard is made of: this season's, and that of any."""
 _BOTS = """
 SELECT *, (SELECT count(*) FROM bots WHERE :search = '' OR instr(key, :search) > 0) AS total
-FROM bots WHERE key > :key AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
+FROM bots WHERE (:start OR key > :key) AND (:search = '' OR instr(key, :search) > 0) ORDER BY key LIMIT :limit
 """
 _BUSIEST = "SELECT pool FROM ratings GROUP BY pool ORDER BY sum(matches) DESC, pool"
 _LEADERS = """

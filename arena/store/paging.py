@@ -55,7 +55,7 @@ def read_page(
     to `start` before all places, and a `limit` that is one more than is shown; each of its rows has the `total`.
     """
     check_limit(limit)
-    last = ("",) * len(place) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(place.values())))
+    last = (None,) * len(place) if after is None else decode_cursor(after, GenericAlias(tuple, tuple(place.values())))
     asked = {**given, **dict(zip(place, last, strict=True)), "start": after is None, "limit": limit + 1}
     rows = execute(connection, query, asked).all()
     further = encode_cursor(tuple(getattr(rows[limit - 1], name) for name in place)) if len(rows) > limit else None

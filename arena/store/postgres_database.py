@@ -71,9 +71,9 @@ class PostgresDatabase(Database):
             engine.dispose()
 
     def create(self) -> None:
-        engine = self._engine(1)
+        engine = self.writing()
         try:
-            with self.failures(), self.writing(engine).begin() as connection:
+            with self.failures(), engine.begin() as connection:
                 encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
                 if encoding != "UTF8":
                     raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
@@ -94,7 +94,7 @@ class PostgresDatabase(Database):
     def connect(self, *, checkpoint: bool = True) -> Engine:
         return self._engine(READERS, isolation_level="REPEATABLE READ")
 
-    def writing(self, engine: Engine) -> Engine:
+    def writing(self, engine: Engine | None = None) -> Engine:
         writer = self._engine(1)
 
         @event.listens_for(writer, "begin")

@@ -122,7 +122,7 @@ def register_bot(connection: Connection, name: str, token_hash: str, unused_sinc
     if unused_since is not None:
         free |= bots.c.token_hash.is_not(None) & (bots.c.seen < unused_since) & ~bots.c.approved & ~played
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=row, where=free)
-    if connection.execute(statement).rowcount != 1:
+    if connection.execute(statement.returning(bots.c.id)).first() is None:
         raise NameInUse(f"a bot is called {name} already")
     # What is kept of an earlier bot is none of this one's.
     connection.execute(delete(incidents).where(incidents.c.bot == bot_number(connection, name)))
@@ -147,7 +147,7 @@ def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
             set_={"name": name, "token_hash": token_hash, "approved": True},
             where=bots.c.token_hash.is_(None) & bots.c.revoked.is_(False),
         )
-        if connection.execute(claimed).rowcount != 1:
+        if connection.execute(claimed.returning(bots.c.id)).first() is None:
             raise NameInUse(f"a bot is called {name} already: choose another name, or `arena bot rotate {name}`")
 
 

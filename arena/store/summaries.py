@@ -120,12 +120,13 @@ _RIGHT = f"""SELECT seats.match, seats.seat, {_POOL.format("matches")} AS pool, 
         WHEN count(*) FILTER (WHERE seats.rank = 1) OVER (PARTITION BY seats.match) = 1 THEN 'won'
         ELSE 'drawn'
     END AS outcome,
-    iif(matches.pool IS NULL OR seats.match < season.first, NULL,
+    CASE WHEN matches.pool IS NOT NULL AND seats.match >= season.first THEN
         row_number() OVER (
             PARTITION BY seats.bot, matches.pool, seats.match >= season.first ORDER BY seats.match, seats.seat
-        )) AS played
+        )
+    END AS played
 FROM seats JOIN matches ON matches.number = seats.match
-    JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
+    CROSS JOIN (SELECT coalesce(max(first), 0) AS first FROM seasons) AS season"""
 """What the columns of a seat should be that follow from its match and from those before."""
 _SAME = """seats.match = proper.match AND seats.seat = proper.seat AND (
     seats.pool, seats.outcome) = (proper.pool, proper.outcome)

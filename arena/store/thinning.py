@@ -31,7 +31,7 @@ _TOO_MANY = f"""SELECT max(finished) FROM (
 _OLDEST = f"SELECT number, record_bytes {_OF_A_KIND} AND finished <= :until ORDER BY finished LIMIT :most"
 _OF_A_BOT = """SELECT DISTINCT number, record_bytes FROM seats JOIN matches ON number = match
     WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after AND record_bytes IS NOT NULL
-    ORDER BY match LIMIT :most"""
+    ORDER BY number LIMIT :most"""
 _REMOVE = (
     f"DELETE FROM records WHERE match {AMONG}",
     f"UPDATE matches SET record_bytes = NULL WHERE number {AMONG}",

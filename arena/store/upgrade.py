@@ -31,11 +31,13 @@ def upgrade(database: Database, backup: Path | None = None) -> tuple[str, str]:
     if before != REVISIONS[-1]:
         if backup is not None:
             back_up(database, backup)
-        engine = database.writing(database.connect())
+        engine = database.connect()
+        writer = database.writing(engine)
         try:
             with database.failures():
-                migrate(engine, _MADE_ANEW.get(before, lambda connection: None))
+                migrate(writer, _MADE_ANEW.get(before, lambda connection: None))
         finally:
+            writer.dispose()
             engine.dispose()
     return before, REVISIONS[-1]
 
