@@ -564,6 +564,17 @@ def db_backup(to: Annotated[Path, typer.Argument(metavar="FILE")], db: Database 
     backup(_database_of(db, data), to)
 
 
+@db_app.command("copy")
+def db_copy(
+    source: Annotated[str, typer.Argument(metavar="FROM")],
+    to: Annotated[str, typer.Argument(metavar="TO")],
+) -> None:
+    """Copy an arena to another database: a file or postgresql://…, either way."""
+    from arena.commands.db import copy
+
+    copy(source, to)
+
+
 @db_app.command("thin")
 @_with({name: _option_of(name, SETTINGS[name]) for name in OF_RECORDS})
 def db_thin(

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
+from databases import database_kind  # noqa: F401 - a fixture
 from protocol import games
 
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import functools
 import os
 import shutil
@@ -40,10 +41,10 @@ def program(name: str) -> str:
 
 
 class PostgresServer:
-    """A server in a folder. `start` and `crash` as often as one likes."""
+    """A server in a folder of its own, to be started and stopped as often as one likes, and to be removed."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
+        self.folder = folder = Path(tempfile.mkdtemp(prefix="arena-postgres-"))  # where other users get to
         self._data = folder / "data"
         folder.chmod(0o755)
         if os.geteuid() == 0:
@@ -61,11 +62,19 @@ class PostgresServer:
 
     def start(self) -> None:
         """Start it, and wait until it takes connections."""
-        self._run([program("pg_ctl"), "--pgdata", str(self._data), "--wait", "--log", str(self.folder / "log"), "start"])
+        self._run(
+            [program("pg_ctl"), "--pgdata", str(self._data), "--wait", "--log", str(self.folder / "log"), "start"]
+        )
 
     def stop(self, how: str = "immediate") -> None:
         """Stop it; as a crash would, unless `how` is another."""
         self._run([program("pg_ctl"), "--pgdata", str(self._data), "--wait", "--mode", how, "stop"])
+
+    def remove(self) -> None:
+        """Stop it, if it runs, and forget all that it had."""
+        with contextlib.suppress(AssertionError):
+            self.stop()
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, database: str) -> str:
         """The URL of a database on it."""
@@ -81,11 +90,9 @@ class PostgresServer:
 def shared_server() -> PostgresServer:
     """The server of this process, which ends with it; a database on it is as an arena's is when it was made."""
     program("initdb")
-    folder = Path(tempfile.mkdtemp(prefix="arena-postgres-"))
-    server = PostgresServer(folder)
+    server = PostgresServer()
+    atexit.register(server.remove)
     server.start()
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    atexit.register(server.stop)
     server.execute(f"CREATE DATABASE {_TEMPLATE}")
     database_at(server.url(_TEMPLATE)).create()
     return server

@@ -17,6 +17,7 @@ from arena.operations.thinning import Thin
 from arena.replay.verify import differences, verify
 from arena.store import rating_rebuild
 from arena.store.backup import back_up
+from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck
@@ -63,6 +64,24 @@ def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
     matches = back_up(database_at(where), to)
     say(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
+
+
+def copy(source: str, to: str) -> None:
+    """Copy an arena to where none is, and check it there: ratings, records, everything. Raises `Unsound`."""
+    rows: dict[str, int] = {}
+    arrived = database_at(to)
+    with _progress() as progress:
+        copy_database(database_at(source), arrived, rows.__setitem__)
+        with closing(Store.open(arrived, create=False)) as store:
+            complaints = list(store.iterate(check_database, look, progress))
+    for line in complaints:
+        say(line)
+    if complaints:
+        raise Unsound(
+            f"{arrived} does not add up: {counted(len(complaints), 'complaint', 'complaints')}; it is as it was in {source}"
+        )
+    matches, bots = counted(rows["matches"], "match", "matches"), counted(rows["bots"], "bot", "bots")
+    say(f"{arrived} has {matches} of {bots}, every row as it was, and is sound")
 
 
 def thin(where: str, data: Path, keep: Retention, *, vacuum: bool) -> None:

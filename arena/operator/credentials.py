@@ -70,7 +70,12 @@ def token_of(folder: Path) -> str:
 
 def write(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:
     """Keep them, for the owner's eyes only. Raises `ArenaFault`."""
-    credentials = Credentials(token=token, url=url, database=str(database if database.file is None else database.file.absolute()), public=public)
+    credentials = Credentials(
+        token=token,
+        url=url,
+        database=str(database if database.file is None else database.file.absolute()),
+        public=public,
+    )
     file = folder / NAME
     try:
         with in_place_of(file) as part:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from arena.store.data_folder import FILE
 from arena.store.database import Database, StoreError
+from arena.store.postgres_database import PostgresDatabase
 from arena.store.sqlite_database import BUSY_MS, HEADER_BYTES, is_ours, read_only_uri
 from machine.atomic_write import in_place_of, locked, sync
 from protocol.errors import ArenaFault, UsageFault
@@ -19,8 +20,9 @@ def back_up(source: Database, to: Path) -> int:
     Raises `UsageFault` where there is a file already, and for a database that is in no file, else `DatabaseNotFound`, `UnrecognizedDatabase`,
     `SchemaMismatch`, `StoreError` or `ArenaFault`.
     """
-    if source.file is None:
+    if isinstance(source, PostgresDatabase):
         raise UsageFault(source.backup_advice(to))
+    assert source.file is not None
     if source.revision(read_only=True) is None:
         raise source.not_found()
     try:

@@ -20,7 +20,7 @@ from sqlalchemy.exc import (
 )
 
 from arena.store.schema import REVISIONS
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, Fault
 
 READERS = 8
 """Connections that only read, at once."""
@@ -86,13 +86,18 @@ class Database(ABC):
     def vacuum(self, engine: Engine) -> int:
         """Write it anew without the room that is free in it; by how many bytes it is smaller."""
 
-    def backup_advice(self, to: Path) -> str:
-        """How one that is in no file is backed up, and comes back."""
-        raise NotImplementedError
+    @abstractmethod
+    def remove(self) -> None:
+        """Remove all that is ours. Raises `StoreError`."""
 
     def watch(self) -> Callable[[], None]:
         """What raises `StoreUnavailable` once another database than now is there."""
         return lambda: None
+
+    def fault(self, exc: DBAPIError) -> Fault:
+        """An error of the database in our words, in one line."""
+        unavailable = self.is_unavailable(exc)
+        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {str(exc.orig).splitlines()[0]}")
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         """Whether an error says nothing of what was asked."""
@@ -125,12 +130,11 @@ class Database(ABC):
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Turn its errors into `StoreError`, in one line."""
+        """Turn its errors into `StoreError`, in one line; where what was asked can be in none, into `UsageFault`."""
         try:
             yield
         except DBAPIError as exc:
-            fault = StoreUnavailable if self.is_unavailable(exc) else StoreError
-            raise fault(f"{self}: {str(exc.orig).splitlines()[0]}") from exc
+            raise self.fault(exc) from exc
         except UnicodeDecodeError as exc:  # what SQLite complains of is not even text
             raise StoreUnavailable(f"{self}: the file is damaged: {exc}") from exc
         except SQLAlchemyError as exc:

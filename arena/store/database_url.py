@@ -18,7 +18,5 @@ def database_at(where: str | Path) -> Database:
     if scheme in ("postgresql", "postgres"):
         return PostgresDatabase(text)
     if scheme != "sqlite" or not rest.startswith("/") or len(rest) == 1:
-        raise StoreError(
-            f"a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not {scheme}://…"
-        )
+        raise StoreError(f"a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not {scheme}://…")
     return SqliteDatabase(Path(rest[1:]))

@@ -6,6 +6,7 @@ So numbers of matches are given without gaps, and ratings are computed one after
 from __future__ import annotations
 
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
@@ -14,6 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from arena.store import views
 from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, UnrecognizedDatabase
 from arena.store.schema import REVISIONS, metadata
+from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
 """In which all of ours is."""
@@ -40,14 +42,20 @@ class PostgresDatabase(Database):
 
     def __init__(self, url: str) -> None:
         if find_spec("psycopg") is None:
-            raise StoreError("PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'")
+            raise StoreError(
+                "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
+            )
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
-            raise StoreError(f"{url!r} is no URL of a database, like postgresql://USER:PASSWORD@HOST/NAME") from exc
+            raise StoreError(
+                "that is no URL of a database, which is like postgresql://USER:PASSWORD@HOST/NAME"
+            ) from exc
 
     def __str__(self) -> str:
-        return URL.create("postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database).render_as_string()
+        return URL.create(
+            "postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database
+        ).render_as_string()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PostgresDatabase) and str(self) == str(other)
@@ -88,6 +96,21 @@ class PostgresDatabase(Database):
         finally:
             engine.dispose()
 
+    def remove(self) -> None:
+        engine = self.writing()
+        try:
+            with self.failures(), engine.begin() as connection:
+                connection.exec_driver_sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
+        finally:
+            engine.dispose()
+
+    def backup_advice(self, to: Path) -> str:
+        """What makes a backup in a file, and what restores it."""
+        return (
+            f"a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --schema={SCHEMA} "
+            f"--file={to} {self}; and restored by: pg_restore --clean --if-exists --dbname={self} {to}"
+        )
+
     def reading(self) -> Engine:
         return self._engine(READERS, "default_transaction_read_only=on", isolation_level="REPEATABLE READ")
 
@@ -110,6 +133,11 @@ class PostgresDatabase(Database):
                 connection.exec_driver_sql(f"VACUUM FULL {table}")
             after = connection.exec_driver_sql(_SIZE).scalar_one()
         return int(before - after)
+
+    def fault(self, exc: DBAPIError) -> Fault:
+        if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
+            return UsageFault("no name and no word here has a NUL in it")
+        return super().fault(exc)
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         state = getattr(exc.orig, "sqlstate", None)

@@ -91,6 +91,21 @@ class SqliteDatabase(Database):
         finally:
             engine.dispose()
 
+    def remove(self) -> None:
+        for ending in ("", "-wal", "-shm"):
+            self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
+
+    def settle(self) -> None:
+        """Have all in the file itself, with no log beside it, where nobody uses it. Raises `StoreError`."""
+        engine = self.connect()
+        try:
+            with self.failures(), engine.connect() as connection:
+                raw = connection.connection.driver_connection
+                assert raw is not None
+                raw.execute("PRAGMA journal_mode = DELETE")
+        finally:
+            engine.dispose()
+
     def reading(self) -> Engine:
         """An engine whose connections change nothing, not even beside the file, and are shared by threads."""
 

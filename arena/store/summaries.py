@@ -179,11 +179,12 @@ def put_back(connection: Connection, numbers: Sequence[int]) -> None:
 
 
 def _mend_seats(connection: Connection) -> None:
-    execute(connection, 
+    execute(
+        connection,
         f"""UPDATE seats SET (pool, tournament, outcome, played) =
             (proper.pool, proper.tournament, proper.outcome, proper.played)
         FROM ({_RIGHT}) AS proper
-        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_SAME})"""
+        WHERE seats.match = proper.match AND seats.seat = proper.seat AND NOT ({_SAME})""",
     )
 
 

@@ -19,7 +19,10 @@ from arena.store.actions import MOST_CONCERNED, Action, actions_page, note_actio
 from arena.store.registry import add_bots, delete_bot, rename_bot
 from arena.store.store import Store
 from commands import call
+from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
+
+pytestmark = EVERY_DATABASE
 
 TOKEN = "secret"
 

@@ -17,8 +17,11 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
 from arena.store.seasons import list_seasons, season_leaderboards, start_season
 from arena.store.store import Reader, Store
+from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
 from seasons import finish, result, season
+
+pytestmark = EVERY_DATABASE
 
 NIM, TOE = "nim/classic", "tictactoe/classic"
 
@@ -139,7 +142,7 @@ def test_an_annulment_that_fails_in_its_midst_changes_nothing(store: Store, monk
 
 def test_an_annulled_match_is_kept_marked_and_unrated(store: Store) -> None:
     store.write(annul_matches, ["m3"])
-    with closing(Reader.open(store.database.file)) as reader:
+    with closing(Reader.open(store.database)) as reader:
         match = reader.read(result_of, "m3")
         assert match is not None
         assert (match.rated, match.pool, match.annulled) == (False, None, NIM)
@@ -192,7 +195,7 @@ def test_with_a_season_ratings_begin_anew_and_earlier_ladders_stay(store: Store)
     assert [(one.season, one.matches) for one in store.read(list_seasons)] == [("first", 30), ("autumn", 1)]
     assert list(store.iterate(check_database)) == []
     assert store.write(rebuild_ratings) == 0
-    with closing(Reader.open(store.database.file)) as reader:
+    with closing(Reader.open(store.database)) as reader:
         assert [point.match for point in reader.read(rating_history, "ann", NIM)] == ["new"]
         assert [len(row.curve) for row in reader.read(leaderboard_page, NIM).rows] == [1, 1]
 

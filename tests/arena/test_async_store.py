@@ -15,8 +15,11 @@ from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
+from databases import EVERY_DATABASE
 from referee.result import Ratings, Result
 from timeouts import WITHIN
+
+pytestmark = EVERY_DATABASE
 
 
 class Shelf:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from arena.store.database_url import database_at
 from arena.store.database import DatabaseNotFound, UnrecognizedDatabase
+from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.registry import add_bots
 from arena.store.schema import APPLICATION_ID

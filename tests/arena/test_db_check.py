@@ -21,9 +21,12 @@ from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from commands import Done, call
+from databases import EVERY_DATABASE
 from referee.effects import Resigned
 from referee_table import Table
 from stored_matches import finished
+
+pytestmark = EVERY_DATABASE
 
 Check = Callable[..., Done]
 

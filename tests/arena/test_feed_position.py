@@ -10,7 +10,10 @@ import pytest
 
 from arena.store.feed_position import advance_feed, ends_between, feed_range, is_fed, switch_feed
 from arena.store.store import Store
+from databases import EVERY_DATABASE
 from seasons import finish, result
+
+pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture

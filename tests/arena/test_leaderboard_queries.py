@@ -36,10 +36,13 @@ from arena.store.store import Reader, Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_table, tournaments_page
 from brute_force import BruteForce
+from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
 from referee.result import Result
 from seasons import finish, result, season
+
+pytestmark = EVERY_DATABASE
 
 BOTS = ["ann", "Bob", "cid", "dan-2", "eve", "fay"]
 POOLS = ["nim/classic", "nim/sticks", "nim", "tictactoe/classic", "risk-campaign/grid", "dilemma/axelrod"]
@@ -135,7 +138,7 @@ def test_every_answer_is_what_a_look_at_every_match_finds(results: list[Result],
     with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:
         plain = stored(store, results)
         assert list(store.iterate(check_database)) == []
-        with closing(Reader.open(store.database.file)) as reader:
+        with closing(Reader.open(store.database)) as reader:
             for name in BOTS:
                 for pool in GROUPS:
                     assert reader.read(rating_history, name, pool) == plain.history(name, pool)
@@ -163,7 +166,7 @@ def ahead(one: LeaderboardRow, other: LeaderboardRow) -> bool:
 def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[Result]) -> None:
     with tempfile.TemporaryDirectory() as folder, closing(Store.open(Path(folder) / "arena.db")) as store:
         plain = stored(store, results)
-        with closing(Reader.open(store.database.file)) as reader:
+        with closing(Reader.open(store.database)) as reader:
             assert reader.read(pools_with_results) == store.read(rated_pools)
             for pool in reader.read(pools_with_results):
                 right = store.read(leaderboard_of, pool)
@@ -190,7 +193,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def reader(store: Store) -> Iterator[Reader]:
-    with closing(Reader.open(store.database.file)) as opened:
+    with closing(Reader.open(store.database)) as opened:
         yield opened
 
 

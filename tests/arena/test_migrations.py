@@ -14,10 +14,10 @@ from alembic.config import Config
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store.database_url import database_at
 from arena.store import upgrade as upgrading
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
+from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import rating_history
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
@@ -140,10 +140,10 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         earlier.execute("UPDATE alembic_version SET version_num = '0002'")
         earlier.commit()
     assert upgrade(store.database) == ("0002", REVISIONS[-1])
-    with closing(Store.open(store.database.file)) as later:
+    with closing(Store.open(store.database)) as later:
         assert list(later.iterate(check_database)) == []
         assert later.read(leaderboard_of, "nim/classic") == board
-    with closing(Reader.open(store.database.file)) as reader:
+    with closing(Reader.open(store.database)) as reader:
         assert reader.read(search_matches, Search(bot="ann", tournament="t1")).total == 1
         assert reader.read(rating_history, "ann", "nim/classic")[-1].match == "placed"
 
@@ -161,7 +161,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
         earlier.execute("UPDATE alembic_version SET version_num = '0004'")
         earlier.commit()
     assert upgrade(store.database) == ("0004", REVISIONS[-1])
-    with closing(Store.open(store.database.file)) as later:
+    with closing(Store.open(store.database)) as later:
         assert later.read(luck_of_tournament, "t1") == {}
         later.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
         assert later.read(luck_of_tournament, "t1") == {"placed": ("exact", 0.25)}
@@ -180,7 +180,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         earlier.execute("UPDATE alembic_version SET version_num = '0005'")
         earlier.commit()
     assert upgrade(store.database) == ("0005", REVISIONS[-1])
-    with closing(Store.open(store.database.file)) as later:
+    with closing(Store.open(store.database)) as later:
         assert list(later.iterate(check_database)) == []
         later.write(annul_matches, ["m3"])
         later.write(annul_matches, ["m3"], undo=True)

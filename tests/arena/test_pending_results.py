@@ -16,10 +16,13 @@ from arena.store.result_queries import bot_failures, iter_results, tournament_re
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, finish_tournament, pending_of_tournament, save_pending
 from commands import call
+from databases import EVERY_DATABASE
 from referee.effects import Resigned
 from referee.footer import Closed
 from referee.record import public, write_line
 from referee_table import Table, header
+
+pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture

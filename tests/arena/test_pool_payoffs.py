@@ -23,9 +23,12 @@ from arena.store.result_queries import leaderboard_of, result_of
 from arena.store.seasons import season_leaderboards, start_season
 from arena.store.store import Store
 from commands import on_terminal
+from databases import EVERY_DATABASE
 from measuring.payoffs import Paid, mean_of_rounds, mean_payoff, pair_payoffs
 from referee.result import Result
 from seasons import finish, paid
+
+pytestmark = EVERY_DATABASE
 
 POOL = "dilemma/axelrod"
 
@@ -167,11 +170,11 @@ def test_the_view_for_others_is_in_the_order_of_payoffs(store: Store) -> None:
 def test_the_leaderboard_keeps_to_80_columns_and_tells_payoffs_with_intervals(store: Store) -> None:
     long = "a-bot-of-thirty-two-letters-long"
     finish(store, *(paid(f"m{number}", (long, "bob"), (-10.0, -0.25)) for number in range(3)))
-    out = on_terminal(lambda: leaderboard(str(store.database.file), None, None, to_json=False, to_csv=False))
+    out = on_terminal(lambda: leaderboard(str(store.database), None, None, to_json=False, to_csv=False))
     assert max(map(len, out.splitlines())) <= 80
     assert "dilemma/axelrod, by the mean payoff a round, each opponent weighing the same" in out
     assert re.search(r"^1 +bob +-0\.250 +-0\.250 to -0\.250 +1 ", out, re.MULTILINE)
-    shown = on_terminal(lambda: show_bot(str(store.database.file), "bob", to_json=False))
+    shown = on_terminal(lambda: show_bot(str(store.database), "bob", to_json=False))
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"^dilemma/axelrod +-0\.250 +-0\.250 to -0\.250 +1  1   2$", shown, re.MULTILINE)
 

@@ -15,12 +15,15 @@ from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
+from databases import EVERY_DATABASE
 from machine.timestamps import seconds_of, utc
 from protocol.dice import SEED_BYTES
 from protocol.games import load
 from protocol.messages import Clock
 from referee.record import Header, RecordedSeat, header_of
 from referee.result import Result, SeatResult
+
+pytestmark = EVERY_DATABASE
 
 POOL = "nim/classic"
 

@@ -40,7 +40,7 @@ def as_nobody(check: Callable[[], None]) -> None:
 
 
 def test_what_is_stored_meanwhile_is_seen(tmp_path: Path) -> None:
-    with closing(Store.open(tmp_path / "arena.db")) as store, closing(Reader.open(store.database.file)) as reader:
+    with closing(Store.open(tmp_path / "arena.db")) as store, closing(Reader.open(store.database)) as reader:
         assert reader.read(search_matches, Search()).total == 0
         finish(store, result("m1"))
         assert [found.match for found in reader.read(search_matches, Search()).rows] == ["m1"]
@@ -50,7 +50,7 @@ def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> Non
     with closing(Store.open(tmp_path / "arena.db")) as store:
         season(store)
     before = store.database.file.read_bytes()
-    with closing(Reader.open(store.database.file)) as reader:
+    with closing(Reader.open(store.database)) as reader:
         assert reader.read(search_matches, Search()).total == 30
         with pytest.raises(StoreError, match="readonly"):
             reader.read(lambda connection: connection.exec_driver_sql("DELETE FROM matches"))
@@ -76,7 +76,7 @@ def test_a_folder_that_cant_be_written_is_read(folder: Path) -> None:
     folder.chmod(0o555)
 
     def check() -> None:
-        with closing(Reader.open(store.database.file)) as reader:
+        with closing(Reader.open(store.database)) as reader:
             assert reader.read(search_matches, Search()).total == 30
             assert len(reader.read(leaderboard_page, "nim/classic").rows) == 4
 

@@ -21,10 +21,13 @@ from arena.store.thinning import count_removed
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.tournaments import tournament_table
 from commands import Done, call
+from databases import EVERY_DATABASE
 from protocol.errors import UsageFault
 from referee_table import Table
 from seasons import finish, result
 from stored_matches import finished
+
+pytestmark = EVERY_DATABASE
 
 Call = Callable[..., Done]
 

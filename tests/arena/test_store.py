@@ -17,9 +17,9 @@ import pytest
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store.database_url import database_at
 from arena.store.data_folder import Locked, lock
 from arena.store.database import DatabaseNotFound, SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
@@ -37,9 +37,12 @@ from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from arena.store.tournament_state import finish_tournament, open_tournament
 from arena.store.upgrade import MIGRATIONS, migrate, upgrade
+from databases import EVERY_DATABASE
 from protocol.errors import ArenaFault, UsageFault
 from referee.result import Ratings, Result
 from seasons import result, season
+
+pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture
@@ -345,7 +348,7 @@ def test_a_reader_sees_the_last_batch_while_another_thread_writes(store: Store) 
 
 
 def test_bots_may_be_added_beside_a_running_server(store: Store) -> None:
-    beside = Store.open(store.database.file, create=False, checkpoint=False)
+    beside = Store.open(store.database, create=False, checkpoint=False)
     beside.write(add_bots, {"ann": "a" * 64})
     beside.close()
     assert store.read(registered_bot, "ann") is not None
@@ -446,14 +449,14 @@ def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
 def test_a_newer_schema_is_refused_saying_what_to_do(store: Store) -> None:
     altered(store, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaMismatch, match="schema 9999, newer than this bot-arena knows: upgrade bot-arena"):
-        Store.open(store.database.file)
+        Store.open(store.database)
 
 
 def test_an_older_schema_is_refused_saying_what_to_do(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     newer = (*REVISIONS, "9999")
     monkeypatch.setattr("arena.store.database.REVISIONS", newer)
     with pytest.raises(SchemaMismatch, match=f"schema {REVISIONS[-1]}, older .*: run `arena db upgrade`"):
-        Store.open(store.database.file)
+        Store.open(store.database)
 
 
 def test_an_older_schema_is_upgraded_and_keeps_its_rows(
@@ -473,7 +476,7 @@ def test_an_older_schema_is_upgraded_and_keeps_its_rows(
         monkeypatch.setattr(f"arena.store.{module}.REVISIONS", (*REVISIONS, "9999"))
     assert upgrade(store.database) == (REVISIONS[-1], "9999")
     assert "nickname" in str(tables(store.database.file)["bots"])
-    upgraded = Store.open(store.database.file)
+    upgraded = Store.open(store.database)
     assert [found.match for found in list(upgraded.iterate(iter_results))] == ["m1"]
     assert list(upgraded.iterate(check_database)) == []
     upgraded.close()
@@ -524,7 +527,7 @@ def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
         file.seek(4096)
         file.write(b"\xff" * (size - 4096))
     with pytest.raises(StoreError, match=r"arena\.db: .*(malformed|not a database|disk image)"):
-        Store.open(store.database.file)
+        Store.open(store.database)
 
 
 def test_a_damaged_row_is_one_line(store: Store) -> None:

@@ -13,8 +13,11 @@ from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.store import Store
+from databases import EVERY_DATABASE
 from referee.result import Result
 from seasons import result
+
+pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture

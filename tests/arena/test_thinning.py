@@ -36,10 +36,13 @@ from arena.store.thinning import (
     remove_records,
 )
 from commands import Done, call
+from databases import EVERY_DATABASE
 from machine.event_loop import running
 from machine.timestamps import utc
 from seasons import result
 from stored_matches import stored
+
+pytestmark = EVERY_DATABASE
 
 Call = Callable[..., Done]
 FOR_EVER = Retention(unrated_days=0, rated_days=0, max_unrated_mib=0)

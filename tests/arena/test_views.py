@@ -16,8 +16,11 @@ from arena.store.match_luck import MatchLuck, save_luck
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
 from arena.store.seasons import start_season
 from arena.store.store import Store
+from databases import EVERY_DATABASE
 from referee.result import points
 from seasons import finish, result, season
+
+pytestmark = EVERY_DATABASE
 
 
 @pytest.fixture

@@ -1,0 +1,114 @@
+"""A whole arena copied from one database to another of any kind, and compared row by row where it arrived."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Callable, Iterator
+
+import msgspec
+from sqlalchemy import Connection, Integer, Table, func, insert, select
+
+from arena.store.data_folder import FILE
+from arena.store.database import Database, StoreError
+from arena.store.dialect import execute, is_postgresql
+from arena.store.schema import metadata
+from arena.store.sqlite_database import SqliteDatabase
+from machine.atomic_write import in_place_of, locked, sync
+from protocol.errors import ArenaFault, UsageFault
+
+ROWS_AT_ONCE = 500
+_encode = msgspec.msgpack.Encoder().encode
+
+
+def copy_database(source: Database, to: Database, progress: Callable[[str, int], None]) -> None:
+    """Copy all that is in a database of ours, as it was at one moment, to where none is: whole, or nothing is left.
+
+    `progress` is told each table and how many rows it has. Raises `UsageFault` where something is there already, and
+    what else databases raise.
+    """
+    source.check_current(read_only=True)
+    if to.revision() is not None:
+        raise UsageFault(f"there is an arena in {to} already: name a place where there is none")
+    reading = source.reading()
+    try:
+        with source.failures(), reading.connect() as original, _made(to) as made:
+            engine = made.connect()
+            writer = made.writing(engine)
+            try:
+                with made.failures(), writer.begin() as copy:
+                    for table in metadata.sorted_tables:
+                        progress(table.name, _copy_table(original, copy, table))
+                    _go_on_counting(copy)
+            finally:
+                writer.dispose()
+                engine.dispose()
+    finally:
+        reading.dispose()
+
+
+@contextlib.contextmanager
+def _made(to: Database) -> Iterator[Database]:
+    """An arena without anything in it, which takes its place in the end, or is removed."""
+    if to.file is None:
+        to.create()
+        try:
+            yield to
+        except BaseException:
+            to.remove()
+            raise
+        return
+    try:
+        with locked(to.file), in_place_of(to.file) as part:
+            for ending in ("", "-wal", "-shm", "-journal"):  # of a copy to here that was cut off
+                part.with_name(part.name + ending).unlink(missing_ok=True)
+            part.touch(mode=FILE)
+            made = SqliteDatabase(part)
+            made.create()
+            yield made
+            made.settle()
+            sync(part)
+        sync(to.file.absolute().parent)
+    except BlockingIOError as exc:
+        raise UsageFault(f"{to} is being written by another process: choose another name") from exc
+    except OSError as exc:
+        raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
+
+
+def _copy_table(source: Connection, to: Connection, table: Table) -> int:
+    """Copy the rows of a table, and compare them with what is there then. How many there are."""
+    sent = hashlib.sha256()
+    count = 0
+    for rows in _rows(source, table):
+        to.execute(insert(table), rows)
+        count += len(rows)
+        for row in rows:
+            sent.update(_encode(list(row.values())))
+    arrived = hashlib.sha256()
+    for rows in _rows(to, table):
+        for row in rows:
+            arrived.update(_encode(list(row.values())))
+    if sent.digest() != arrived.digest():
+        raise StoreError(f"table {table.name} did not arrive as it was sent")
+    return count
+
+
+def _rows(connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
+    """The rows of a table in the order of their keys, some at a time."""
+    query = select(table).order_by(*table.primary_key)
+    found = connection.execute(query, execution_options={"stream_results": True, "yield_per": ROWS_AT_ONCE})
+    for rows in found.partitions():
+        yield [dict(row._mapping) for row in rows]
+
+
+def _go_on_counting(connection: Connection) -> None:
+    """Have the server give new rows numbers that no copied one has."""
+    if not is_postgresql(connection):
+        return
+    for table in metadata.sorted_tables:
+        (key, *more) = table.primary_key
+        if not more and isinstance(key.type, Integer) and table.autoincrement_column is not None:
+            last = connection.execute(select(func.max(key))).scalar()
+            if last is not None:
+                words = {"table": table.name, "column": key.name, "last": last}
+                execute(connection, "SELECT setval(pg_get_serial_sequence(:table, :column), :last)", words)

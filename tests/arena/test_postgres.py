@@ -1,0 +1,199 @@
+"""What only a PostgreSQL server does: it is away, has others' tables, and numbers rows; and an arena moves to it and back."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from arena.store import postgres_database
+from arena.store.backup import back_up
+from arena.store.database import SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.database_copy import copy_database
+from arena.store.database_url import database_at
+from arena.store.integrity_check import check_database
+from arena.store.leaderboards import bots_page
+from arena.store.registry import add_bots, all_bots
+from arena.store.result_queries import iter_results, leaderboard_of
+from arena.store.schema import REVISIONS
+from arena.store.store import Reader, Store
+from postgres import PostgresServer, new_database
+from protocol.errors import UsageFault
+from seasons import finish, result, season
+
+
+@pytest.fixture
+def url() -> str:
+    """A new arena's."""
+    return new_database()
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with closing(Store.open(url)) as store:
+        yield store
+
+
+def behind(url: str, statement: str) -> None:
+    """Have something done that the arena knows nothing of."""
+    with psycopg.connect(url) as connection:
+        connection.execute("SET search_path = arena")
+        connection.execute(statement.encode())
+
+
+def test_an_arena_is_made_in_an_empty_database_and_found_there() -> None:
+    url = new_database(made=False)
+    assert database_at(url).revision() is None
+    with closing(Store.open(url)) as store:
+        finish(store, result("m1"))
+    assert database_at(url).revision() == REVISIONS[-1]
+    with closing(Reader.open(url)) as reader:
+        assert [found.match for found in reader.iterate(iter_results)] == ["m1"]
+
+
+def test_a_reader_changes_nothing(url: str) -> None:
+    with closing(Reader.open(url)) as reader, pytest.raises(StoreUnavailable, match="read-only transaction"):
+        reader.read(add_bots, {"ann": "a" * 64})
+
+
+def test_two_who_store_at_once_leave_no_gap(url: str) -> None:
+    def play(name: str) -> None:
+        with closing(Store.open(url)) as store:
+            for number in range(20):
+                finish(store, result(f"{name}-{number}", ("ann", name)))
+
+    threads = [threading.Thread(target=play, args=(name,)) for name in ("bob", "cid", "dan")]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    with closing(Store.open(url)) as store:
+        assert list(store.iterate(check_database, lambda *_, **__: ())) == []
+        assert {row.bot: row.played for row in store.read(leaderboard_of, "nim/classic")}["ann"] == 60
+
+
+def test_a_schema_of_somebody_else_is_refused() -> None:
+    url = new_database(made=False)
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE SCHEMA arena")
+        connection.execute("CREATE TABLE arena.things (id integer)")
+    with pytest.raises(UnrecognizedDatabase, match="has a schema arena that is not Bot Arena's"):
+        Store.open(url)
+
+
+def test_a_newer_schema_is_refused(url: str) -> None:
+    behind(url, "UPDATE alembic_version SET version_num = '9999'")
+    with pytest.raises(SchemaMismatch, match="schema 9999, newer than this bot-arena knows"):
+        Store.open(url)
+
+
+@pytest.mark.parametrize(
+    ("where", "complaint"),
+    [
+        ("postgresql://ann:secret@127.0.0.1:1/arena", "127.0.0.1:1/arena: .*refused"),
+        (
+            "postgresql://ann:secret@127.0.0.1:port/arena",
+            "that is no URL of a database, which is like postgresql://USER:PASSWORD@HOST/NAME",
+        ),
+        ("mysql://ann:secret@host/db", "a database URL is sqlite:///FILE or postgresql://"),
+    ],
+)
+def test_a_server_that_is_not_there_is_one_line_without_its_password(where: str, complaint: str) -> None:
+    with pytest.raises(StoreError, match=complaint) as caught:
+        Store.open(where)
+    assert "secret" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_without_psycopg_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_database, "find_spec", lambda name: None)
+    with pytest.raises(StoreError, match=r"pip install 'bot-arena\[postgres\]'"):
+        Store.open("postgresql://localhost/arena")
+
+
+def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored() -> None:
+    server = PostgresServer()
+    try:
+        server.start()
+        server.execute("CREATE DATABASE arena")
+        with closing(Store.open(server.url("arena"))) as store:
+            finish(store, result("m1"))
+            server.stop()
+            with pytest.raises(StoreUnavailable):
+                finish(store, result("m2"))
+            with pytest.raises(StoreUnavailable):
+                store.read(all_bots)
+            server.start()
+            finish(store, result("m2"))
+            assert [found.match for found in store.iterate(iter_results)] == ["m2", "m1"]
+    finally:
+        server.remove()
+
+
+def test_text_with_a_nul_finds_nothing(store: Store) -> None:
+    season(store)
+    with pytest.raises(UsageFault, match="NUL"):
+        store.read(bots_page, search="a\0b")
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        ("DROP VIEW ladder", "view ladder is missing"),
+        (
+            "CREATE OR REPLACE VIEW ladder AS SELECT pool, 1::bigint AS place, version AS bot, mu AS score, mu, sigma, "
+            "matches AS played, wins AS won, draws AS drawn, losses AS lost, version, mu AS payoff FROM ratings",
+            "view ladder is not the one that this version makes",
+        ),
+    ],
+)
+def test_a_changed_view_is_noticed(url: str, store: Store, change: str, complaint: str) -> None:
+    behind(url, change)
+    assert list(store.iterate(check_database, lambda *_, **__: ())) == [complaint]
+
+
+def test_a_backup_is_made_by_the_tools_of_the_server(url: str, tmp_path: Path) -> None:
+    with pytest.raises(UsageFault, match=r"pg_dump --format=custom .*pg_restore --clean"):
+        back_up(database_at(url), tmp_path / "arena.dump")
+
+
+def test_an_arena_moves_to_a_server_and_back_with_every_row(tmp_path: Path) -> None:
+    here, there, back = tmp_path / "here.db", new_database(made=False), tmp_path / "back.db"
+    with closing(Store.open(here)) as store:
+        season(store)
+        store.write(add_bots, {"eve": "e" * 64})
+    rows: dict[str, int] = {}
+    copy_database(database_at(here), database_at(there), rows.__setitem__)
+    copy_database(database_at(there), database_at(back), rows.__setitem__)
+    assert (rows["matches"], rows["bots"], rows["seats"]) == (30, 5, 60)
+    with closing(sqlite3.connect(here)) as before, closing(sqlite3.connect(back)) as after:
+        assert sorted(before.iterdump()) == sorted(after.iterdump())
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["back.db", "here.db"]
+    with closing(Store.open(there)) as store:
+        store.write(add_bots, {"fay": "f" * 64})
+        finish(store, result("m30"))
+        assert list(store.iterate(check_database, lambda *_, **__: ())) == []
+
+
+def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(url: str, tmp_path: Path) -> None:
+    here = tmp_path / "here.db"
+    with closing(Store.open(here)) as store:
+        season(store)
+    with pytest.raises(UsageFault, match="there is an arena in .* already"):
+        copy_database(database_at(here), database_at(url), lambda *_: None)
+
+    def stop(table: str, rows: int) -> None:
+        if table == "ratings":
+            raise KeyboardInterrupt
+
+    for place in (tmp_path / "there.db", new_database(made=False)):
+        to = database_at(place)
+        with pytest.raises(KeyboardInterrupt):
+            copy_database(database_at(here), to, stop)
+        assert to.revision() is None
+    assert {path.stem for path in tmp_path.iterdir()} == {"here"}
