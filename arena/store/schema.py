@@ -238,6 +238,7 @@ under_way = Table(
     Column("node", ForeignKey("nodes.id"), nullable=False),
     Column("header", Prose, nullable=False, comment="of its record, JSON"),
     Column("secret", _characters(64), nullable=False, comment="the seed of its dice, hex"),
+    Column("bots", Prose, nullable=False, comment="their folded names, with a space before and after each"),
     Index("under_way_by_node", "node"),
 )
 

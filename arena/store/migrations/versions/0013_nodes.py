@@ -74,6 +74,7 @@ def upgrade() -> None:
         sa.Column("node", sa.Integer(), nullable=False),
         sa.Column("header", sa.Text(), nullable=False),
         sa.Column("secret", sa.String(length=64), nullable=False),
+        sa.Column("bots", sa.Text(), nullable=False),
         sa.ForeignKeyConstraint(["node"], ["nodes.id"]),
         sa.PrimaryKeyConstraint("match"),
     )
