@@ -263,7 +263,9 @@ class List(FromClient, frozen=True, kw_only=True):
 
 
 class Welcome(FromServer, frozen=True, kw_only=True):
-    """The answer to `hello`. `token` is there once, when the arena made it."""
+    """The answer to `hello`. `token` is there once, when the arena made it. An arena of several nodes says the `url` of
+    this one, and `elsewhere` the URLs of others: where the bot has matches, or for a watcher all of them.
+    """
 
     protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that it is never left out
     bot: str | None = None
@@ -271,6 +273,8 @@ class Welcome(FromServer, frozen=True, kw_only=True):
     games: list[str]
     limits: Limits
     resumed: list[str]
+    url: str | None = None
+    elsewhere: list[str] = []
 
 
 class Unseeked(FromServer, frozen=True, kw_only=True):
@@ -357,12 +361,13 @@ class Listing(FromServer, frozen=True, kw_only=True):
 
 
 class Error(FromServer, frozen=True, kw_only=True):
-    """Something else went wrong; `fatal` says that the connection is about to close."""
+    """Something else went wrong; `fatal` says that the connection is about to close, `url` where to go `elsewhere`."""
 
     code: str
     message: str
     ref: str | None = None
     fatal: bool = False
+    url: str | None = None
 
 
 ClientMessage = Hello | Seek | Unseek | Ready | Move | Resign | Watch | Unwatch | List

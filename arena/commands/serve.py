@@ -19,6 +19,7 @@ from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
+from arena.commands.node import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
@@ -41,11 +42,13 @@ from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
 from arena.server.matchmaking import MatchRate
+from arena.server.nodes import Nodes
 from arena.store.async_store import AsyncStore
 from arena.store.data_folder import FOLDER
 from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.feed_position import is_fed, switch_feed
+from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade
@@ -149,23 +152,25 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
-        store = stack.enter_context(_opened(where, fed=feed is not None))
+        store = stack.enter_context(await _opened(stored_in, settings.node, fed=feed is not None))
         token = credentials.token_of(data)
         house = await stack.enter_async_context(_house(bots, store, data / "house")) if bots else None
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
             await stack.enter_async_context(_publishing(feed))
-        arena = _arena(settings, data, archive, feed, encryption, ports.page, token)
+        scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
+        nodes = nodes_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
+        arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes)
         arena.drain.stop = stop.set
         stack.push_async_callback(arena.close)
+        if nodes is not None:
+            await stack.enter_async_context(being_a_node(nodes, arena))
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
         event_loop.collect_rarely()  # all of that stays: no collection stops the play to go through it
         restoring = arena.host.restore()
         await arena.host.listener.open_on(ports.arena)
-        port = port_of(ports.arena)
-        scheme = "wss" if encryption else "ws"
         named = settings.socket_url if encryption else None  # what the certificate is for
         operator = await _socket_for(OPERATOR, arena, operators=True)
         credentials.write(data, token, operator, stored_in, named or url_of(scheme, settings.host, port))
@@ -189,13 +194,15 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         await _until(stop, arena, restoring)
 
 
-@contextlib.contextmanager
-def _opened(where: str, *, fed: bool) -> Iterator[Store]:
+async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
     """The store, inside; from now on it notes what a broker has, if it is `fed` from here."""
-    with contextlib.closing(Store.open(where)) as store:
-        if store.read(is_fed) != fed:
-            store.write(switch_feed, on=fed)
-        yield store
+    if isinstance(database, PostgresDatabase):
+        store: Store = await open_as_node(database, node)
+    else:
+        store = Store.open(database)
+    if store.read(is_fed) != fed:
+        store.write(switch_feed, on=fed)
+    return contextlib.closing(store)
 
 
 @contextlib.asynccontextmanager
@@ -217,6 +224,7 @@ def _arena(
     encryption: Encryption | None,
     page: list[socket.socket],
     operator: str,
+    nodes: Nodes | None,
 ) -> Arena:
     """The arena as it is set; `operator` is the token by which an operator is known."""
     files = raise_fd_limit(settings.max_connections)
@@ -238,6 +246,7 @@ def _arena(
         rate=MatchRate(settings.max_matches_per_hour),
         bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
         operations=operations,
+        nodes=nodes,
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR, HOUSE}),
     )
 

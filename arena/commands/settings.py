@@ -47,6 +47,15 @@ class ServerSettings:
     )
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
     db: Annotated[str | None, Setting("The database.", "a database URL or file", "URL")] = None
+    node: Annotated[
+        str, Setting("Its name among several servers on one PostgreSQL database.", "a name like a or arena-0", "NAME")
+    ] = "main"
+    public_url: Annotated[
+        str | None,
+        Setting(
+            "Where clients connect to this node.", "where clients connect, like wss://arena.example.org/a", "URL"
+        ),
+    ] = None
     clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
     slow_clock: Annotated[str, Setting("The same for people, in unrated matches.", _CLOCK)] = "600+10"
     reconnect_timeout: Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.host.client_registry import ClientRegistry
-from arena.host.handler import NotAllowed, Unavailable
+from arena.host.handler import Elsewhere, NotAllowed, Unavailable
 from arena.host.session import Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
@@ -77,6 +77,9 @@ def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
         return
     runner = clients.runners.get(message.match)
     if runner is None:
+        url = clients.handler.watched_elsewhere(message.match)
+        if url is not None:
+            raise Elsewhere(f"watch: match {message.match!r} is under way on another node", url)
         raise Unavailable(f"watch: no match {message.match!r} is under way")
     clients.watch(session, runner)
 

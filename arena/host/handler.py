@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from arena.host.journal import Journal, JournalFault
@@ -33,6 +34,16 @@ class Unavailable(BotFault):
     """Something that is not there now."""
 
     code = error_codes.UNAVAILABLE
+
+
+class Elsewhere(BotFault):
+    """Something that is done by another node, at `url`."""
+
+    code = error_codes.ELSEWHERE
+
+    def __init__(self, message: str, url: str) -> None:
+        super().__init__(f"{message}: connect to {url}")
+        self.url = url
 
 
 class TooOften(Unavailable):
@@ -83,14 +94,20 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The name of a bot as registered, None for a spectator, and a token that was made for it just now."""
+    """The name of a bot as registered, None for a spectator, a token that was made for it just now, and the URLs of other
+    nodes where it has matches, or may have something to watch.
+    """
 
     bot: str | None
     token: str | None = None
+    elsewhere: Sequence[str] = ()
 
 
 class HostHandler(ABC):
     """The one interface between a host and who has matches played on it: a ladder, or a tournament's worker."""
+
+    url: str | None = None
+    """Where clients connect to this host, where there are others for the same matches."""
 
     @abstractmethod
     async def authenticate(self, hello: Hello, address: str) -> Identity:
@@ -107,7 +124,7 @@ class HostHandler(ABC):
     async def note(self, bot: str, incident: Incident) -> None:
         """Keep what went wrong with a bot by its own doing. Raises `ArenaFault`."""
 
-    async def resumes(self, header: Header) -> bool:
+    async def resumes(self, header: Header, seed: bytes) -> bool:
         """Whether a match of the journal goes on; else its journal is removed. Raises `ArenaFault`."""
         return False
 
@@ -118,6 +135,14 @@ class HostHandler(ABC):
     def players(self, header: Header) -> list[Player]:
         """Who sits at a match, with the ratings they bring to it. Raises `BotFault`."""
         return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
+
+    def watched_elsewhere(self, match: str) -> str | None:
+        """The URL of another node on which a match is under way."""
+        return None
+
+    def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        """What has to be done before anybody is told that a match begins; None: nothing."""
+        return None
 
     def match_added(self, runner: Runner) -> None:
         """A match is about to begin, or to go on after a restart."""

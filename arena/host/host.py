@@ -110,6 +110,15 @@ class MatchHost:
         self._finalizing = Tasks()
         self._weighing = Tasks()
 
+    def before_frames(self, look: Callable[[], None]) -> None:
+        """Have `look` called before anything is recorded or sent, in each turn of the event loop that has something."""
+
+        def commit() -> None:
+            look()
+            self._recorder.commit()
+
+        self.listener.flusher.before = commit
+
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
         self._answers.clear()
@@ -126,7 +135,7 @@ class MatchHost:
         match = Match(header, seed, self._handler.players(header), seeks, journal.events_before)
         runner = self._add(match, journal)
         try:
-            runner.open()
+            runner.open(partial(self._handler.before_start, header, seed))
         except ArenaFault:
             runner.stop()
             self.clients.remove_match(runner)
@@ -191,7 +200,7 @@ class MatchHost:
         hello = None
         try:
             hello = _hello(codec, frame)
-            bot, token = await self._handler.authenticate(hello, connection.address)
+            bot, token, elsewhere = await self._handler.authenticate(hello, connection.address)
         except BotFault as fault:
             self.events.refused(connection.address, str(fault), None if hello is None else hello.bot)
             if isinstance(fault, TooOften):
@@ -208,7 +217,17 @@ class MatchHost:
         session = Session(connection, codec, hello, bot, partial(act, self.clients))
         resumed = self.clients.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
-        session.send(Welcome(bot=bot, token=token, games=list(NAMES), limits=limits, resumed=resumed))
+        session.send(
+            Welcome(
+                bot=bot,
+                token=token,
+                games=list(NAMES),
+                limits=limits,
+                resumed=resumed,
+                url=self._handler.url,
+                elsewhere=list(elsewhere),
+            )
+        )
         if bot is not None:
             self.events.came(bot, hello.version, hello.client, connection.address)
             self.clients.resume(session)
@@ -313,13 +332,13 @@ async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tupl
         return None
     if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):
         raise BadRecord("it does not begin with a secret and a header")
-    header = lines[1]
-    if not await handler.resumes(header):
+    header, seed = lines[1], bytes.fromhex(lines[0].seed)
+    if not await handler.resumes(header, seed):
         journal.forget(match)
         return None
     opened = journal.proceed(match)
     try:
-        played = Match(header, bytes.fromhex(lines[0].seed), handler.players(header), older=opened.events_before)
+        played = Match(header, seed, handler.players(header), older=opened.events_before)
         return played, await asyncio.to_thread(played.recall, lines[2:]), opened
     except BaseException:
         opened.close()

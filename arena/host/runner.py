@@ -154,11 +154,24 @@ class Runner:
         self._ratings: Ratings | None = None
         """That everyone was told, once the match is over."""
 
-    def open(self) -> None:
-        """Begin: journal, then `start` to every seat. Raises `JournalFault`; then nobody has been told anything."""
+    def open(self, before_start: Callable[[], asyncio.Future[None] | None] = lambda: None) -> None:
+        """Begin: journal, then what has to be done `before_start`, then `start` to every seat.
+
+        Raises `JournalFault`; then nobody has been told anything.
+        """
         effects = self._match.open(self._loop.time())
         self._journal.write(_lines(effects))
-        self._carry_out(effects)
+        first = before_start()
+        if first is None:
+            self._carry_out(effects)
+        else:
+            self._unrecorded, self._waits_since = effects, self._loop.time()
+            first.add_done_callback(self._is_noted)
+
+    def _is_noted(self, first: asyncio.Future[None]) -> None:
+        """What had to be done before its start is done, unless there was no time: then it stays in its journal."""
+        if not first.cancelled():
+            self.recorded(self._loop.time() - self._waits_since)
 
     def resume(self, recalled: Recalled) -> None:
         """Go on with a match that was recalled from its journal."""

@@ -106,7 +106,7 @@ class Session:
             ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
             if isinstance(fault, MalformedMessage):
                 ref = ref or fault.ref
-            self.send(Error(code=fault.code, message=str(fault), ref=ref))
+            self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
             if isinstance(fault, MalformedMessage):
                 self.fault = str(fault)
                 self._count()

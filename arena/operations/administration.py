@@ -54,13 +54,11 @@ def _about_bots(arena: Arena) -> Iterator[Handler]:
 
     async def revoke(request: Revoke, tell: Tell) -> Dismissed:
         await store.write(registry.revoke_bots, request.names)
-        why = "the operator revoked {bot}: it may not come in any more"
-        return Dismissed(bots=arena.dismiss(request.names, why, "revoked"))
+        return Dismissed(bots=arena.dismiss(request.names, REVOKED, "revoked"))
 
     async def rotate_token(request: Rotate, tell: Tell) -> Dismissed:
         await store.write(registry.rotate_token, request.name, request.token_hash)
-        why = "the operator gave {bot} a new token: bring that one"
-        return Dismissed(bots=arena.dismiss([request.name], why, "its token was replaced"))
+        return Dismissed(bots=arena.dismiss([request.name], REPLACED, "its token was replaced"))
 
     async def approve(request: Approve, tell: Tell) -> None:
         await store.write(registry.approve_bots, request.names, approved=request.approved)

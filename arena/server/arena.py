@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import FinishedMatch, HostHandler, Identity, TooOften
+from arena.host.handler import Elsewhere, FinishedMatch, HostHandler, Identity, TooOften
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.quotas import Quotas
@@ -30,12 +30,14 @@ from arena.server.drain import Drain
 from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
+from arena.server.nodes import OnlyNode
 from arena.server.seek_index import ActiveSeek, agreed
 from arena.server.warnings import Warnings
+from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.finish import StorableMatch
-from arena.store.registry import Incident, note_incident
-from arena.store.result_queries import result_of
+from arena.store.registry import Incident, note_incident, registered_bot
+from arena.store.result_queries import rated_pools, result_of
 from machine.event_loop import Tasks
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
@@ -44,13 +46,15 @@ from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, Fault, UsageFault
 from protocol.games import rules_of
 from protocol.games.base import Game
-from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
+from protocol.messages import ClientMessage, Clock, Error, Hello, ListedSeek, Player
 from protocol.names import folded
 from referee.record import Header, RecordedSeat, header_of
 
 if TYPE_CHECKING:
     from arena.feed import Feed
 
+REVOKED = "the operator revoked {bot}: it may not come in any more"
+REPLACED = "the operator gave {bot} a new token: bring that one"
 ANNOUNCE_WAIT_DELAY = 2.0
 """After so many seconds seats are told that their match is not stored yet."""
 
@@ -80,6 +84,7 @@ class Arena(HostHandler):
         rate: MatchRate | None = None,
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
         quotas: Quotas | None = None,
+        nodes: OnlyNode | None = None,
     ) -> None:
         self.store = store
         """Where the store is asked."""
@@ -96,8 +101,10 @@ class Arena(HostHandler):
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
         """How it ends by itself."""
-        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain)
-        self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check)
+        self._nodes = nodes or OnlyNode()
+        self.url = self._nodes.url
+        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain, self._nodes)
+        self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call)
         """Matches that the operator has played."""
         self.background = Tasks()
         """What goes on for the operator until it is done, or the arena closes."""
@@ -212,10 +219,13 @@ class Arena(HostHandler):
             raise
         if identity.bot is not None:
             await self._bots.look_up(identity.bot)
+            elsewhere = await self._nodes.matches_elsewhere(identity.bot)
+        else:
+            elsewhere = self._nodes.others()
         if revocations != self._revocations:
             again = await self.authenticate(replace(hello, token=identity.token or hello.token), address)
-            return Identity(again.bot, identity.token or again.token)
-        return identity
+            return again._replace(token=identity.token or again.token)
+        return identity._replace(elsewhere=elsewhere)
 
     def request(self, session: Session, message: ClientMessage) -> None:
         self.ladder.request(session, message)
@@ -249,19 +259,77 @@ class Arena(HostHandler):
     def players(self, header: Header) -> list[Player]:
         return self._bots.players(header)
 
+    def watched_elsewhere(self, match: str) -> str | None:
+        return self._nodes.watched_elsewhere(match)
+
+    def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        return self._nodes.begin(header, seed)
+
     def match_added(self, runner: Runner) -> None:
         if self._feed is not None:
             runner.report_to(self._feed.report)
 
-    async def resumes(self, header: Header) -> bool:
+    async def resumes(self, header: Header, seed: bytes) -> bool:
         """Not one that is stored already, nor a tournament's, which has its own played again."""
         if header.tournament is not None or await self.store.read(result_of, header.match) is not None:
             return False
         for seat in header.seats:
             await self._bots.look_up(seat.bot)
+        await self._nodes.resume(header, seed)
         if header.rated:
             self._bots.begin_rated(header)
         return True
+
+    async def heard(self, announcement: Announcement | None) -> None:
+        """Another node, or a command, has changed something; None: whatever it may be. Raises `StoreError`."""
+        sessions = self.host.clients.sessions
+        if announcement is None:
+            await self._look_again(list(sessions))
+            await self._bots.renew()
+        elif announcement.kind == "bots":
+            await self._look_again(announcement.names)
+        elif announcement.kind == "ratings":
+            await self.ratings_changed(await self.store.read(rated_pools))
+        elif announcement.url != self.url:
+            for name in announcement.names:
+                if name in sessions:
+                    fault = Elsewhere(f"{sessions[name].bot} is called to a match on another node", announcement.url)
+                    sessions[name].send(Error(code=fault.code, message=str(fault), url=fault.url))
+
+    async def _look_again(self, bots: Iterable[str]) -> None:
+        """Have those go whose token counts no more, and know who may be rated."""
+        for bot in bots:
+            known = await self.store.read(registered_bot, bot)
+            if known is None:
+                self.dismiss([bot], "the operator renamed {bot} or deleted it", "renamed or deleted")
+                self._bots.forget(bot)
+            elif known.revoked:
+                self.dismiss([bot], REVOKED, "revoked")
+            elif known.token_hash != self._auth.tokens.get(bot, known.token_hash):
+                self.dismiss([bot], REPLACED, "its token was replaced")
+            elif self.host.clients.is_online(bot):
+                await self.approvals_changed([bot])
+
+    def nodes_changed(self) -> None:
+        """Another node than before may pair some of the games: what was played there is read anew."""
+        self.ladder.send_elsewhere()
+        self.background.begin(self._renew())
+
+    async def _renew(self) -> None:
+        try:
+            await self._bots.renew()
+        except ArenaFault as fault:
+            log.warning("what other nodes rated can't be read now: %s", fault)
+
+    def _call(self, bots: list[str]) -> None:
+        """Have bots come here that are connected to another node."""
+        self.background.begin(self._call_soon(bots))
+
+    async def _call_soon(self, bots: list[str]) -> None:
+        try:
+            await self._nodes.call(bots)
+        except ArenaFault as fault:
+            log.warning("%s can't be called from other nodes: %s", ", ".join(bots), fault)
 
     async def note(self, bot: str, incident: Incident) -> None:
         await self.store.write(note_incident, bot, incident)

@@ -14,6 +14,8 @@ from protocol.errors import Fault, UsageFault
 from referee.footer import Closed
 from referee.record import Header
 
+CALL_EVERY = 5.0
+"""Seconds after which bots that are not here are called once more."""
 KEEP_AFTER = 5.0
 """Seconds that a call waits for slots that come free; after that they are kept free for it."""
 
@@ -26,11 +28,20 @@ class _UnderWay(NamedTuple):
 
 
 class AssignedMatches:
-    """Has matches played between the bots that the operator names. `check` raises `Fault` where none is to begin."""
+    """Has matches played between the bots that the operator names. `check` raises `Fault` where none is to begin;
+    `call` has bots come that may be connected elsewhere.
+    """
 
-    def __init__(self, host: MatchHost, ladder: Ladder, check: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        host: MatchHost,
+        ladder: Ladder,
+        check: Callable[[], None],
+        call: Callable[[list[str]], None] = lambda bots: None,
+    ) -> None:
         self._host = host
         self._check = check
+        self._call = call
         self._clients = host.clients
         self._ladder = ladder
         self._under_way: dict[str, _UnderWay] = {}
@@ -95,7 +106,7 @@ class AssignedMatches:
     async def _gather(self, bots: Sequence[str], wait: float) -> list[int]:
         """Have the bots free that come: the seats of the others."""
         since = asyncio.get_running_loop().time()
-        dates = sorted({since + wait, since + KEEP_AFTER})
+        calls = since
         keeps = False
         with ExitStack() as kept:
             while True:
@@ -110,7 +121,12 @@ class AssignedMatches:
                 if now >= since + KEEP_AFTER and not keeps:
                     kept.enter_context(self._ladder.reserving(bots))
                     keeps = True
+                away = [bot for bot in bots if bot not in there]
+                if away and now >= calls:
+                    self._call(away)
+                    calls = now + CALL_EVERY
+                dates = [since + wait, since + KEEP_AFTER, *([calls] if away else [])]
                 self._changed.clear()
                 with suppress(TimeoutError):
-                    async with asyncio.timeout_at(next((date for date in dates if date > now), None)):
+                    async with asyncio.timeout_at(min((date for date in dates if date > now), default=None)):
                         await self._changed.wait()

@@ -143,6 +143,8 @@ class Authenticator:
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """To be told of the connections of bots that were let in."""
+        self.tokens: dict[str, str] = {}
+        """By folded name, the hash of the token with which a bot came in last."""
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""
 
@@ -156,8 +158,7 @@ class Authenticator:
         if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
             registered = await self._register(hello.bot, hello.token, address)
             if registered is not None:
-                self._guesses.let_in(address, hello.bot)
-                return registered
+                return self._let_in(hello, registered, address)
             known = await self._store.read(registered_bot, hello.bot)
             if known is None:
                 text = f"the name {hello.bot} has ratings from tournaments: choose another name"
@@ -171,8 +172,13 @@ class Authenticator:
         if not _fits(hello.token, known):
             self._guesses.fail(address, hello.bot, self._clock())
             raise AuthFailed(_taken(hello.bot, ", not by this token"))
-        self._guesses.let_in(address, hello.bot)
-        return Identity(known.name)
+        return self._let_in(hello, Identity(known.name), address)
+
+    def _let_in(self, hello: Hello, identity: Identity, address: str) -> Identity:
+        assert identity.bot is not None
+        self._guesses.let_in(address, identity.bot)
+        self.tokens[folded(identity.bot)] = hash_token(identity.token or hello.token or "")
+        return identity
 
     def _check_guesses(self, bot: str, address: str) -> None:
         """Raises `TooOften` if no token for a bot is compared that comes from an address now."""

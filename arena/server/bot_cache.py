@@ -146,6 +146,10 @@ class BotCache:
         for header in self._under_way.values():
             self.begin_rated(header)
 
+    def forget(self, bot: str) -> None:
+        """Nobody is called so any more."""
+        self._bots.pop(bot, None)
+
     def rename(self, bot: str, new: str) -> None:
         """A bot that has left is called otherwise; in lower case, as others know it."""
         self._bots.pop(bot, None)

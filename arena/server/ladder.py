@@ -11,13 +11,14 @@ from math import ceil
 from typing import Any
 
 from arena.host.actions import require_bot
-from arena.host.handler import NotAllowed, Unavailable
+from arena.host.handler import Elsewhere, NotAllowed, Unavailable
 from arena.host.host import MatchHost
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.server.bot_cache import BotCache
 from arena.server.drain import Drain
 from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
+from arena.server.nodes import OnlyNode
 from arena.server.playban import Playbans, paused
 from arena.server.seek_index import ActiveSeek
 from protocol import error_codes
@@ -44,11 +45,14 @@ class Ladder:
     trouble, or drains, none begins.
     """
 
-    def __init__(self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain) -> None:
+    def __init__(
+        self, host: MatchHost, begin: Begin, bots: BotCache, rate: MatchRate, drain: Drain, nodes: OnlyNode
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._clients = host.clients
         self._events = host.events
         self._quotas = host.quotas
+        self._nodes = nodes
         self._unknown = bots.unknown
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
@@ -57,7 +61,7 @@ class Ladder:
             begin,
             bots,
             plays=lambda bot: bool(host.clients.matches_of(bot)),
-            held=lambda: host.health.reason is not None or drain.on,
+            held=lambda: host.health.reason is not None or drain.on or nodes.draining,
             most=self._most,
             sated=self._sated,
             rate=rate,
@@ -96,6 +100,16 @@ class Ladder:
             self._playbans.played(bot)
         if self._playbans.end(bot):
             self.seeks.again()
+
+    def send_elsewhere(self) -> None:
+        """End the seeks of games that another node pairs now, and say which."""
+        for session in list(self._clients.sessions.values()):
+            for sought in list(self.seeks.of(session.key)):
+                url = self._nodes.elsewhere(sought.kind.game)
+                if url is not None:
+                    self.seeks.withdraw(session.key, sought.id)
+                    fault = Elsewhere(f"this seek is over: {sought.kind.game} is played on another node now", url)
+                    session.send(Error(code=fault.code, message=str(fault), ref=sought.id, url=url))
 
     def listed(self, bot: str) -> tuple[list[ListedSeek], int]:
         """What a bot seeks, what looks the same once, and for how many seconds the rate of its matches holds that."""
@@ -157,6 +171,9 @@ class Ladder:
             raise MalformedMessage(f"seek: id {message.id!r} is in force already: choose another")
         if self.free_slots(bot) <= 0:  # before the config is read: a large map takes a few milliseconds
             raise NoSlots(f"seek: all {session.slots} slots of this connection hold a seek or a match")
+        url = self._nodes.elsewhere(message.game)
+        if url is not None:
+            raise Elsewhere(f"seek: {message.game} is played on another node", url)
         refusal = self._quotas.refusal(session.wire.address)
         if refusal is not None:
             raise Unavailable(f"seek: {refusal}")

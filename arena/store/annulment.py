@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
+from arena.store.announcements import announce
 from arena.store import rating_rebuild, summaries
 from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
@@ -83,6 +84,7 @@ class Annulling:
                 execute(connection, statement, among(self._numbers))
             summaries.put_back(connection, self._numbers)
             self._rerating.save(connection)
+            announce(connection, "ratings")
         return self.outcome
 
 

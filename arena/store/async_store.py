@@ -6,7 +6,7 @@ import asyncio
 import bisect
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Concatenate, NamedTuple, ParamSpec, TypeVar
@@ -15,6 +15,7 @@ from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
+from arena.store.nodes import UnderWay, begin_matches
 from arena.store.store import Store
 from machine.backoff import Backoff
 from protocol.errors import Fault
@@ -32,6 +33,11 @@ DEFER_SECONDS, MAX_DEFER_SECONDS = 10.0, 600.0
 """The same for a match that the store does not take while it takes others."""
 
 log = logging.getLogger("arena.store.async_store")
+
+
+class _Beginning(NamedTuple):
+    match: UnderWay
+    future: asyncio.Future[None]
 
 
 class _QueuedMatch(NamedTuple):
@@ -56,6 +62,7 @@ class AsyncStore:
         self._thread = ThreadPoolExecutor(1, "store")
         self._beside = ThreadPoolExecutor(1, "store beside")
         self._asking = asyncio.Semaphore(MAX_PENDING_QUERIES)
+        self._beginning: list[_Beginning] = []
         self._waiting: list[_QueuedMatch] = []
         """By their turns."""
         self._turn = 0
@@ -95,6 +102,16 @@ class AsyncStore:
         self._defer(_QueuedMatch(finished, future, Backoff(DEFER_SECONDS, MAX_DEFER_SECONDS)))
         return future
 
+    def begin(self, match: UnderWay) -> asyncio.Future[None]:
+        """Note that a match is about to begin, with whatever else is waiting: done when that is on disk.
+
+        The future is cancelled when there is no time to try again.
+        """
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._beginning.append(_Beginning(match, future))
+        self._begin_writing()
+        return future
+
     def stop_retrying(self) -> None:
         """Try once more what waits, and from now on nothing twice: the process is about to end."""
         self._hurry.set()
@@ -116,21 +133,26 @@ class AsyncStore:
         turn = 1 + max(self._turn, *(self._turns.get(bot, 0) for bot in bots))
         self._turns |= dict.fromkeys(bots, turn)
         bisect.insort(self._waiting, one._replace(turn=turn), key=lambda waiting: waiting.turn)
+        self._begin_writing()
+
+    def _begin_writing(self) -> None:
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
 
     async def _write(self) -> None:
         backoff = Backoff(RETRY_DELAY, MAX_RETRY_DELAY)
         suspects = 0
-        while self._waiting:
-            batch = self._waiting[: 1 if suspects else MAX_BATCH]
-            self._turn = batch[-1].turn
+        while self._waiting or self._beginning:
+            begun = list(self._beginning)
+            batch = [] if begun and suspects else self._waiting[: 1 if suspects else MAX_BATCH]
+            self._turn = batch[-1].turn if batch else self._turn
+            beginning, over = [one.match for one in begun], [one.finished for one in batch]
             try:
-                rated = await self._run(partial(self._store.write, finish_matches, [one.finished for one in batch]))
+                rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over))
             except Exception as exc:
-                if isinstance(exc, StoreUnavailable):
+                if isinstance(exc, StoreUnavailable) or not batch:
                     await self._pause(exc, backoff)
-                elif len(batch) > 1:
+                elif begun or len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
                 else:
                     self._is_rejected(exc)
@@ -138,8 +160,12 @@ class AsyncStore:
                 continue
             suspects = max(0, suspects - len(rated))
             del self._waiting[: len(rated)]
+            del self._beginning[: len(begun)]
             backoff.reset()
             self.troubled(None)
+            for noted in begun:
+                if not noted.future.done():
+                    noted.future.set_result(None)
             for one, ratings in zip(batch, rated, strict=False):
                 if not one.future.done():
                     one.future.set_result(ratings)
@@ -147,11 +173,13 @@ class AsyncStore:
         self._turns.clear()
         self._writing = None
 
-    async def _pause(self, exc: Fault, backoff: Backoff) -> None:
+    async def _pause(self, exc: Exception, backoff: Backoff) -> None:
         """Wait before the store is tried again, which fails if there is no time."""
         if self._hurry.is_set():
             self._fail(self._waiting, exc)
-            self._waiting = []
+            for one in self._beginning:
+                one.future.cancel()
+            self._waiting, self._beginning = [], []
             return
         self.troubled(f"results can't be stored: {exc}")
         with contextlib.suppress(TimeoutError):
@@ -179,3 +207,11 @@ class AsyncStore:
         for one in those:
             if not one.future.done():
                 one.future.set_exception(exc)
+
+
+def _begin_and_finish(
+    connection: Connection, begun: Sequence[UnderWay], over: Sequence[StorableMatch]
+) -> list[Ratings | None]:
+    if begun:
+        begin_matches(connection, begun)
+    return finish_matches(connection, over) if over else []

@@ -48,7 +48,7 @@ def translated(statement: str) -> str:
     """A statement as psycopg takes it."""
     for found, said in _IN_POSTGRESQL:
         statement = re.sub(found, said, statement)
-    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
+    return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
 
 def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:

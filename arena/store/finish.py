@@ -11,8 +11,9 @@ from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, selec
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import result_queries, summaries, tournament_state
-from arena.store.dialect import execute
+from arena.store.dialect import execute, is_postgresql
 from arena.store.match_luck import MatchLuck
+from arena.store.nodes import end_matches
 from arena.store.result_queries import group_of, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats
 from machine.timestamps import utc
@@ -109,6 +110,8 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
         if handed_in:
             tournament_state.drop_pending(connection, handed_in)
         summaries.add(connection, stored[matches][0]["number"], number)
+    if is_postgresql(connection):
+        end_matches(connection, [finished.result.match for finished in batch])
     save_tallies(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
     return [known[finished.result.match] for finished in batch]
 

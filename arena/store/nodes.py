@@ -20,13 +20,11 @@ ALIVE_S = 6
 _CLOCK = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 _NOW = _CLOCK.format("clock_timestamp()")
 _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
-_ENROL = f"""INSERT INTO nodes (name, url, seen) VALUES (:name, :url, {_NOW})
-ON CONFLICT (name) DO UPDATE SET url = excluded.url, seen = excluded.seen RETURNING id"""
 _LIST = f"""SELECT nodes.*, coalesce(seen > {_SINCE}, false) AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes ORDER BY name"""
 _ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
-WHERE under_way.bots LIKE :bot AND nodes.id <> :node ORDER BY nodes.url"""
+WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -43,23 +41,22 @@ class Node(Struct, frozen=True, kw_only=True):
 
 
 class UnderWay(NamedTuple):
-    """A match that has begun and is not stored: its id, the header of its record (JSON), and the secret seed (hex)."""
+    """A match that has begun on a node, by its number, and is not stored: the header of its record (JSON), the secret
+    seed (hex), and who plays.
+    """
 
+    node: int
     match: str
     header: str
     secret: str
-    bots: Sequence[str] = ()
+    bots: Sequence[str]
 
 
-def enrol(connection: Connection, name: str, url: str) -> int:
-    """This node is here, at a URL; its number."""
-    return int(execute(connection, _ENROL, {"name": name, "url": url}).scalar_one())
-
-
-def beat(connection: Connection, node: int) -> list[Node]:
-    """This node is still here; all nodes."""
-    execute(connection, f"UPDATE nodes SET seen = {_NOW} WHERE id = :node", {"node": node})
-    return list_nodes(connection)
+def beat(connection: Connection, node: int, url: str) -> tuple[list[Node], dict[str, str]]:
+    """This node is here, at a URL; all nodes, and by match the URL of that on which it is under way."""
+    execute(connection, f"UPDATE nodes SET seen = {_NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+    matches = execute(connection, "SELECT match, url FROM under_way JOIN nodes ON nodes.id = under_way.node")
+    return list_nodes(connection), {match: at for match, at in matches}
 
 
 def leave(connection: Connection, node: int) -> None:
@@ -80,15 +77,15 @@ def drain_node(connection: Connection, name: str, *, undo: bool = False) -> None
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")
 
 
-def begin_matches(connection: Connection, node: int, begun: Sequence[UnderWay]) -> None:
-    """Note matches that are about to begin on a node."""
+def begin_matches(connection: Connection, begun: Sequence[UnderWay]) -> None:
+    """Note matches that are about to begin, or go on."""
     statement = """INSERT INTO under_way (match, node, header, secret, bots)
     VALUES (:match, :node, :header, :secret, :bots) ON CONFLICT (match) DO NOTHING"""
-    execute(connection, statement, [_row(node, one) for one in begun])
+    execute(connection, statement, [{**one._asdict(), "bots": _words(one.bots)} for one in begun])
 
 
-def _row(node: int, one: UnderWay) -> dict[str, object]:
-    return {**one._asdict(), "node": node, "bots": f" {' '.join(map(folded, one.bots))} "}
+def _words(bots: Sequence[str]) -> str:
+    return f" {' '.join(map(folded, bots))} "
 
 
 def end_matches(connection: Connection, matches: Sequence[str]) -> None:
@@ -99,12 +96,12 @@ def end_matches(connection: Connection, matches: Sequence[str]) -> None:
 
 def matches_of(connection: Connection, name: str) -> list[UnderWay]:
     """The matches under way on a node, by its name."""
-    query = """SELECT match, header, secret FROM under_way JOIN nodes ON nodes.id = under_way.node
+    query = """SELECT node, match, header, secret, bots FROM under_way JOIN nodes ON nodes.id = under_way.node
     WHERE nodes.name = :name ORDER BY match"""
-    return [UnderWay(*row) for row in execute(connection, query, {"name": name})]
+    return [UnderWay(*row[:4], row.bots.split()) for row in execute(connection, query, {"name": name})]
 
 
 def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
     """Where else than on a node a bot has matches under way."""
-    found = execute(connection, _ELSEWHERE, {"bot": f"% {folded(bot)} %", "node": node})
+    found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
     return list(found.scalars())

@@ -5,6 +5,7 @@ So numbers of matches are given without gaps, and ratings are computed one after
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from arena.store import views
-from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, UnrecognizedDatabase
+from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.schema import REVISIONS, metadata
 from protocol.errors import Fault, UsageFault
 
@@ -28,6 +29,7 @@ LOCK_MS = 10_000
 CONNECT_SECONDS = 5
 UNREACHABLE_MS = 10_000
 """A connection whose server acknowledges nothing for so long is given up."""
+KEEPALIVE_SECONDS = 5
 _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE: the connection, the state of the transaction, conflicts, resources, locks, operators, the system."""
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
@@ -134,6 +136,21 @@ class PostgresDatabase(Database):
             after = connection.exec_driver_sql(_SIZE).scalar_one()
         return int(before - after)
 
+    async def notifications(self, channel: str) -> AsyncIterator[str | None]:
+        """What is sent over a channel from now on, after a first None. Raises `StoreUnavailable`, when it is lost too."""
+        import psycopg
+
+        try:
+            words = self._url.set(drivername="postgresql").render_as_string(hide_password=False)
+            connecting = psycopg.AsyncConnection.connect(words, autocommit=True, **_connection_words())
+            async with await connecting as connection:
+                await connection.execute(f"LISTEN {channel}".encode())
+                yield None
+                async for notification in connection.notifies():
+                    yield notification.payload
+        except psycopg.Error as exc:
+            raise StoreUnavailable(f"{self}: {str(exc).splitlines()[0]}") from exc
+
     def fault(self, exc: DBAPIError) -> Fault:
         if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
             return UsageFault("no name and no word here has a NUL in it")
@@ -148,12 +165,7 @@ class PostgresDatabase(Database):
         asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", *options)
         engine = create_engine(
             self._url,
-            connect_args={
-                "application_name": "bot-arena",
-                "connect_timeout": CONNECT_SECONDS,
-                "tcp_user_timeout": UNREACHABLE_MS,
-                "options": " ".join(f"-c{option}" for option in asked),
-            },
+            connect_args=_connection_words() | {"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
             pool_pre_ping=True,
@@ -161,6 +173,18 @@ class PostgresDatabase(Database):
         )
         event.listen(engine, "connect", lambda raw, _: _as_text(raw))
         return engine
+
+
+def _connection_words() -> dict[str, Any]:
+    """What every connection is made with."""
+    return {
+        "application_name": "bot-arena",
+        "connect_timeout": CONNECT_SECONDS,
+        "tcp_user_timeout": UNREACHABLE_MS,
+        "keepalives_idle": KEEPALIVE_SECONDS,
+        "keepalives_interval": KEEPALIVE_SECONDS,
+        "keepalives_count": 2,
+    }
 
 
 def _as_text(raw: Any) -> None:

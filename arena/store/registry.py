@@ -12,6 +12,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, Row, bindparam, delete, exists, select, tuple_, update
 
 from arena.store.actions import rename_in_actions
+from arena.store.announcements import announce
 from arena.store.dialect import insert
 from arena.store.paging import Page, read_page
 from arena.store.schema import bots, failures, incidents, seats
@@ -198,6 +199,8 @@ def delete_bot(connection: Connection, name: str) -> str:
 
 
 def _change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:
+    names = list(names)
+    announce(connection, "bots", map(folded, names))
     for name in names:
         if connection.execute(update(bots).where(bots.c.key == folded(name)).values(**values)).rowcount != 1:
             raise UsageFault(f"there is no bot called {name}: `arena bot list` names them")

@@ -229,6 +229,7 @@ nodes = Table(
     Column("url", _characters(200), nullable=False, comment="where clients connect to it"),
     Column("seen", _characters(32), comment="when it was seen last, by the database's clock; null: it left"),
     Column("draining", Boolean, nullable=False, server_default=false(), comment="it takes no new matches"),
+    Column("holder", Integer, nullable=False, server_default="0", comment="the number of who took its lock last"),
 )
 
 under_way = Table(

@@ -6,6 +6,7 @@ from msgspec import Struct
 from sqlalchemy import Connection, func, insert, select
 
 from arena.ratings.rating_system import game_of
+from arena.store.announcements import announce
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import pairs_query
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
@@ -55,6 +56,7 @@ def start_season(connection: Connection, name: str) -> None:
     connection.execute(insert(seasons).values(**row))
     connection.exec_driver_sql("UPDATE seats SET played = NULL WHERE played IS NOT NULL")
     connection.exec_driver_sql("DELETE FROM ratings")
+    announce(connection, "ratings")
 
 
 def list_seasons(connection: Connection) -> list[Season]:

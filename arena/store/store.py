@@ -68,12 +68,7 @@ class Store(Reader):
         `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
         """
         database = where if isinstance(where, Database) else database_at(where)
-        try:
-            database.check_current()
-        except DatabaseNotFound:
-            if not create:
-                raise
-            database.create()
+        make_sure_of(database, create=create)
         return cls(database, database.connect(checkpoint=checkpoint))
 
     def close(self) -> None:
@@ -95,3 +90,16 @@ class Store(Reader):
         """
         with self.database.failures():
             return self.database.vacuum(self._engine)
+
+
+def make_sure_of(database: Database, *, create: bool = True) -> None:
+    """Make the database if it is not there, unless `create` is off.
+
+    Raises `DatabaseNotFound`, `UnrecognizedDatabase`, `SchemaMismatch` or `StoreError`.
+    """
+    try:
+        database.check_current()
+    except DatabaseNotFound:
+        if not create:
+            raise
+        database.create()

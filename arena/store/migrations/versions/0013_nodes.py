@@ -65,6 +65,7 @@ def upgrade() -> None:
         sa.Column("url", sa.String(length=200), nullable=False),
         sa.Column("seen", sa.String(length=32), nullable=True),
         sa.Column("draining", sa.Boolean(), server_default=sa.false(), nullable=False),
+        sa.Column("holder", sa.Integer(), server_default="0", nullable=False),
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("name"),
     )

@@ -1,0 +1,91 @@
+"""What a server does to be a node: it takes its name, is seen by the others and hears them, and ends where it is not sure
+of its name any more.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+from collections.abc import AsyncIterator
+
+from arena.server.arena import Arena
+from arena.server.nodes import Nodes
+from arena.server.stall_guard import StallGuard
+from arena.store.announcements import Announcement
+from arena.store.async_store import AsyncStore
+from arena.store.node_store import LEASE, NodeStore, NodeTaken
+from arena.store.postgres_database import PostgresDatabase
+from arena.store.store import Store
+from machine.event_loop import running
+from protocol.errors import ArenaFault
+
+AGAIN = 0.2
+"""Seconds until a name that another process has is tried again."""
+LOST = os.EX_TEMPFAIL
+"""The exit code of a node that has to begin anew: 75."""
+
+log = logging.getLogger("arena.node")
+
+
+async def open_as_node(database: PostgresDatabase, name: str) -> NodeStore:
+    """The store of a node; who had its name is given the time in which the database finds that it is gone.
+
+    Raises `NodeTaken`, and as `Store.open` does.
+    """
+    until = asyncio.get_running_loop().time() + LEASE + 2.0
+    told = False
+    while True:
+        try:
+            return await asyncio.to_thread(NodeStore.open_as, database, name)
+        except NodeTaken:
+            if asyncio.get_running_loop().time() > until:
+                raise
+            if not told:
+                log.info("node %s runs already, or did a moment ago: waiting for its name", name)
+            told = True
+            await asyncio.sleep(AGAIN)
+
+
+def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
+    """The nodes, as the one sees them that has this store; None where there is no other."""
+    if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
+        return None
+    return Nodes(archive, store.database, store.name, store.number, url)
+
+
+@contextlib.asynccontextmanager
+async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
+    """Be one, inside. Raises `StoreError`."""
+    guard = StallGuard(lambda seconds: _end(f"this process stood still for {seconds:.1f} s"))
+    arena.host.before_frames(guard.look)
+    announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
+    nodes.heard = announced.put_nowait
+    nodes.changed = arena.nodes_changed
+    nodes.taken = lambda fault: _end(str(fault))
+    await nodes.beat()
+    async with contextlib.AsyncExitStack() as stack:
+        for work in (guard.run(), nodes.run(), nodes.listen(), _hear(arena, announced)):
+            await stack.enter_async_context(running(work))
+        yield
+    await nodes.leave()
+
+
+async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:
+    """Do what follows from what was announced, in order."""
+    while True:
+        announcement = await announced.get()
+        try:
+            await arena.heard(announcement)
+        except ArenaFault as fault:
+            log.warning("what was announced could not be looked up: %s", fault)
+            announced.put_nowait(None)
+            await asyncio.sleep(AGAIN)
+
+
+def _end(why: str) -> None:
+    """End at once, without a word to anybody: matches go on from the journal when it is started again."""
+    log.critical("%s: this node begins anew, its matches go on from the journal", why)
+    logging.shutdown()
+    os._exit(LOST)

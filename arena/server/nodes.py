@@ -1,0 +1,163 @@
+"""The nodes of an arena as one of them sees them: which of them pairs a game, and where else a bot has matches."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import logging
+from collections.abc import Callable
+
+import msgspec
+
+from arena.store.announcements import CHANNEL, Announcement, announce
+from arena.store.async_store import AsyncStore
+from arena.store.database import StoreUnavailable
+from arena.store.node_store import NodeTaken
+from arena.store.nodes import Node, UnderWay, beat, begin_matches, leave, urls_of_bot
+from arena.store.postgres_database import PostgresDatabase
+from protocol.errors import ArenaFault
+from referee.record import Header
+
+EVERY = 1.0
+"""Seconds between two signs of life."""
+AGAIN = 1.0
+"""Seconds until the database is listened to again."""
+
+log = logging.getLogger("arena.server.nodes")
+
+
+class OnlyNode:
+    """An arena that is one server: all is here."""
+
+    url: str | None = None
+    """Where clients connect to this one, where there are others."""
+
+    @property
+    def draining(self) -> bool:
+        """Whether no match is to begin here."""
+        return False
+
+    def elsewhere(self, game: str) -> str | None:
+        """The URL of the node that pairs a game, where that is another one."""
+        return None
+
+    def others(self) -> list[str]:
+        """The URLs of the other nodes that are alive."""
+        return []
+
+    def watched_elsewhere(self, match: str) -> str | None:
+        """The URL of another node on which a match is under way."""
+        return None
+
+    async def matches_elsewhere(self, bot: str) -> list[str]:
+        """The URLs of the other nodes on which a bot has matches under way. Raises `StoreError`."""
+        return []
+
+    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        """Have all nodes know of a match before it begins here; None where there are no others."""
+        return None
+
+    async def resume(self, header: Header, seed: bytes) -> None:
+        """The same of one that goes on. Raises `StoreError`."""
+
+    async def call(self, bots: list[str]) -> None:
+        """Have bots come here from other nodes. Raises `StoreError`."""
+
+
+class Nodes(OnlyNode):
+    """The nodes of an arena, of which this one has a `number` and a `url`.
+
+    `run` and `listen` go on for ever. `changed` is called when another node than before may pair a game, `heard` with
+    what was announced, None where some of that was missed, `taken` when another process has this node's name.
+    """
+
+    def __init__(self, store: AsyncStore, database: PostgresDatabase, name: str, number: int, url: str) -> None:
+        self.changed: Callable[[], None] = lambda: None
+        self.heard: Callable[[Announcement | None], None] = lambda announcement: None
+        self.taken: Callable[[NodeTaken], None] = lambda fault: None
+        self.url = url
+        self._store = store
+        self._database = database
+        self._name = name
+        self._number = number
+        self._nodes: list[Node] = []
+        self._own: Node | None = None
+        self._watched: dict[str, str] = {}
+        """By match, the URL of the node that it is under way on."""
+
+    @property
+    def draining(self) -> bool:
+        return self._own is not None and self._own.draining
+
+    def elsewhere(self, game: str) -> str | None:
+        pairing = [node for node in self._nodes if node.alive and not node.draining]
+        owner = max(pairing, key=lambda node: _weight(node.name, game), default=self._own)
+        return None if owner is None or owner == self._own else owner.url
+
+    def others(self) -> list[str]:
+        return [node.url for node in self._nodes if node.alive and node != self._own]
+
+    def watched_elsewhere(self, match: str) -> str | None:
+        url = self._watched.get(match)
+        return None if url == self.url else url
+
+    async def matches_elsewhere(self, bot: str) -> list[str]:
+        return await self._store.read(urls_of_bot, self._number, bot)
+
+    def begin(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
+        return self._store.begin(self._under_way(header, seed))
+
+    async def resume(self, header: Header, seed: bytes) -> None:
+        await self._store.write(begin_matches, [self._under_way(header, seed)])
+
+    async def call(self, bots: list[str]) -> None:
+        await self._store.write(announce, "called", bots, self.url)
+
+    async def beat(self) -> None:
+        """Be seen, and see the others. Raises `StoreError`."""
+        nodes, self._watched = await self._store.write(beat, self._number, self.url)
+        before = [_place(node) for node in self._nodes]
+        self._nodes = nodes
+        self._own = next(node for node in nodes if node.name == self._name)
+        if [_place(node) for node in nodes] != before:
+            self.changed()
+
+    async def run(self) -> None:
+        """Be seen as long as this process runs."""
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                await self.beat()
+            except NodeTaken as fault:
+                self.taken(fault)
+            except ArenaFault as fault:
+                log.debug("this node can't be seen: %s", fault)
+
+    async def listen(self) -> None:
+        """Hear what is announced."""
+        while True:
+            try:
+                async for text in self._database.notifications(CHANNEL):
+                    self.heard(None if text is None else msgspec.json.decode(text, type=Announcement))
+            except StoreUnavailable as fault:
+                log.debug("what other nodes announce is not heard: %s", fault)
+            await asyncio.sleep(AGAIN)
+
+    async def leave(self) -> None:
+        """Be gone, as others see it."""
+        with contextlib.suppress(ArenaFault):
+            await self._store.write(leave, self._number)
+
+    def _under_way(self, header: Header, seed: bytes) -> UnderWay:
+        text = msgspec.json.encode(header).decode()
+        return UnderWay(self._number, header.match, text, seed.hex(), [seat.bot for seat in header.seats])
+
+
+def _weight(node: str, game: str) -> bytes:
+    """Rendezvous hashing: each game goes to the node with the greatest, and only those of a node move when it goes."""
+    return hashlib.sha256(f"{node}\n{game}".encode()).digest()
+
+
+def _place(node: Node) -> tuple[str, str, bool]:
+    return node.name, node.url, node.alive and not node.draining
