@@ -37,7 +37,8 @@ bot_app = _group("bot", "Register bots and their tokens.")
 match_app = _group("match", "Decide which matches count, and mend their records.")
 season_app = _group("season", "Begin ratings anew.")
 db_app = _group("db", "Look after the database.")
-for _named in (replay_app, bot_app, match_app, season_app, db_app):
+node_app = _group("node", "Look after the servers that share a database.")
+for _named in (replay_app, bot_app, match_app, season_app, db_app, node_app):
     app.add_typer(_named)
 
 Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./arena-data].")]
@@ -604,6 +605,36 @@ def db_check(
     from arena.commands.db import check
 
     check(_database_of(db, data), quick=quick)
+
+
+@node_app.command("list")
+def node_list(db: Database = None, data: Data = None, json: Json = False) -> None:
+    """Which there are, and what goes on there."""
+    from arena.commands.nodes import show_nodes
+
+    show_nodes(_database_of(db, data), json=json)
+
+
+@node_app.command("drain")
+def node_drain(
+    name: Annotated[str, typer.Argument(metavar="NAME")],
+    undo: Annotated[bool, typer.Option("--undo", help="Have it take new matches again.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Return when no match is under way there.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Have a node take no new matches, until it is started again."""
+    from arena.commands.nodes import drain
+
+    drain(_database_of(db, data), name, undo=undo, wait=wait)
+
+
+@node_app.command("lost")
+def node_lost(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
+    """Call off the matches of a node whose data folder is gone for good."""
+    from arena.commands.nodes import give_up
+
+    give_up(_database_of(db, data), name)
 
 
 @match_app.command("annul")

@@ -78,7 +78,7 @@ def copy(source: str, to: str) -> None:
         say(line)
     if complaints:
         raise Unsound(
-            f"{arrived} does not add up: {counted(len(complaints), 'complaint', 'complaints')}; it is as it was in {source}"
+            f"{arrived} does not add up: {counted(len(complaints), 'complaint', 'complaints')}; {source} is as it was"
         )
     matches, bots = counted(rows["matches"], "match", "matches"), counted(rows["bots"], "bot", "bots")
     say(f"{arrived} has {matches} of {bots}, every row as it was, and is sound")

@@ -19,7 +19,7 @@ from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
-from arena.commands.node import being_a_node, nodes_of, open_as_node
+from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets

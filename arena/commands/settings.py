@@ -52,9 +52,7 @@ class ServerSettings:
     ] = "main"
     public_url: Annotated[
         str | None,
-        Setting(
-            "Where clients connect to this node.", "where clients connect, like wss://arena.example.org/a", "URL"
-        ),
+        Setting("Where clients connect to this node.", "where clients connect, like wss://arena.example.org/a", "URL"),
     ] = None
     clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
     slow_clock: Annotated[str, Setting("The same for people, in unrated matches.", _CLOCK)] = "600+10"

@@ -94,8 +94,8 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The name of a bot as registered, None for a spectator, a token that was made for it just now, and the URLs of other
-    nodes where it has matches, or may have something to watch.
+    """The name of a bot as registered, None for a spectator, a token that was made for it just now, and the URLs of
+    other nodes where it has matches, or may have something to watch.
     """
 
     bot: str | None

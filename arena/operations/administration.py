@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from arena.operations import draining, names, status, thinning, tournaments
 from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, StartSeason
 from arena.operator.requests import Handler, Tell
+from arena.server.arena import REPLACED, REVOKED
 from arena.store import registry, result_queries, seasons
 from arena.store.annulment import Annulling, Annulment
 from arena.tournament.play_request import Play, PlayReply

@@ -76,7 +76,7 @@ class Nodes(OnlyNode):
         self.changed: Callable[[], None] = lambda: None
         self.heard: Callable[[Announcement | None], None] = lambda announcement: None
         self.taken: Callable[[NodeTaken], None] = lambda fault: None
-        self.url = url
+        self.url: str = url
         self._store = store
         self._database = database
         self._name = name

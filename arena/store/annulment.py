@@ -8,8 +8,8 @@ from typing import Any
 from msgspec import Struct
 from sqlalchemy import Connection, select
 
-from arena.store.announcements import announce
 from arena.store import rating_rebuild, summaries
+from arena.store.announcements import announce
 from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
 from arena.store.registry import bot_number

@@ -17,8 +17,8 @@ from protocol.errors import ArenaFault, UsageFault
 def back_up(source: Database, to: Path) -> int:
     """Copy an arena's database, of any schema, to a new file, for its owner alone; how many matches are in the copy.
 
-    Raises `UsageFault` where there is a file already, and for a database that is in no file, else `DatabaseNotFound`, `UnrecognizedDatabase`,
-    `SchemaMismatch`, `StoreError` or `ArenaFault`.
+    Raises `UsageFault` where there is a file already, and for a database that is in no file, else `DatabaseNotFound`,
+    `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or `ArenaFault`.
     """
     if isinstance(source, PostgresDatabase):
         raise UsageFault(source.backup_advice(to))

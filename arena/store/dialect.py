@@ -1,5 +1,5 @@
-"""What PostgreSQL says otherwise than SQLite: statements are written as SQLite takes them, in words that PostgreSQL takes,
-too, but for the few that are translated here.
+"""What PostgreSQL says otherwise than SQLite: statements are written as SQLite takes them, in words that PostgreSQL
+takes, too, but for the few that are translated here.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ _TALLIES = select(ratings)
 _TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
 _STORE: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
-VALUES ({", ".join(f":{name}" for name in ratings.columns.keys())})
+VALUES ({", ".join(f":{name}" for name in ratings.c.keys())})
 ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
 }"""

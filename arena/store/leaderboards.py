@@ -123,7 +123,8 @@ SELECT seats.played, seats.mu_after, seats.sigma_after, matches.finished, matche
 FROM json_each(:points) AS point
 CROSS JOIN seats INDEXED BY seats_by_played
 JOIN matches ON matches.number = seats.match
-WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.value AS bigint) AND seats.played IS NOT NULL
+WHERE seats.bot = :bot AND seats.pool = :pool AND seats.played = CAST(point.value AS bigint)
+    AND seats.played IS NOT NULL
 ORDER BY seats.played
 """
 _OPPONENTS = """
@@ -148,7 +149,9 @@ ORDER BY versions.last DESC LIMIT :limit
 """
 _ENDINGS = """
 SELECT outcome, reason, sum(matches) AS played, (
-    SELECT coalesce(json_group_array(json_object('match', matches.id, 'plies', matches.plies, 'finished', matches.finished)), '[]')
+    SELECT coalesce(json_group_array(
+        json_object('match', matches.id, 'plies', matches.plies, 'finished', matches.finished)
+    ), '[]')
     FROM (
         SELECT match FROM seats INDEXED BY seats_by_ending
         WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome

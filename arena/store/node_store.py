@@ -1,5 +1,5 @@
-"""The store of a node: its one writing connection holds a lock that is the node's name, so nobody else has that, and who
-has lost the connection has lost the right to write.
+"""The store of a node: its one writing connection holds a lock that is the node's name, so nobody else has that, and
+who has lost the connection has lost the right to write.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ LEASE = 8
 _ENROL = """INSERT INTO nodes (name, url) VALUES (%(name)s, '') ON CONFLICT (name) DO UPDATE SET url = nodes.url
 RETURNING id, holder"""
 _HOLD = "SELECT pg_try_advisory_lock(%(locks)s, %(node)s)"
-_TAKE = "UPDATE nodes SET holder = holder + 1 WHERE id = %(node)s RETURNING holder"
+_TAKE = "UPDATE nodes SET holder = holder + 1, draining = false WHERE id = %(node)s RETURNING holder"
 _PATIENCE = f"""SELECT set_config('idle_session_timeout', '{LEASE}s', false),
     set_config('idle_in_transaction_session_timeout', '{LEASE}s', false)"""
 

@@ -56,7 +56,7 @@ def beat(connection: Connection, node: int, url: str) -> tuple[list[Node], dict[
     """This node is here, at a URL; all nodes, and by match the URL of that on which it is under way."""
     execute(connection, f"UPDATE nodes SET seen = {_NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
     matches = execute(connection, "SELECT match, url FROM under_way JOIN nodes ON nodes.id = under_way.node")
-    return list_nodes(connection), {match: at for match, at in matches}
+    return list_nodes(connection), {row.match: row.url for row in matches}
 
 
 def leave(connection: Connection, node: int) -> None:
@@ -98,7 +98,8 @@ def matches_of(connection: Connection, name: str) -> list[UnderWay]:
     """The matches under way on a node, by its name."""
     query = """SELECT node, match, header, secret, bots FROM under_way JOIN nodes ON nodes.id = under_way.node
     WHERE nodes.name = :name ORDER BY match"""
-    return [UnderWay(*row[:4], row.bots.split()) for row in execute(connection, query, {"name": name})]
+    rows = execute(connection, query, {"name": name})
+    return [UnderWay(row.node, row.match, row.header, row.secret, row.bots.split()) for row in rows]
 
 
 def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:

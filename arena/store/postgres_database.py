@@ -31,7 +31,7 @@ UNREACHABLE_MS = 10_000
 """A connection whose server acknowledges nothing for so long is given up."""
 KEEPALIVE_SECONDS = 5
 _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
-"""Classes of SQLSTATE: the connection, the state of the transaction, conflicts, resources, locks, operators, the system."""
+"""Classes of SQLSTATE: connection, state of the transaction, conflicts, resources, locks, operators, the system."""
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
     (SELECT count(*) FROM pg_class WHERE relnamespace = pg_namespace.oid) AS relations
 FROM pg_namespace WHERE nspname = '{SCHEMA}'"""
@@ -137,7 +137,7 @@ class PostgresDatabase(Database):
         return int(before - after)
 
     async def notifications(self, channel: str) -> AsyncIterator[str | None]:
-        """What is sent over a channel from now on, after a first None. Raises `StoreUnavailable`, when it is lost too."""
+        """What is sent over a channel from now on, after a first None. Raises `StoreUnavailable`, also later."""
         import psycopg
 
         try:

@@ -164,7 +164,7 @@ class SqliteDatabase(Database):
         return int(before - after)
 
     def watch(self) -> Callable[[], None]:
-        """In a transaction the file and its write-ahead log are both there, and the same as when they were first seen."""
+        """In a transaction the file and its write-ahead log are there, the same as when they were first seen."""
         inodes = {self.file: _inode(self.file)}
 
         def check() -> None:

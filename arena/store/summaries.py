@@ -54,7 +54,8 @@ FROM parted JOIN seats AS other ON other.match = parted.match AND other.seat <> 
 WHERE true GROUP BY 1, 2, 3, 4, 5"""
 _VERSIONS = f"""SELECT bot, pool, version, count(*) FILTER (WHERE outcome = 'won'),
     count(*) FILTER (WHERE outcome = 'drawn'), count(*) FILTER (WHERE outcome = 'lost'),
-    count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0), coalesce(sum(thought_ms), 0), max(match)
+    count(*) FILTER (WHERE outcome = 'void'), coalesce(sum(CASE WHEN thought_ms IS NULL THEN 0 ELSE moves END), 0),
+    coalesce(sum(thought_ms), 0), max(match)
 FROM seats WHERE match {_BETWEEN} GROUP BY 1, 2, 3"""
 _ENCOUNTERS = f"""SELECT DISTINCT seats.bot, other.bot, seats.pool, seats.outcome, seats.reason, seats.match
 FROM seats JOIN seats AS other ON other.match = seats.match AND other.seat <> seats.seat

@@ -51,9 +51,11 @@ SELECT tournament, name FROM (
 """
 _BEST_PAID = """
 SELECT tournament, name FROM (
-    SELECT tournament, bot, rank() OVER (PARTITION BY tournament ORDER BY round(CAST(avg(payoff) AS numeric), 9) DESC) AS place FROM (
-        SELECT tournament, bot, CAST(sum(total) AS float) / CAST(sum(rounds) AS float) AS payoff
-        FROM payoffs WHERE tournament IN (SELECT value FROM json_each(:names) AS told) GROUP BY tournament, bot, opponent
+    SELECT tournament, bot,
+        rank() OVER (PARTITION BY tournament ORDER BY round(CAST(avg(payoff) AS numeric), 9) DESC) AS place
+    FROM (
+        SELECT tournament, bot, CAST(sum(total) AS float) / CAST(sum(rounds) AS float) AS payoff FROM payoffs
+        WHERE tournament IN (SELECT value FROM json_each(:names) AS told) GROUP BY tournament, bot, opponent
     ) AS paid GROUP BY tournament, bot
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """

@@ -37,8 +37,9 @@ _MATCH_SEATS = """
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
     CASE WHEN seats.outcome <> 'void' THEN
-        (SELECT CAST(sum(CASE WHEN other.rank > seats.rank THEN 2 WHEN other.rank = seats.rank THEN 1 ELSE 0 END) AS float)
-            / (2 * count(*)) FROM seats AS other
+        (SELECT CAST(
+            sum(CASE WHEN other.rank > seats.rank THEN 2 WHEN other.rank = seats.rank THEN 1 ELSE 0 END) AS float
+        ) / (2 * count(*)) FROM seats AS other
             WHERE other.match = seats.match AND other.seat <> seats.seat)
     END AS points,
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
@@ -95,7 +96,7 @@ def _sqlite(connection: Connection, name: str, statement: str) -> tuple[str | No
 
 
 def _postgresql(connection: Connection, name: str, statement: str) -> tuple[str | None, str]:
-    """The same as the server writes them, which depends on its version: so one is made as it should be, and taken back."""
+    """The same as the server writes them, which depends on its version: one is made as it should be, and taken back."""
     definition = "SELECT pg_get_viewdef(to_regclass(%s))"
     found = connection.exec_driver_sql(definition, (name,)).scalar()
     with connection.begin_nested() as made:

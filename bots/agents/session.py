@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Sequence
 
 from bots.agents.talk import AgentTalk
+from bots.client.nodes import Directed
 from bots.client.run import Link
 from bots.client.settings import Settings
 from bots.client.talk import Effect, Say, Stop
@@ -35,11 +36,11 @@ class Session(Link):
     def tried(self) -> bool:
         """Whether there is a connection with all that goes on, or an attempt failed, which `trouble` then says."""
         here = self.talk.connected and not self.talk.awaited
-        return here or self.refused or self._down_since is not None
+        return here or self.refused or self._first.down_since is not None
 
     def do(self, effects: Sequence[Effect]) -> None:
         """Do what came of a decision."""
-        self._perform(effects)
+        self._take(lambda: [*effects])
 
     async def until(self, done: Callable[[], bool], seconds: float) -> bool:
         """Wait until something is so, at most so many seconds; whether it is."""
@@ -66,7 +67,7 @@ class Session(Link):
         keeping.cancel()
         await asyncio.wait([keeping])
 
-    def _perform(self, effects: Sequence[Effect]) -> None:
+    def _perform(self, effects: Sequence[Directed]) -> None:
         for effect in effects:
             if isinstance(effect, Say):
                 self.trouble = effect.line
@@ -74,5 +75,5 @@ class Session(Link):
         news, self._news = self._news, asyncio.Event()
         news.set()
 
-    def _do(self, effect: Effect) -> None:
+    def _do(self, effect: Directed) -> None:
         raise AssertionError(f"{effect} is nothing that an agent has to do")

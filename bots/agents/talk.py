@@ -108,7 +108,7 @@ class AgentTalk(Talk):
         """The last that the arena said of the match, or of all."""
         self._bot = Agent(name)
         self._token = token
-        self._url = url
+        self.at = url
         self._seed = seed
         self._seeks_made = 0
         self._parting = ""
@@ -137,10 +137,10 @@ class AgentTalk(Talk):
         if self.seek is not None:
             self.seek, self.refused = None, "the connection to the arena was lost: seek again"
         why = progress_report.STOPPING.get(code)
-        return [self._trouble(why), Stop(1)] if why else []
+        return [self.trouble(why), Stop(1)] if why else []
 
     def ended(self, code: int) -> str:
-        return progress_report.ended(self._url, code, self._parting)
+        return progress_report.ended(self.at, code, self._parting)
 
     def ask(self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool) -> list[Effect]:
         """Seek a match."""
@@ -182,11 +182,11 @@ class AgentTalk(Talk):
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
         self.connected = True
         self.games = welcome.games
-        self.awaited = set(welcome.resumed)
+        self.awaited = self.awaited & {*self.kept} | {*welcome.resumed}
         match = self.playing
-        if match is not None and match.start.match not in welcome.resumed:
+        if match is not None and match.start.match not in {*welcome.resumed, *self.kept}:
             match.missed = True
-        return [self._trouble(f"connected to {self._url}")]
+        return [self.trouble(f"connected to {self.at}")]
 
     def _started(self, start: messages.Start) -> list[Effect]:
         self.awaited.discard(start.match)
@@ -200,7 +200,7 @@ class AgentTalk(Talk):
         try:
             rules = games.rules_of(start.game, start.config)
         except Fault as exc:
-            return [self._trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
+            return [self.trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
         self.notice = ""
         self.match = AgentMatch(start, Seat(self._bot, start, start.seat, rules, self._seed), rules)
         return self.match.seat.begin()
@@ -254,6 +254,6 @@ class AgentTalk(Talk):
     def _of(self, match: str) -> AgentMatch | None:
         return self.playing if self.playing is not None and self.playing.start.match == match else None
 
-    def _trouble(self, text: str) -> Say:
+    def trouble(self, text: str) -> Say:
         """All that it says goes to standard error: standard output is the protocol's."""
         return Say(f"{self._bot.name}: {text}", trouble=True)

@@ -48,6 +48,7 @@ class Conversation(Talk):
     def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
         self.connected = False
         self.played = 0
+        self.at = settings.url
         self._bot = bot
         self._settings = settings
         self._token = token
@@ -148,7 +149,7 @@ class Conversation(Talk):
         effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
         if fault is not None:
             self._wanted.remove(game)
-            effects.append(self._trouble(f"it does not play {game}: {fault}"))
+            effects.append(self.trouble(f"it does not play {game}: {fault}"))
             if not self._wanted:
                 effects.append(Stop(1))
         return effects + self._go_on()
@@ -159,7 +160,7 @@ class Conversation(Talk):
         if self._settings.assigned or not starts:
             return []
         away_ms = min((start.away_ms for start in starts if start.away_ms), default=0)
-        return [self._trouble(progress_report.left(len(starts), away_ms))]
+        return [self.trouble(progress_report.left(len(starts), away_ms))]
 
     def lost(self, code: int) -> list[Effect]:
         self.connected = False
@@ -169,22 +170,23 @@ class Conversation(Talk):
         if self._settings.assigned and code in (NORMAL_CLOSURE, GOING_AWAY):
             return [Stop(0)]
         why = progress_report.STOPPING.get(code)
-        return [self._trouble(why), Stop(1)] if why else []
+        return [self.trouble(why), Stop(1)] if why else []
 
     def ended(self, code: int) -> str:
-        return progress_report.ended(self._settings.url, code, self._parting)
+        return progress_report.ended(self.at, code, self._parting)
 
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
         first = not self._games
         self.connected = True
         self._games = welcome.games
         self._slots = min(self._settings.slots, welcome.limits.slots)
-        self._awaited = set(welcome.resumed) - self._seats.keys()
+        going_on = {*welcome.resumed, *self.kept}
+        self._awaited = (self._awaited & {*self.kept} | {*welcome.resumed}) - self._seats.keys()
         effects: list[Effect] = []
         if not self._settings.assigned:
-            effects.append(Say(progress_report.welcomed(self._bot.name, self._settings.url, welcome.resumed)))
-        for match in self._seats.keys() - set(welcome.resumed):
-            effects.append(self._trouble(f"{match} ended while the connection was down"))
+            effects.append(Say(progress_report.welcomed(self._bot.name, self.at, welcome.resumed)))
+        for match in self._seats.keys() - going_on:
+            effects.append(self.trouble(f"{match} ended while the connection was down"))
             effects += self._over(match, None)
         if first and self._cold:
             effects.append(WarmUp(self._cold[0]))
@@ -204,7 +206,7 @@ class Conversation(Talk):
         try:
             rules = self._rules_of(start)
         except Fault as exc:
-            return [self._trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
+            return [self.trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
         seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
         return seat.begin() + (self._go_on() if self._settings.open else [])
 
@@ -225,7 +227,7 @@ class Conversation(Talk):
         self._failed_in_a_row = self._failed_in_a_row + 1 if seat.failure is not None else 0
         if self._failed_in_a_row == MOST_FAILED and not self._settings.assigned and not self._failing:
             self._failing = True
-            effects.append(self._trouble(f"its program failed in {MOST_FAILED} matches in a row, so it stops"))
+            effects.append(self.trouble(f"its program failed in {MOST_FAILED} matches in a row, so it stops"))
         return effects
 
     def _once_in_full(self, thought: Thought) -> Thought:
@@ -288,7 +290,7 @@ class Conversation(Talk):
         games = [game for game in self._wanted if game in self._games]
         if not games:
             wanted = ", ".join(self._wanted)
-            return [self._trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
+            return [self.trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
         if self._settings.open:
             held = {*self._seeks.values(), *self._cold}
             free = [game for game in games if game not in held]
@@ -326,5 +328,5 @@ class Conversation(Talk):
             rules = self._rules[key] = games.load(start.game, start.config)
         return rules
 
-    def _trouble(self, text: str) -> Say:
+    def trouble(self, text: str) -> Say:
         return Say(f"{self._bot.name}: {text}", trouble=True)

@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import random
 import sys
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from websockets.asyncio.client import ClientConnection
-from websockets.exceptions import ConnectionClosed
-
 from bots import mistakes
 from bots.client.bot import Bot
-from bots.client.connecting import Away, Refused, connect
+from bots.client.connecting import CLOSE_WITHIN
+from bots.client.connection import Connection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
+from bots.client.nodes import Connect, Directed, Disconnect, Nodes, To
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
 from bots.client.still_running import LOOK_EVERY, StillRunning
 from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
@@ -30,25 +27,15 @@ from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
 from machine import event_loop
-from machine.backoff import Backoff
 from machine.subprocesses import keep_private
 from machine.terminal import say
-from protocol.codec import MSGPACK
 from protocol.display import shown
-from protocol.errors import Fault, MalformedMessage, UsageFault
+from protocol.errors import Fault, UsageFault
 from protocol.games import load
 from protocol.games.base import Game
-from protocol.messages import FromClient, Welcome
 
-FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
-"""Seconds between attempts to connect."""
-BROKEN = 1006
 INTERRUPTED = 130
 """The exit code where somebody wanted it to end."""
-WELCOME_SOON = 30.0
-"""Seconds after which it is said that the arena, which answers pings, has not let the bot in."""
-REPORT_AGAIN = 30.0
-"""Seconds after which it is said again that the arena cannot be reached."""
 
 
 def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> None:
@@ -116,145 +103,63 @@ def _token(settings: Settings, bot: str) -> str:
 
 
 class Link(ABC):
-    """One connection after another, over which a bot has its say; what comes of it `_perform` does."""
+    """A bot's connections to the nodes of an arena; what comes of what they tell `_do` does."""
 
     def __init__(self, name: str, settings: Settings, talk: Talk) -> None:
         self._name = name
         self._settings = settings
-        self._talk = talk
-        self._backoff = Backoff(FIRST_DELAY, LONGEST_DELAY, random.random)
-        self._outbox: deque[FromClient] = deque()
-        self._wake = asyncio.Event()
+        self._nodes = Nodes(talk, settings.url)
+        self._first = Connection(name, settings.url, settings.patience, self._nodes.at(settings.url), self._perform)
+        self._others: dict[str, tuple[Connection, asyncio.Task[None]]] = {}
+        """By URL."""
         self._loop: asyncio.AbstractEventLoop | None = None
         self._code: int | None = None
-        self._welcomed: float | None = None
-        """When this connection stood."""
-        self._down_since: float | None = None
-        self._said = 0.0
 
     async def play(self) -> int:
         """Connect, converse, come back; the exit code in the end."""
         self._loop = asyncio.get_running_loop()
-        while self._code is None:
-            asked = await self._visit()
-            if self._code is None:
-                await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
+        await self._first.keep()
+        others = [task for _, task in self._others.values()]
+        if others:
+            await asyncio.wait(others, timeout=CLOSE_WITHIN)
+        for task in others:
+            task.cancel()
+        assert self._code is not None
         return self._code
 
-    async def _visit(self) -> float:
-        """One connection, or none: the seconds for which the arena asks to be left alone then."""
-        try:
-            connection = await connect(self._settings.url)
-        except Away as away:
-            self._down(str(away))
-            return away.after
-        except Refused as fault:
-            self._perform([Say(f"{self._name}: {fault}", trouble=True), Stop(1)])
-            return 0.0
-        await self._converse(connection)
-        return 0.0
-
-    def _no_longer_than_patience(self, seconds: float) -> float:
-        if self._settings.patience is None or self._down_since is None:
-            return seconds
-        return max(0.0, min(seconds, self._down_since + self._settings.patience - time.monotonic()))
-
-    def _down(self, why: str, so: str = "trying again") -> None:
-        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends."""
-        now = time.monotonic()
-        if self._down_since is None:
-            self._down_since = now
-        patience = self._settings.patience
-        if patience is not None and now - self._down_since >= patience:
-            self._perform([Say(f"{self._name}: {why}; gave up after {patience:g} s", trouble=True), Stop(1)])
-        elif not self._said or now - self._said >= REPORT_AGAIN:
-            self._said = now
-            self._perform([Say(f"{self._name}: {why}; {so}", trouble=True)])
-
-    async def _converse(self, connection: ClientConnection) -> None:
-        self._outbox.clear()
-        self._welcomed = None
-        self._send(self._talk.hello())
-        writer = asyncio.create_task(self._write(connection))
-        waiting = asyncio.create_task(self._wait_for_welcome())
-        try:
-            await self._read(connection)
-        finally:
-            waiting.cancel()
-            try:
-                await connection.close()
-            finally:
-                writer.cancel()
-                await asyncio.wait([writer])  # which, unlike `await writer`, tells its cancellation from ours
-            if not writer.cancelled():
-                writer.result()
-        if self._code is None:
-            code = connection.close_code or BROKEN
-            if self._welcomed is not None:
-                self._backoff.reset(time.monotonic() - self._welcomed)
-            self._perform(self._talk.lost(code))
-            if self._code is None:
-                self._down(self._talk.ended(code))
-
-    async def _wait_for_welcome(self) -> None:
-        """Say now and then that it does not come, until it has or patience ends."""
-        while self._code is None:
-            await asyncio.sleep(self._no_longer_than_patience(WELCOME_SOON))
-            if self._welcomed is not None:
-                return
-            self._down(f"{self._settings.url} has not let it in yet", "waiting")
-
-    async def _read(self, connection: ClientConnection) -> None:
-        while True:
-            try:
-                frame = await connection.recv()
-            except ConnectionClosed:
-                return
-            try:
-                message = MSGPACK.decode_server(frame)
-            except MalformedMessage as exc:
-                self._perform([Say(f"{self._name}: not understood: {exc}", trouble=True)])
-                continue
-            self._perform(self._talk.receive(message, time.monotonic()))
-            if type(message) is Welcome:
-                self._welcomed = time.monotonic()
-                self._down_since = None
-                self._said = 0.0
-
-    async def _write(self, connection: ClientConnection) -> None:
-        """Send what is in the outbox, in order; close once the bot has stopped."""
-        outbox = self._outbox
-        while True:
-            await self._wake.wait()
-            self._wake.clear()
-            try:
-                while outbox:
-                    await connection.send(MSGPACK.encode(outbox.popleft()))
-            except ConnectionClosed:
-                return
-            if self._code is not None:
-                await connection.close()
-                return
-
-    def _perform(self, effects: Sequence[Effect]) -> None:
+    def _perform(self, effects: Sequence[Directed]) -> None:
         for effect in effects:
-            if isinstance(effect, FromClient):
-                self._send(effect)
+            if isinstance(effect, To):
+                connection = self._connection(effect.url)
+                if connection is not None:
+                    connection.send(effect.message)
+            elif isinstance(effect, Connect):
+                connection = Connection(self._name, effect.url, None, self._nodes.at(effect.url), self._perform)
+                self._others[effect.url] = connection, asyncio.create_task(connection.keep())
+            elif isinstance(effect, Disconnect):
+                self._others.pop(effect.url)[0].stop()
             elif isinstance(effect, Say):
                 say(effect.line, err=effect.trouble, flush=True)
             elif isinstance(effect, Stop):
                 self._code = effect.code
-                self._wake.set()
+                for connection in (self._first, *(other for other, _ in self._others.values())):
+                    connection.stop()
             else:
                 self._do(effect)
 
-    @abstractmethod
-    def _do(self, effect: Effect) -> None:
-        """Do what is neither to be sent nor to be said."""
+    def _connection(self, url: str) -> Connection | None:
+        if url == self._settings.url:
+            return self._first
+        connection, _ = self._others.get(url, (None, None))
+        return connection
 
-    def _send(self, message: FromClient) -> None:
-        self._outbox.append(message)
-        self._wake.set()
+    def _take(self, step: Callable[[], list[Effect]]) -> None:
+        """Take a step of the conversation."""
+        self._perform(self._nodes.take(step))
+
+    @abstractmethod
+    def _do(self, effect: Directed) -> None:
+        """Do what is neither to be sent nor to be said."""
 
     @property
     def _running(self) -> asyncio.AbstractEventLoop:
@@ -288,7 +193,7 @@ class Client(Link):
         if code:
             raise SystemExit(code)
 
-    def _do(self, effect: Effect) -> None:
+    def _do(self, effect: Directed) -> None:
         if isinstance(effect, (Choose, Prepare, Conclude)):
             self._thinkers.submit(effect)
             self._look_later()
@@ -312,10 +217,6 @@ class Client(Link):
             self._perform([Say(f"{self._bot.name}: {line}", trouble=True)])
         if self._thinkers.under_way:
             self._look_later()
-
-    def _take(self, step: Callable[[], list[Effect]]) -> None:
-        """Take a step of the conversation."""
-        self._perform(step())
 
     def _take_from_thread(self, step: Callable[[], list[Effect]]) -> None:
         with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from bots.client.worker_threads import Work
@@ -50,7 +51,12 @@ Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
 
 
 class Talk(ABC):
-    """What is said to an arena over one connection after another."""
+    """What is said to an arena over one connection after another, to the URL that each message comes from."""
+
+    at: str
+    """That URL."""
+    kept: Collection[str] = ()
+    """The matches that go on on other nodes, whatever a welcome says."""
 
     @abstractmethod
     def hello(self) -> messages.Hello:
@@ -84,6 +90,10 @@ class Talk(ABC):
     @abstractmethod
     def ended(self, code: int) -> str:
         """How the connection ended, in the arena's words where it said why."""
+
+    @abstractmethod
+    def trouble(self, text: str) -> Say:
+        """A line about what is wrong."""
 
     @abstractmethod
     def _turned(self, turn: messages.Turn, now: float) -> list[Effect]: ...

@@ -34,8 +34,9 @@ _MATCH_SEATS = """CREATE VIEW match_seats AS
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,
     seats.version, seats.rank, seats.outcome,
     CASE WHEN seats.outcome <> 'void' THEN
-        (SELECT CAST(sum(CASE WHEN other.rank > seats.rank THEN 2 WHEN other.rank = seats.rank THEN 1 ELSE 0 END) AS float)
-            / (2 * count(*)) FROM seats AS other
+        (SELECT CAST(
+            sum(CASE WHEN other.rank > seats.rank THEN 2 WHEN other.rank = seats.rank THEN 1 ELSE 0 END) AS float
+        ) / (2 * count(*)) FROM seats AS other
             WHERE other.match = seats.match AND other.seat <> seats.seat)
     END AS points,
     seats.reason, seats.moves, seats.thought_ms, seats.mu_before, seats.sigma_before, seats.mu_after, seats.sigma_after,
@@ -43,8 +44,8 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = """CREATE VIEW ladder AS
 WITH paid AS (
-    SELECT pool, bot, CAST(round(CAST(avg(CAST(total AS float) / rounds) AS numeric), 9) AS float) AS payoff FROM payoffs
-    WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
+    SELECT pool, bot, CAST(round(CAST(avg(CAST(total AS float) / rounds) AS numeric), 9) AS float) AS payoff
+    FROM payoffs WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,
     row_number() OVER (

@@ -1,5 +1,5 @@
-"""What a server does to be a node: it takes its name, is seen by the others and hears them, and ends where it is not sure
-of its name any more.
+"""What a server does to be a node: it takes its name, is seen by the others and hears them, and ends where it is not
+sure of its name any more.
 """
 
 from __future__ import annotations

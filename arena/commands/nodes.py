@@ -1,0 +1,106 @@
+"""`arena node …`: the servers that share a PostgreSQL database, by name."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import closing
+
+import msgspec
+
+from arena.commands.output import columns, print_list, table
+from arena.store.database import Database
+from arena.store.database_url import database_at
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.node_store import NodeStore, NodeTaken
+from arena.store.nodes import Node, drain_node, end_matches, list_nodes, matches_of
+from arena.store.postgres_database import PostgresDatabase
+from arena.store.store import Reader, Store
+from machine.terminal import say
+from machine.timestamps import utc
+from protocol.display import counted
+from protocol.errors import UsageFault
+from referee.called_off import called_off
+from referee.record import Header
+
+LOOK_AGAIN = 0.5
+
+
+def show_nodes(where: str, *, json: bool) -> None:
+    """List the nodes. Raises `Fault`."""
+    with closing(Reader.open(_shared(where))) as reader:
+        nodes = reader.read(list_nodes)
+    if json:
+        print_list(nodes)
+        return
+    if not nodes:
+        say("no node ever ran on this database: `arena serve --node NAME` is one")
+        return
+    rows = [(node.name, _state(node), node.matches, node.url) for node in nodes]
+    say(table(("NODE", "STATE", "MATCHES", "URL"), rows, elastic=3, left=(0, 1), width=columns()))
+
+
+def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
+    """Have a node take no new matches, or take them again; with `wait` return when it has none. Raises `Fault`."""
+    if undo and wait:
+        raise UsageFault("--undo and --wait don't go together")
+    with closing(Store.open(_shared(where), create=False)) as store:
+        store.write(drain_node, name, undo=undo)
+        node = _named(store.read(list_nodes), name)
+        if undo:
+            say(f"{name} takes new matches again")
+            return
+        under_way = counted(node.matches, "match is", "matches are") + " under way"
+        say(f"{name} takes no new matches; {under_way} there")
+        while wait and node.alive and node.matches:
+            time.sleep(LOOK_AGAIN)
+            node = _named(store.read(list_nodes), name)
+        if wait:
+            say(f"{name} has no match under way" if not node.matches else f"{name} has gone, with its matches")
+
+
+def give_up(where: str, name: str) -> None:
+    """Call off the matches of a node whose journals are gone for good. Raises `Fault`, and while it runs."""
+    database = _shared(where)
+    with closing(Reader.open(database)) as reader:
+        _named(reader.read(list_nodes), name)
+    try:
+        store = NodeStore.open_as(database, name)
+    except NodeTaken as exc:
+        raise UsageFault(f"node {name} runs, and its matches go on: drain it, or stop it first") from exc
+    with closing(store):
+        void, played_again = [], []
+        for match in store.read(matches_of, name):
+            header = msgspec.json.decode(match.header, type=Header)
+            if header.tournament is not None:
+                played_again.append(match.match)
+            else:
+                closed = called_off(header, bytes.fromhex(match.secret), utc())
+                void.append(StorableMatch(closed.result, closed.record))
+        store.write(finish_matches, void)
+        store.write(end_matches, played_again)
+    again = f"; of tournaments, to be played again: {len(played_again)}" if played_again else ""
+    say(f"{counted(len(void), 'match', 'matches')} of {name} called off{again}")
+    for one in void:
+        say(f"  {one.result.match}: {' - '.join(seat.bot for seat in one.result.seats)}")
+
+
+def _shared(where: str) -> Database:
+    """The database of several nodes. Raises `UsageFault` for one that has none."""
+    database = database_at(where)
+    if not isinstance(database, PostgresDatabase):
+        raise UsageFault(f"{database} is a file, and has no nodes: they share a database at postgresql://…, see --db")
+    return database
+
+
+def _named(nodes: Sequence[Node], name: str) -> Node:
+    found = next((node for node in nodes if node.name == name), None)
+    if found is None:
+        raise UsageFault(f"there is no node {name!r}: {', '.join(node.name for node in nodes) or 'there are none'}")
+    return found
+
+
+def _state(node: Node) -> str:
+    if node.alive:
+        return "draining" if node.draining else "alive"
+    return "stopped" if node.seen is None else f"gone since {node.seen[:19].replace('T', ' ')}"

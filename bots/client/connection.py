@@ -1,0 +1,169 @@
+"""The connection to one node, made again and again: what is heard goes to the conversation, and what comes of that is
+performed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from websockets.asyncio.client import ClientConnection
+from websockets.exceptions import ConnectionClosed
+
+from bots.client.connecting import Away, Refused, connect
+from bots.client.nodes import Directed, NodeTalk
+from bots.client.talk import Say, Stop
+from machine.backoff import Backoff
+from protocol.codec import MSGPACK
+from protocol.errors import MalformedMessage, UsageFault
+from protocol.messages import FromClient, Welcome
+
+FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
+"""Seconds between attempts to connect."""
+BROKEN = 1006
+WELCOME_SOON = 30.0
+"""Seconds after which it is said that the arena, which answers pings, has not let the bot in."""
+REPORT_AGAIN = 30.0
+"""Seconds after which it is said again that the arena cannot be reached."""
+
+
+class Connection:
+    """Keeps one to `url`; `perform` is given what comes of it. With `patience` it is given up after so many seconds."""
+
+    def __init__(
+        self,
+        name: str,
+        url: str,
+        patience: float | None,
+        talk: NodeTalk,
+        perform: Callable[[Sequence[Directed]], None],
+    ) -> None:
+        self._name = name
+        self._url = url
+        self._patience = patience
+        self._talk = talk
+        self._perform = perform
+        self._backoff = Backoff(FIRST_DELAY, LONGEST_DELAY, random.random)
+        self._outbox: deque[FromClient] = deque()
+        self._wake = asyncio.Event()
+        self._stops = False
+        self._welcomed: float | None = None
+        """When this connection stood."""
+        self.down_since: float | None = None
+        """When it was lost, or first tried in vain."""
+        self._said = 0.0
+
+    async def keep(self) -> None:
+        """Connect, converse, come back, until `stop`."""
+        while not self._stops:
+            asked = await self._visit()
+            if not self._stops:
+                await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
+
+    def stop(self) -> None:
+        """Send what is to be sent, and close."""
+        self._stops = True
+        self._wake.set()
+
+    def send(self, message: FromClient) -> None:
+        """Send a message, after those before."""
+        self._outbox.append(message)
+        self._wake.set()
+
+    async def _visit(self) -> float:
+        """One connection, or none: the seconds for which the arena asks to be left alone then."""
+        try:
+            connection = await connect(self._url)
+        except Away as away:
+            self._down(str(away))
+            self._perform(self._talk.unreached())
+            return away.after
+        except (Refused, UsageFault) as fault:
+            self._perform(self._talk.refused(fault))
+            return 0.0
+        await self._converse(connection)
+        return 0.0
+
+    def _no_longer_than_patience(self, seconds: float) -> float:
+        if self._patience is None or self.down_since is None:
+            return seconds
+        return max(0.0, min(seconds, self.down_since + self._patience - time.monotonic()))
+
+    def _down(self, why: str, so: str = "trying again") -> None:
+        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends."""
+        now = time.monotonic()
+        if self.down_since is None:
+            self.down_since = now
+        if self._patience is not None and now - self.down_since >= self._patience:
+            self._perform([Say(f"{self._name}: {why}; gave up after {self._patience:g} s", trouble=True), Stop(1)])
+        elif not self._said or now - self._said >= REPORT_AGAIN:
+            self._said = now
+            self._perform([Say(f"{self._name}: {why}; {so}", trouble=True)])
+
+    async def _converse(self, connection: ClientConnection) -> None:
+        self._outbox.clear()
+        self._welcomed = None
+        self.send(self._talk.hello())
+        writer = asyncio.create_task(self._write(connection))
+        waiting = asyncio.create_task(self._wait_for_welcome())
+        try:
+            await self._read(connection)
+        finally:
+            waiting.cancel()
+            try:
+                await connection.close()
+            finally:
+                writer.cancel()
+                await asyncio.wait([writer])  # which, unlike `await writer`, tells its cancellation from ours
+            if not writer.cancelled():
+                writer.result()
+        if not self._stops:
+            code = connection.close_code or BROKEN
+            if self._welcomed is not None:
+                self._backoff.reset(time.monotonic() - self._welcomed)
+            self._perform(self._talk.lost(code))
+            if not self._stops:
+                self._down(self._talk.ended(code))
+
+    async def _wait_for_welcome(self) -> None:
+        """Say now and then that it does not come, until it has or patience ends."""
+        while not self._stops:
+            await asyncio.sleep(self._no_longer_than_patience(WELCOME_SOON))
+            if self._welcomed is not None:
+                return
+            self._down(f"{self._url} has not let it in yet", "waiting")
+
+    async def _read(self, connection: ClientConnection) -> None:
+        while True:
+            try:
+                frame = await connection.recv()
+            except ConnectionClosed:
+                return
+            try:
+                message = MSGPACK.decode_server(frame)
+            except MalformedMessage as exc:
+                self._perform([Say(f"{self._name}: not understood: {exc}", trouble=True)])
+                continue
+            self._perform(self._talk.receive(message, time.monotonic()))
+            if type(message) is Welcome:
+                self._welcomed = time.monotonic()
+                self.down_since = None
+                self._said = 0.0
+
+    async def _write(self, connection: ClientConnection) -> None:
+        """Send what is in the outbox, in order; close once the bot has stopped."""
+        outbox = self._outbox
+        while True:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                while outbox:
+                    await connection.send(MSGPACK.encode(outbox.popleft()))
+            except ConnectionClosed:
+                return
+            if self._stops:
+                await connection.close()
+                return

@@ -1,0 +1,20 @@
+"""A match of which nothing is left but how it began: void, with a record that verifies."""
+
+from __future__ import annotations
+
+from protocol.messages import Player
+from referee.effects import Voided, Write
+from referee.footer import Closed
+from referee.match import Match
+from referee.record import Header, Secret, write_line
+
+
+def called_off(header: Header, seed: bytes, finished: str) -> Closed:
+    """The match, called off at a time (as results have it) before anybody moved. Raises `BotFault` for a game that is
+    none.
+    """
+    match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
+    effects = [*match.open(0.0), *match.receive(Voided(), 0.0)]
+    lines = [effect.line for effect in effects if isinstance(effect, Write) and not isinstance(effect.line, Secret)]
+    result = match.result(finished)
+    return Closed(result, tuple(map(write_line, lines)), match.footer(result, None))
