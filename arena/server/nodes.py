@@ -92,7 +92,7 @@ class Nodes(OnlyNode):
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
-        owner = max(pairing, key=lambda node: _weight(node.name, game), default=self._own)
+        owner = max(pairing, key=lambda node: weight(node.name, game), default=self._own)
         return None if owner is None or owner == self._own else owner.url
 
     def others(self) -> list[str]:
@@ -121,7 +121,13 @@ class Nodes(OnlyNode):
         self._nodes = nodes
         self._own = next(node for node in nodes if node.name == self._name)
         if [_place(node) for node in nodes] != before:
+            self._tell(before)
             self.changed()
+
+    def _tell(self, before: list[tuple[str, str, bool]]) -> None:
+        for name, url, pairs in map(_place, self._nodes):
+            if name != self._name and (name, url, pairs) not in before:
+                log.info("node %s at %s %s", name, url, "takes matches" if pairs else "takes no new matches")
 
     async def run(self) -> None:
         """Be seen as long as this process runs."""
@@ -154,8 +160,10 @@ class Nodes(OnlyNode):
         return UnderWay(self._number, header.match, text, seed.hex(), [seat.bot for seat in header.seats])
 
 
-def _weight(node: str, game: str) -> bytes:
-    """Rendezvous hashing: each game goes to the node with the greatest, and only those of a node move when it goes."""
+def weight(node: str, game: str) -> bytes:
+    """What decides which node pairs a game, the one with the greatest: so only the games of a node move when it goes
+    (rendezvous hashing).
+    """
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 
 

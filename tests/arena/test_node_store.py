@@ -1,0 +1,187 @@
+"""A node's name is a lock in the database: one process has it, and who had it before writes no more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+
+import msgspec
+import pytest
+
+from arena.commands.nodes import give_up, show_nodes
+from arena.commands.nodes import drain as drain_by_command
+from arena.replay.verify import verify
+from arena.store.database import StoreUnavailable
+from arena.store.database_url import database_at
+from arena.store.integrity_check import check_database
+from arena.store.node_store import NodeStore, NodeTaken
+from arena.store.nodes import UnderWay, beat, begin_matches, leave, list_nodes, matches_of, urls_of_bot
+from arena.store.result_queries import iter_results, record_of
+from arena.store.store import Store
+from postgres import PostgresServer, new_database
+from protocol.dice import SEED_BYTES
+from protocol.errors import UsageFault
+from protocol.games import load
+from protocol.messages import Clock
+from referee import record_reader
+from referee.record import RecordedSeat, header_of
+from seasons import finish, result
+
+
+@pytest.fixture
+def url() -> str:
+    return new_database()
+
+
+def node(url: str, name: str, stack: ExitStack) -> NodeStore:
+    return stack.enter_context(closing(NodeStore.open_as(database_at(url), name)))
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+def end_sessions(url: str) -> None:
+    """Have the server end all sessions on a database, as it does with those that it hears nothing of."""
+    from arena.store.postgres_database import PostgresDatabase
+
+    database = database_at(url)
+    assert isinstance(database, PostgresDatabase)
+    engine = database.reading()
+    with engine.connect() as connection:
+        connection.exec_driver_sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
+            "AND pid <> pg_backend_pid()"
+        )
+    engine.dispose()
+
+
+def under_way(store: NodeStore, match: str, bots: tuple[str, str] = ("ann", "Bob"), tournament: str | None = None) -> UnderWay:
+    """A match of nim that is about to begin."""
+    seed = match.encode().ljust(SEED_BYTES, b"-")
+    header = header_of(
+        match=match,
+        game=load("nim", {}),
+        seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
+        seed=seed,
+        pool=None if tournament else "nim/classic",
+        clock=Clock(bank_ms=1000, increment_ms=0),
+        away_ms=0,
+        started="2026-11-25T00:00:00.000Z",
+        tournament=tournament,
+        place=0 if tournament else None,
+    )
+    return UnderWay(store.number, match, msgspec.json.encode(header).decode(), seed.hex(), bots)
+
+
+def test_a_name_is_had_by_one_process_at_a_time(url: str, stack: ExitStack) -> None:
+    with closing(NodeStore.open_as(database_at(url), "a")):
+        node(url, "b", stack)
+        with pytest.raises(NodeTaken, match="a node a runs already: give this one another name with --node"):
+            NodeStore.open_as(database_at(url), "a")
+    node(url, "a", stack)
+
+
+def test_a_node_whose_session_was_ended_goes_on_under_its_name(url: str, stack: ExitStack) -> None:
+    a = node(url, "a", stack)
+    finish(a, result("m1"))
+    end_sessions(url)
+    finish(a, result("m2"))
+    assert [found.match for found in a.iterate(iter_results)] == ["m1", "m2"]
+
+
+def test_a_node_writes_no_more_once_another_process_had_its_name(url: str, stack: ExitStack) -> None:
+    a = node(url, "a", stack)
+    end_sessions(url)
+    NodeStore.open_as(database_at(url), "a").close()
+    with pytest.raises(NodeTaken, match="another process has taken the name of this node, a"):
+        finish(a, result("m1"))
+    assert list(a.iterate(iter_results)) == []
+
+
+def test_a_node_waits_for_a_database_that_is_away(stack: ExitStack) -> None:
+    server = PostgresServer()
+    stack.callback(server.remove)
+    server.start()
+    server.execute("CREATE DATABASE arena TEMPLATE template0")
+    a = node(server.url("arena"), "a", stack)
+    server.stop()
+    with pytest.raises(StoreUnavailable):
+        finish(a, result("m1"))
+    server.start()
+    finish(a, result("m1"))
+
+
+def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitStack) -> None:
+    a, b = node(url, "a", stack), node(url, "b", stack)
+    a.write(beat, a.number, "ws://a")
+    a.write(begin_matches, [under_way(a, "m1")])
+    nodes, places = b.write(beat, b.number, "ws://b")
+    assert [(one.name, one.url, one.alive, one.matches) for one in nodes] == [
+        ("a", "ws://a", True, 1),
+        ("b", "ws://b", True, 0),
+    ]
+    assert places == {"m1": "ws://a"}
+    assert b.read(urls_of_bot, b.number, "bob") == ["ws://a"]
+    assert b.read(urls_of_bot, b.number, "b_b") == []
+    assert a.read(urls_of_bot, a.number, "bob") == []
+    a.write(leave, a.number)
+    assert [one.alive for one in b.read(list_nodes)] == [False, True]
+
+
+def test_a_match_that_is_stored_is_under_way_no_more(url: str, stack: ExitStack) -> None:
+    a = node(url, "a", stack)
+    a.write(begin_matches, [under_way(a, name) for name in ("m1", "m2")])
+    finish(a, result("m1"))
+    assert [match.match for match in a.read(matches_of, "a")] == ["m2"]
+
+
+def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
+    url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with closing(NodeStore.open_as(database_at(url), "a")) as a:
+        a.write(begin_matches, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
+        finish(a, result("m2", ("ann", "Bob")))
+    give_up(url, "a")
+    assert capsys.readouterr().out == "1 match of a called off; of tournaments, to be played again: 1\n  m1: ann - Bob\n"
+    with closing(Store.open(url)) as store:
+        assert [(found.match, found.reason) for found in store.iterate(iter_results)] == [("m2", "win"), ("m1", "void")]
+        record = store.read(record_of, "m1")
+        assert record is not None
+        verify(record_reader.read(record, "m1"))
+        assert list(store.iterate(check_database)) == []
+        assert store.read(matches_of, "a") == []
+
+
+def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
+    node(url, "a", stack)
+    with pytest.raises(UsageFault, match="node a runs, and its matches go on"):
+        give_up(url, "a")
+    with pytest.raises(UsageFault, match="there is no node 'b': a"):
+        give_up(url, "b")
+
+
+def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]) -> None:
+    a = node(url, "a", stack)
+    node(url, "b", stack)
+    a.write(beat, a.number, "ws://a")
+    a.write(begin_matches, [under_way(a, "m1")])
+    drain_by_command(url, "a", undo=False, wait=False)
+    assert capsys.readouterr().out == "a takes no new matches; 1 match is under way there\n"
+    show_nodes(url, json=False)
+    assert capsys.readouterr().out.split() == [
+        *("NODE", "STATE", "MATCHES", "URL"),
+        *("a", "draining", "1", "ws://a"),
+        *("b", "stopped", "0"),
+    ]
+    drain_by_command(url, "a", undo=True, wait=False)
+    assert not a.read(list_nodes)[0].draining
+    with pytest.raises(UsageFault, match="there is no node 'c'"):
+        drain_by_command(url, "c", undo=False, wait=False)
+
+
+def test_a_file_has_no_nodes() -> None:
+    with pytest.raises(UsageFault, match="is a file, and has no nodes"):
+        show_nodes("arena.db", json=False)

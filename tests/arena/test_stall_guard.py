@@ -1,0 +1,22 @@
+"""A process that stood still for longer than its name is kept says nothing when it goes on."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from arena.server.stall_guard import MOST, StallGuard
+
+
+def test_who_stood_still_for_too_long_is_told_before_anything_else_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "clock_gettime", lambda clock: now)
+    stalls: list[float] = []
+    guard = StallGuard(stalls.append)
+    for now in (101.0, 102.0, 102.0 + MOST):
+        guard.look()
+    assert stalls == []
+    now += MOST + 0.1
+    guard.look()
+    assert stalls == [pytest.approx(MOST + 0.1)]

@@ -1,0 +1,180 @@
+"""One bot and several nodes, in memory: where what it says goes, and what it makes of what each of them tells."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from bots.client.bot import Bot, Turn
+from bots.client.nodes import MOST_SENT_ON, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
+from bots.client.protocol import Conversation, Say, SeekLater, Stop
+from bots.client.settings import Settings
+from bots.client.worker_threads import Choose, think
+from protocol import messages
+from protocol.close_codes import SUPERSEDED
+from protocol.error_codes import ELSEWHERE, UNAVAILABLE
+
+FIRST, A, B = "ws://arena", "ws://arena/a", "ws://arena/b"
+
+
+class First(Bot):
+    def choose(self, turn: Turn) -> Any:
+        return turn.legal[0]
+
+
+class Roaming:
+    """A bot at several nodes; `hear` a message from one of them."""
+
+    def __init__(self, **settings: Any) -> None:
+        self.bot = First("mine")
+        settings = {"seed": "7", "url": FIRST, "game": "nim", **settings}
+        self.conversation = Conversation(self.bot, Settings(**settings), "t" * 20)
+        self.nodes = Nodes(self.conversation, FIRST)
+        self.talks: dict[str, NodeTalk] = {FIRST: self.nodes.at(FIRST)}
+
+    def hear(self, url: str, message: messages.FromServer) -> list[Directed]:
+        return self.does(self.talks[url].receive(message, 0.0))
+
+    def does(self, effects: list[Directed]) -> list[Directed]:
+        for effect in effects:
+            if isinstance(effect, Connect):
+                self.talks[effect.url] = self.nodes.at(effect.url)
+        return effects
+
+
+def sent(effects: list[Directed]) -> list[tuple[str, str]]:
+    """Where what was sent."""
+    return [(effect.url, type(effect.message).__name__) for effect in effects if isinstance(effect, To)]
+
+
+def said(effects: list[Directed]) -> str:
+    return "\n".join(effect.line for effect in effects if isinstance(effect, Say))
+
+
+def elsewhere(url: str, ref: str | None = "s1") -> messages.Error:
+    return messages.Error(code=ELSEWHERE, message=f"seek: nim is played on another node: connect to {url}", ref=ref, url=url)
+
+
+@pytest.fixture
+def roaming(script: Any) -> Roaming:
+    """A bot that was welcomed by node a, which sent its seek on to node b."""
+    roaming = Roaming()
+    assert sent(roaming.hear(FIRST, replace(script.welcome(), url=A))) == [(FIRST, "Seek")]
+    assert roaming.hear(FIRST, elsewhere(B)) == [Connect(B)]
+    return roaming
+
+
+def test_a_seek_goes_to_the_node_that_plays_its_game_and_the_match_is_played_there(
+    roaming: Roaming, script: Any
+) -> None:
+    assert sent(roaming.hear(B, replace(script.welcome(), url=B))) == [(B, "Seek")]
+    assert sent(roaming.hear(B, script.start(seek="s1"))) == [(B, "Ready")]
+    (choose,) = roaming.hear(B, script.turn())
+    assert isinstance(choose, Choose)
+    thought = think(roaming.bot, choose)
+    assert sent(roaming.nodes.take(lambda: roaming.conversation.thought(thought))) == [(B, "Move")]
+    assert sent(roaming.hear(B, script.end())) == [(B, "Seek")]
+
+
+def test_of_a_single_server_nothing_is_any_different(script: Any) -> None:
+    roaming = Roaming()
+    assert sent(roaming.hear(FIRST, script.welcome())) == [(FIRST, "Seek")]
+    roaming.hear(FIRST, script.start(seek="s1"))
+    assert "lost" not in said(roaming.does(roaming.talks[FIRST].lost(1006)))
+    assert "m-1 ended while the connection was down" in said(roaming.hear(FIRST, script.welcome()))
+
+
+def test_a_match_goes_on_while_another_connection_is_lost_and_made_again(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    roaming.does(roaming.talks[FIRST].lost(1006))
+    assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A)))
+    assert len(roaming.hear(B, script.turn())) == 1
+
+
+def test_a_match_that_the_arena_says_goes_on_elsewhere_is_not_taken_for_ended(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    for url in (B, FIRST):
+        roaming.does(roaming.talks[url].lost(1006))
+    heard = roaming.hear(FIRST, replace(script.welcome(), url=A, elsewhere=[B]))
+    assert "ended" not in said(heard)
+    assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
+    roaming.hear(B, script.start(resumed=True))
+    assert len(roaming.hear(B, script.turn())) == 1
+
+
+def test_a_match_that_the_arena_knows_nowhere_has_ended(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    for url in (B, FIRST):
+        roaming.does(roaming.talks[url].lost(1006))
+    heard = roaming.hear(FIRST, replace(script.welcome(), url=A))
+    assert "m-1 ended while the connection was down" in said(heard)
+
+
+def test_a_bot_that_comes_back_by_another_node_goes_where_its_matches_are(script: Any) -> None:
+    roaming = Roaming()
+    assert Connect(B) in roaming.hear(FIRST, replace(script.welcome(), url=A, elsewhere=[B]))
+    roaming.hear(B, replace(script.welcome("m-9"), url=B))
+    assert sent(roaming.hear(B, script.start("m-9", resumed=True))) == [(B, "Ready")]
+
+
+def test_a_bot_goes_where_it_is_called_and_does_not_say_so(script: Any) -> None:
+    roaming = Roaming()
+    roaming.hear(FIRST, replace(script.welcome(), url=A))
+    assert roaming.hear(FIRST, elsewhere(B, None)) == [Connect(B)]
+    assert roaming.hear(FIRST, elsewhere(B, None)) == []
+    assert roaming.hear(FIRST, elsewhere(A, None)) == []
+
+
+def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    lost = roaming.does(roaming.talks[B].lost(1006))
+    assert [type(effect) for effect in lost] == [Say, SeekLater]
+    assert roaming.nodes.take(roaming.conversation.seek) == []  # it is sought there, once it is back
+    assert sent(roaming.hear(B, replace(script.welcome(), url=B))) == [(B, "Seek")]
+
+
+def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roaming) -> None:
+    tries = [roaming.talks[B].unreached() for _ in range(TRIES)]
+    assert tries[:-1] == [[]] * (TRIES - 1)
+    assert Disconnect(B) in tries[-1]
+    assert sent(roaming.nodes.take(roaming.conversation.seek)) == [(FIRST, "Seek")]
+
+
+def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    roaming.does(roaming.talks[B].lost(1006))
+    assert not any(isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].unreached())
+
+
+def test_a_seek_that_is_sent_to_and_fro_is_tried_again_later(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    for _ in range(MOST_SENT_ON - 1):
+        assert sent(roaming.hear(B, elsewhere(B))) == [(B, "Seek")]
+    heard = roaming.hear(B, elsewhere(B))
+    assert any(isinstance(effect, SeekLater) for effect in heard)
+
+
+def test_a_connection_that_another_process_of_the_bot_took_over_ends_it(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    assert Stop(1) in roaming.talks[B].lost(SUPERSEDED)
+
+
+def test_a_seek_is_taken_back_where_it_is(script: Any) -> None:
+    roaming = Roaming(open=True, game=None, slots=2)
+    roaming.hear(FIRST, replace(script.welcome(), url=A))
+    roaming.hear(FIRST, elsewhere(B))
+    taken = roaming.nodes.take(lambda: [messages.Unseek(id="s1"), messages.Unseek(id="s2")])
+    assert sent(taken)[-1] == (FIRST, "Unseek")
+    roaming.hear(B, replace(script.welcome(), url=B))
+    assert sent(roaming.nodes.take(lambda: [messages.Unseek(id="s2")])) == [(FIRST, "Unseek")]
+
+
+def test_an_error_that_is_of_no_seek_is_told(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    assert "soon" in said(roaming.hear(B, messages.Error(code=UNAVAILABLE, message="the arena stops soon")))
