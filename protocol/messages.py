@@ -264,7 +264,7 @@ class List(FromClient, frozen=True, kw_only=True):
 
 class Welcome(FromServer, frozen=True, kw_only=True):
     """The answer to `hello`. `token` is there once, when the arena made it. An arena of several nodes says the `url` of
-    this one, and `elsewhere` the URLs of others: where the bot has matches, or for a watcher all of them.
+    this one, and `elsewhere` those of the others where the bot has matches.
     """
 
     protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that it is never left out
@@ -352,12 +352,15 @@ class End(FromServer, frozen=True, kw_only=True):
 
 
 class Listing(FromServer, frozen=True, kw_only=True):
-    """The answer to `list`: who is here and what is played, or as many as there is room for."""
+    """The answer to `list`: who is here and what is played, or as many as there is room for; `elsewhere` are the URLs of
+    the arena's other nodes, who have others.
+    """
 
     bots: list[ListedBot]
     matches: list[ListedMatch]
     more_bots: int = 0
     more_matches: int = 0
+    elsewhere: list[str] = []
 
 
 class Error(FromServer, frozen=True, kw_only=True):

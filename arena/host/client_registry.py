@@ -217,6 +217,7 @@ class ClientRegistry:
             matches=[runner.listed() for runner in islice(reversed(self.runners.values()), MOST_MATCHES)],
             more_bots=max(0, len(self.sessions) - MOST_BOTS),
             more_matches=max(0, len(self.runners) - MOST_MATCHES),
+            elsewhere=self.handler.others(),
         )
 
     def watch(self, session: Session, runner: Runner) -> None:

@@ -95,7 +95,7 @@ class FinishedMatch:
 
 class Identity(NamedTuple):
     """The name of a bot as registered, None for a spectator, a token that was made for it just now, and the URLs of
-    other nodes where it has matches, or may have something to watch.
+    other nodes where it has matches.
     """
 
     bot: str | None
@@ -135,6 +135,10 @@ class HostHandler(ABC):
     def players(self, header: Header) -> list[Player]:
         """Who sits at a match, with the ratings they bring to it. Raises `BotFault`."""
         return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
+
+    def others(self) -> list[str]:
+        """The URLs of other hosts with matches of the same arena."""
+        return []
 
     def watched_elsewhere(self, match: str) -> str | None:
         """The URL of another node on which a match is under way."""

@@ -221,7 +221,7 @@ class Arena(HostHandler):
             await self._bots.look_up(identity.bot)
             elsewhere = await self._nodes.matches_elsewhere(identity.bot)
         else:
-            elsewhere = self._nodes.others()
+            elsewhere = []
         if revocations != self._revocations:
             again = await self.authenticate(replace(hello, token=identity.token or hello.token), address)
             return again._replace(token=identity.token or again.token)
@@ -258,6 +258,9 @@ class Arena(HostHandler):
 
     def players(self, header: Header) -> list[Player]:
         return self._bots.players(header)
+
+    def others(self) -> list[str]:
+        return self._nodes.others()
 
     def watched_elsewhere(self, match: str) -> str | None:
         return self._nodes.watched_elsewhere(match)

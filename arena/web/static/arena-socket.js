@@ -1,6 +1,7 @@
 /**
  * The page's connection to the arena: the wire protocol in JSON, opened again whenever it breaks.
  * What comes in is told by message type; what a page watches is watched again after every new `welcome`.
+ * Of an arena of several nodes who plays is connected to the one that plays the game, and who watches to all of them.
  */
 
 /** What a connection of a page says it is. */
@@ -15,6 +16,8 @@ const ANSWER = 10000; // ms for that answer
 const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are back
 const LOOK = 5000;
 const PROBE = "alive";
+const EVERY_MATCH = "*";
+const HERE = ""; // in place of the URL of another node
 
 const CLOSED_FOR_GOOD = new Map([
   [1009, "the arena refused a message of this page as too large"],
@@ -48,11 +51,16 @@ export class ArenaSocket {
   state = { name: "idle" };
   /** The last `welcome`, while the connection is open. */
   welcome = null;
+  #home;
   #address;
   #hello = {};
   #socket = null;
   #handlers = new Map();
   #watched = new Set();
+  /** Connections to the other nodes, by URL; the node's matches; and what each was last told by `listing`. */
+  #beside = new Map();
+  #nodeOf = new Map();
+  #listings = new Map();
   #wait = SHORTEST_WAIT;
   #timer = 0;
   #looking = 0;
@@ -62,7 +70,7 @@ export class ArenaSocket {
 
   /** @param {string} address  `ws://…` or `wss://…` */
   constructor(address) {
-    this.#address = address;
+    this.#home = this.#address = address;
   }
 
   /**
@@ -87,6 +95,7 @@ export class ArenaSocket {
     window.removeEventListener("pagehide", this.#away);
     window.removeEventListener("pageshow", this.#back);
     this.#leave();
+    this.#keepBeside([]);
     this.#tellState({ name: "idle" });
   }
 
@@ -109,19 +118,86 @@ export class ArenaSocket {
   send(message) {
     if (this.state.name !== "open") return false;
     this.#socket.send(JSON.stringify(message));
+    if (message.type === "list") for (const other of this.#beside.values()) other.send(message);
     return true;
   }
 
   /** Follow a match, or with "*" hear of every start and end, now and after every reconnect. */
   watch(match) {
+    const other = this.#nodeOf.get(match);
+    if (other !== undefined) {
+      other.watch(match);
+      return;
+    }
     this.#watched.add(match);
     this.send({ type: "watch", match });
+    if (match === EVERY_MATCH) for (const node of this.#beside.values()) node.watch(match);
   }
 
   /** Follow it no more. */
   unwatch(match) {
+    this.#nodeOf.get(match)?.unwatch(match);
     this.#watched.delete(match);
     this.send({ type: "unwatch", match });
+    if (match === EVERY_MATCH) for (const node of this.#beside.values()) node.unwatch(match);
+  }
+
+  /** Be connected to these nodes beside this one, and to no others. */
+  #keepBeside(urls) {
+    for (const [url, other] of this.#beside)
+      if (!urls.includes(url)) {
+        other.stop();
+        this.#beside.delete(url);
+        this.#listings.delete(url);
+      }
+    for (const url of urls) if (!this.#beside.has(url)) this.#join(url);
+  }
+
+  /** Hear what goes on on another node as if it were here. */
+  #join(url) {
+    const other = new ArenaSocket(url);
+    this.#beside.set(url, other);
+    const here = ({ match }) => this.#nodeOf.set(match, other);
+    const over = ({ match }) => this.#nodeOf.delete(match);
+    other.on("start", (start) => {
+      here(start);
+      this.#tell("start", start);
+    });
+    other.on("turn", (turn) => this.#tell("turn", turn));
+    for (const type of ["end", "gone"])
+      other.on(type, (message) => {
+        over(message);
+        this.#tell(type, message);
+      });
+    other.on("listing", (listing) => {
+      listing.matches.forEach(here);
+      this.#list(url, listing);
+    });
+    other.on("welcome", () => other.send({ type: "list" }));
+    if (this.#watched.has(EVERY_MATCH)) other.watch(EVERY_MATCH);
+    other.start();
+    return other;
+  }
+
+  /** Tell who is on all the nodes, as far as they have said so. */
+  #list(url, listing) {
+    this.#listings.set(url, listing);
+    const all = [...this.#listings.values()];
+    const bots = new Map(all.flatMap((one) => one.bots).map((bot) => [bot.bot, bot]));
+    this.#tell("listing", { ...listing, bots: [...bots.values()], matches: all.flatMap((one) => one.matches) });
+  }
+
+  /** Go on at another node, and home again where that can't be reached. */
+  #move(url) {
+    this.#address = url;
+    this.#leave();
+    this.#connect();
+  }
+
+  /** Another node is the right one for what was asked. */
+  #sentTo({ ref, url }) {
+    if (this.#hello.bot !== undefined) this.#move(url);
+    else if (this.#watched.delete(ref)) (this.#beside.get(url) ?? this.#join(url)).watch(ref);
   }
 
   #connect() {
@@ -161,13 +237,25 @@ export class ArenaSocket {
     const message = JSON.parse(data);
     this.#probed = 0;
     if (message.type === "welcome") {
+      if (message.resumed.length === 0 && message.elsewhere?.length > 0) {
+        this.#move(message.elsewhere[0]); // where the match of this person goes on
+        return;
+      }
       this.welcome = message;
       this.#wait = SHORTEST_WAIT;
       this.#tellState({ name: "open" });
       for (const match of this.#watched) this.send({ type: "watch", match });
     } else if (message.type === "unseeked" && message.id === PROBE) {
       return;
+    } else if (message.type === "listing") {
+      if (this.#hello.bot === undefined) this.#keepBeside(message.elsewhere ?? []);
+      this.#list(HERE, message);
+      return;
     } else if (message.type === "error") {
+      if (message.code === "elsewhere") {
+        this.#sentTo(message);
+        return;
+      }
       if (message.fatal) this.#fatal = message;
       if (message.code === "unavailable" && this.#watched.has(message.ref)) {
         this.#watched.delete(message.ref);
@@ -191,6 +279,7 @@ export class ArenaSocket {
     }
     const wait = code === 4004 ? WAIT_TOO_MANY * (1 + Math.random()) : this.#wait * (0.5 + Math.random() / 2);
     this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+    if (!open) this.#address = this.#home;
     this.#timer = setTimeout(() => this.#connect(), wait);
     const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
     this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code });
