@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hmac
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -98,13 +99,14 @@ def demo_bots() -> list[BuiltinBot]:
     return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking
 
 
-def house_tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, str]:
-    """The token of each bot, which is registered first if it is new; those that are made are in `file` before.
+def house_tokens(store: Store, file: Path, names: Sequence[str], secret: str | None = None) -> dict[str, str]:
+    """The token of each bot, which is registered first if it is new; those that are made are in `file` before. With a
+    `secret` they follow from that, and are the same for the house of every node.
 
     Raises `UsageFault` for a name that is somebody else's, `ArenaFault` for a file that can't be used.
     """
     saved = _read_tokens(file)
-    made = {name: saved.get(folded(name)) or new_token() for name in names}
+    made = {name: _token(name, secret) if secret else saved.get(folded(name)) or new_token() for name in names}
     known = {name: store.read(registered_bot, name) for name in names}
     for name, bot in known.items():
         if bot is not None and bot.revoked:
@@ -119,6 +121,10 @@ def house_tokens(store: Store, file: Path, names: Sequence[str]) -> dict[str, st
             except NameInUse as exc:
                 raise UsageFault(_taken(name)) from exc
     return made
+
+
+def _token(name: str, secret: str) -> str:
+    return hmac.digest(secret.encode(), f"house/{folded(name)}".encode(), "sha256").hex()
 
 
 def _taken(name: str) -> str:
@@ -175,7 +181,7 @@ class Supervisor:
                 await self._keeping
 
     async def _keep_all(self, url: str, connected: Callable[[str], bool]) -> None:
-        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0"}
+        environment = {**self._environment, bot_launch.URL: url, bot_launch.TOKEN_FD: "0", bot_launch.STAY: "1"}
         with tell_warm_ups(self._folder):
             async with asyncio.TaskGroup() as group:
                 for bot in self._bots:

@@ -167,18 +167,19 @@ def _size(numbered: Numbered) -> int:
 
 
 class Feed:
-    """The event feed of one arena. `run` is its task; the other methods never wait, save `close`.
+    """The event feed of one arena, or of a `node` of it. `run` is its task; the other methods never wait, save `close`.
 
     `taken(match)` is called when the broker has the end of a match, `dropped(match)` when it waits here no more, for
     want of room. Raises `BadBroker` for an address that cannot be used.
     """
 
-    def __init__(self, url: str, outbox: Outbox | None = None) -> None:
+    def __init__(self, url: str, outbox: Outbox | None = None, node: str | None = None) -> None:
         self.broker = Broker.parse(url)
         self.outbox = Outbox() if outbox is None else outbox
         self.taken: Callable[[str], None] = lambda match: None
         self.dropped: Callable[[str], None] = lambda match: None
         self._topic = self.broker.prefix
+        self._topic_of_status = f"{self._topic}/status" if node is None else f"{self._topic}/node/{node}/status"
         self._topic_of_turns = f"{self._topic}/match/{EACH}/turn"
         self._turns: list[Turn] = []
         """Those that are not in the outbox yet."""
@@ -260,7 +261,7 @@ class Feed:
         return await MqttConnection.connect(order, taken=self._acknowledged, room=self._publish)
 
     def _status(self, online: bool) -> Publication:
-        return Publication(f"{self._topic}/status", _encode({"online": online}), 1, True)
+        return Publication(self._topic_of_status, _encode({"online": online}), 1, True)
 
     async def _serve(self, connection: MqttConnection) -> None:
         """Publish over one connection until `close`. Raises `OSError` when the connection is lost."""

@@ -37,6 +37,8 @@ SLOTS = "ARENA_SLOTS"
 SEED = "ARENA_SEED"
 PATIENCE = "ARENA_PATIENCE"
 ASSIGNED = "ARENA_ASSIGNED"
+STAY = "ARENA_STAY"
+"""The bot plays at the node that it was started for, and at no other."""
 
 _BETWEEN_SETTINGS = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma, as in `depth=4,weights=1,2.5,3` only the first: a bare number goes on with the list before it."""

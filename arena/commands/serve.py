@@ -48,6 +48,7 @@ from arena.store.data_folder import FOLDER
 from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.feed_position import is_fed, switch_feed
+from arena.store.node_store import NodeStore
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
@@ -140,7 +141,6 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
     """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
-        feed = None if settings.mqtt is None else Feed(settings.mqtt)
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -149,12 +149,15 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
+        node = settings.node if isinstance(stored_in, PostgresDatabase) else None
+        feed = None if settings.mqtt is None else Feed(settings.mqtt, node=node)
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
         store = stack.enter_context(await _opened(stored_in, settings.node, fed=feed is not None))
-        token = credentials.token_of(data)
-        house = await stack.enter_async_context(_house(bots, store, data / "house")) if bots else None
+        token = credentials.token_of(data, None if settings.operator_token is None else Path(settings.operator_token))
+        secret = token if isinstance(store, NodeStore) else None
+        house = await stack.enter_async_context(_house(bots, store, data / "house", secret)) if bots else None
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -206,9 +209,11 @@ async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.clo
 
 
 @contextlib.asynccontextmanager
-async def _house(bots: Sequence[BuiltinBot], store: Store, folder: Path) -> AsyncIterator[Supervisor]:
+async def _house(
+    bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
+) -> AsyncIterator[Supervisor]:
     """The house's bots, registered, which play until the end once they are told to begin."""
-    tokens = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots])
+    tokens = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots], secret)
     house = Supervisor(bots, tokens, folder, passed(os.environ))
     try:
         yield house

@@ -214,6 +214,12 @@ class ServerSettings:
             many=True,
         ),
     ] = ""
+    operator_token: Annotated[
+        str | None,
+        Setting(
+            "A file with the operator's token, the same for all nodes.", "a file that holds a token", "FILE"
+        ),
+    ] = None
     house: Annotated[
         str,
         Setting(

@@ -13,7 +13,8 @@ from arena.store.data_folder import FILE, is_held
 from arena.store.database import Database
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
-from protocol.errors import ArenaFault
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
+from protocol.messages import LONGEST_TOKEN, SHORTEST_TOKEN
 
 NAME = "operator.json"
 
@@ -62,10 +63,16 @@ def of_running(folder: Path) -> Credentials | None:
     return found if is_held(folder) else None
 
 
-def token_of(folder: Path) -> str:
-    """The token of a data folder, made now if there is none. Raises `ArenaFault`."""
-    found = read(folder)
-    return new_token() if found is None else found.token
+def token_of(folder: Path, file: Path | None = None) -> str:
+    """The token that a file holds; without one that of a data folder, made now if there is none. Raises `Fault`."""
+    if file is None:
+        found = read(folder)
+        return new_token() if found is None else found.token
+    with os_errors_as(UsageFault, f"the operator's token can't be read from {file}"):
+        token = file.read_text(errors="replace").strip()
+    if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN or not token.isascii() or not token.isprintable():
+        raise UsageFault(f"{file} holds no token: it has {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and signs")
+    return token
 
 
 def write(folder: Path, token: str, url: str, database: Database, public: str = "") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from bots.client.progress_report import STOPPING
-from bots.client.talk import Effect, Stop, Talk
+from bots.client.talk import Effect, Say, Stop, Talk
 from protocol import messages
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
 from protocol.errors import Fault, UsageFault
@@ -66,9 +66,12 @@ class _Sought:
 
 
 class Nodes:
-    """Has `talk` go on with all nodes of an arena as if they were one, of which `first` is the URL that was given."""
+    """Has `talk` go on with all nodes of an arena as if they were one, of which `first` is the URL that was given; with
+    `stays` that one is the only one.
+    """
 
-    def __init__(self, talk: Talk, first: str) -> None:
+    def __init__(self, talk: Talk, first: str, *, stays: bool = False) -> None:
+        self._stays = stays
         self._talk = talk
         self._first = _Place(first, first)
         self._places = {first: self._first}
@@ -170,7 +173,8 @@ class Nodes:
         self._matches = {
             match: node for match, node in self._matches.items() if match in self._talk.kept or match in welcome.resumed
         }
-        connecting = [Connect(url) for url in welcome.elsewhere if self._place(url) is None]
+        others = [] if self._stays else welcome.elsewhere
+        connecting = [Connect(url) for url in others if self._place(url) is None]
         for one in connecting:
             self._places[one.url] = _Place(one.url, one.url)
         waiting, place.waiting = place.waiting, []
@@ -181,12 +185,13 @@ class Nodes:
         """Another node is the right one: for a seek, or, without one, for a match that begins there."""
         sought = self._seeks.get(error.ref or "")
         if sought is None:
-            return self._connect(url)[1]
+            return [] if self._stays else self._connect(url)[1]
         sought.sent_on += 1
-        if sought.sent_on > MOST_SENT_ON:
+        if self._stays or sought.sent_on > MOST_SENT_ON:
             del self._seeks[sought.seek.id]
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
-            return self._directed(self._talk.receive(later, now))
+            effects = self._directed(self._talk.receive(later, now))
+            return [effect for effect in effects if not (self._stays and isinstance(effect, Say))]
         sought.place, effects = self._connect(url)
         self._pairing[sought.seek.game] = sought.place
         return effects + self._ask(sought)

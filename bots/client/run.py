@@ -108,7 +108,7 @@ class Link(ABC):
     def __init__(self, name: str, settings: Settings, talk: Talk) -> None:
         self._name = name
         self._settings = settings
-        self._nodes = Nodes(talk, settings.url)
+        self._nodes = Nodes(talk, settings.url, stays=settings.stay)
         self._first = Connection(name, settings.url, settings.patience, self._nodes.at(settings.url), self._perform)
         self._others: dict[str, tuple[Connection, asyncio.Task[None]]] = {}
         """By URL."""

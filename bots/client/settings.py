@@ -45,6 +45,7 @@ class Given(TypedDict, total=False):
     min_move_time: float | None
     patience: float | None
     assigned: bool | None
+    stay: bool | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +73,8 @@ class Settings:
     """Seconds to go on trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
     """A tournament assigns the matches: seek none, and end when the arena goes away."""
+    stay: bool = False
+    """Play at this node of the arena alone, whatever others pair."""
 
 
 def settle(*sources: Given) -> Settings:
@@ -118,6 +121,10 @@ def _read_map(text: str) -> dict[str, Any]:
     return read
 
 
+def _read_switch(text: str) -> bool:
+    return text not in ("0", "false", "no")
+
+
 _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.URL: ("url", str),
     bot_launch.TOKEN: ("token", str),
@@ -129,7 +136,8 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.SLOTS: ("slots", int),
     bot_launch.SEED: ("seed", str),
     bot_launch.PATIENCE: ("patience", float),
-    bot_launch.ASSIGNED: ("assigned", lambda text: text not in ("0", "false", "no")),
+    bot_launch.ASSIGNED: ("assigned", _read_switch),
+    bot_launch.STAY: ("stay", _read_switch),
 }
 
 
