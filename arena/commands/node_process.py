@@ -52,7 +52,7 @@ def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
     """The nodes, as the one sees them that has this store; None where there is no other."""
     if not isinstance(store, NodeStore) or not isinstance(store.database, PostgresDatabase):
         return None
-    return Nodes(archive, store.database, store.name, store.number, url)
+    return Nodes(archive, store.database, store.name, store.node, url)
 
 
 @contextlib.asynccontextmanager

@@ -203,8 +203,8 @@ async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.clo
         store: Store = await open_as_node(database, node)
     else:
         store = Store.open(database)
-    if store.read(is_fed) != fed:
-        store.write(switch_feed, on=fed)
+    if store.read(is_fed, store.node) != fed:
+        store.write(switch_feed, store.node, on=fed)
     return contextlib.closing(store)
 
 

@@ -123,7 +123,7 @@ class FeedPublisher:
             self._saving = None
         named = frozenset(self._acknowledged)
         try:
-            again = await self._store.write(advance_feed, named)
+            again = await self._store.write(advance_feed, named, self._store.node)
         except Fault as fault:
             log.error("it can't be stored which ends the MQTT broker has, so they may come again: %s", fault)
         else:
@@ -137,8 +137,8 @@ class FeedPublisher:
     async def _catch_up(self) -> None:
         """Publish the ends of so far that the broker has not got. Those that wait in the feed may come twice."""
         try:
-            at, last = await self._store.read(feed_range)
-            while page := await self._store.read(ends_between, at, last, PAGE):
+            at, last = await self._store.read(feed_range, self._store.node)
+            while page := await self._store.read(ends_between, at, last, PAGE, self._store.node):
                 at = page[-1][0]
                 await self._publish_page([match for _, match in page if match not in self._acknowledged])
         except Fault as fault:

@@ -59,6 +59,8 @@ class AsyncStore:
         self.troubled: Callable[[str | None], None] = lambda reason: None
         """Is told why nothing can be stored, and None when it can be."""
         self._store = store
+        self.node = store.node
+        """As the store has it."""
         self._thread = ThreadPoolExecutor(1, "store")
         self._beside = ThreadPoolExecutor(1, "store beside")
         self._asking = asyncio.Semaphore(MAX_PENDING_QUERIES)
@@ -148,7 +150,7 @@ class AsyncStore:
             self._turn = batch[-1].turn if batch else self._turn
             beginning, over = [one.match for one in begun], [one.finished for one in batch]
             try:
-                rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over))
+                rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
             except Exception as exc:
                 if isinstance(exc, StoreUnavailable) or not batch:
                     await self._pause(exc, backoff)
@@ -210,8 +212,8 @@ class AsyncStore:
 
 
 def _begin_and_finish(
-    connection: Connection, begun: Sequence[UnderWay], over: Sequence[StorableMatch]
+    connection: Connection, begun: Sequence[UnderWay], over: Sequence[StorableMatch], node: int
 ) -> list[Ratings | None]:
     if begun:
         begin_matches(connection, begun)
-    return finish_matches(connection, over) if over else []
+    return finish_matches(connection, over, node) if over else []

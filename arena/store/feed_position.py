@@ -1,10 +1,12 @@
-"""How far the feed has come: the match up to which a broker has every end, but for those of tournaments."""
+"""How far the feed of a node has come, or of the only server, 0: the match up to which a broker has every end of those
+that were played there, but for those of tournaments.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, and_, bindparam, delete, func, insert, select, update
 
 from arena.store.schema import feed, matches
 
@@ -12,38 +14,40 @@ MOST_AT_ONCE = 500
 _LAST = select(func.coalesce(func.max(matches.c.number), 0))
 
 
-def switch_feed(connection: Connection, *, on: bool) -> None:
+def switch_feed(connection: Connection, node: int = 0, *, on: bool) -> None:
     """Begin a feed with what ends from now on, or go on with it where it is; or forget it."""
     if not on:
-        connection.execute(delete(feed))
-    elif not is_fed(connection):
-        connection.execute(insert(feed).values(position=connection.execute(_LAST).scalar_one()))
+        connection.execute(delete(feed).where(feed.c.node == node))
+    elif not is_fed(connection, node):
+        connection.execute(insert(feed).values(node=node, position=connection.execute(_LAST).scalar_one()))
 
 
-def is_fed(connection: Connection) -> bool:
+def is_fed(connection: Connection, node: int = 0) -> bool:
     """Whether there is a feed."""
-    return _position(connection) is not None
+    return _position(connection, node) is not None
 
 
-def feed_range(connection: Connection) -> tuple[int, int]:
+def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
     """The number of the match up to which a broker has every end, and of the last match. Without feed it has all."""
     last = connection.execute(_LAST).scalar_one()
-    position = _position(connection)
+    position = _position(connection, node)
     return last if position is None else position, last
 
 
-def ends_between(connection: Connection, position: int, last: int, most: int) -> list[tuple[int, str]]:
+def ends_between(
+    connection: Connection, position: int, last: int, most: int, node: int = 0
+) -> list[tuple[int, str]]:
     """The numbers and ids of matches after one number and up to another, in order, without those of tournaments."""
     number = matches.c.number
-    query = select(number, matches.c.id).where(number > position, number <= last, matches.c.tournament.is_(None))
+    query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))
     return [(at, match) for at, match in connection.execute(query.order_by(number).limit(most))]
 
 
-def advance_feed(connection: Connection, taken: Collection[str]) -> set[str]:
+def advance_feed(connection: Connection, taken: Collection[str], node: int = 0) -> set[str]:
     """Note that a broker has the ends of these matches: those of them to be named again, as ends before are missing."""
-    position, last = feed_range(connection)
+    position, last = feed_range(connection, node)
     reached, missing = position, False
-    while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE)):
+    while not missing and (page := ends_between(connection, reached, last, MOST_AT_ONCE, node)):
         for number, match in page:
             missing = match not in taken
             if missing:
@@ -52,19 +56,25 @@ def advance_feed(connection: Connection, taken: Collection[str]) -> set[str]:
     if not missing:
         reached = last
     if reached != position:
-        connection.execute(update(feed).values(position=reached))
-    return _later(connection, reached, list(taken))
+        connection.execute(update(feed).where(feed.c.node == node).values(position=reached))
+    return _later(connection, reached, list(taken), node)
 
 
-def _position(connection: Connection) -> int | None:
-    return connection.execute(select(feed.c.position)).scalar_one_or_none()
+def _concerns(node: int) -> ColumnElement[bool]:
+    """Whether the end of a match is for the feed of a node."""
+    ladder = matches.c.tournament.is_(None)
+    return and_(ladder, matches.c.node == node) if node else ladder
 
 
-def _later(connection: Connection, position: int, ids: Sequence[str]) -> set[str]:
+def _position(connection: Connection, node: int) -> int | None:
+    return connection.execute(select(feed.c.position).where(feed.c.node == node)).scalar_one_or_none()
+
+
+def _later(connection: Connection, position: int, ids: Sequence[str], node: int) -> set[str]:
     """Those of the matches that come after a position."""
     query = select(matches.c.id).where(
         matches.c.number > position,
-        matches.c.tournament.is_(None),
+        _concerns(node),
         matches.c.id.in_(bindparam("ids", expanding=True)),
     )
     found: set[str] = set()

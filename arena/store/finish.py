@@ -70,8 +70,9 @@ Tallies = MutableMapping[tuple[int, str], Tally]
 """By the bot's row and the pool."""
 
 
-def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
-    """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is.
+def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
+    """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is. They
+    were played on a `node`, 0: the only server.
 
     Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.
     """
@@ -97,7 +98,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch]) -> li
             break
         tallies.update(after.maps[0])
         number += 1
-        stored[matches].append(_match_row(number, result, luck, len(record)))
+        stored[matches].append(_match_row(number, result, luck, len(record), node))
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
         stored[failures] += [{"match": number, "seat": seat, "text": text} for seat, text in failed.items()]
@@ -182,7 +183,7 @@ def _rows_of(connection: Connection, names: Iterable[str]) -> dict[str, int]:
     return found
 
 
-def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes: int) -> dict[str, Any]:
+def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes: int, node: int) -> dict[str, Any]:
     return {
         "number": number,
         "id": result.match,
@@ -199,6 +200,7 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
         "luck": luck and luck.points,
         "luck_by": luck and luck.value,
         "record_bytes": record_bytes,
+        "node": node or None,
     }
 
 

@@ -36,8 +36,6 @@ class NodeStore(Store):
     def __init__(self, database: Database, engine: Engine, name: str) -> None:
         super().__init__(database, engine)
         self.name = name
-        self.number = 0
-        """Of the node."""
         self._holder: int | None = None
         """Which of those that held the name is this one."""
         event.listen(self._writer, "connect", self._hold)
@@ -59,8 +57,8 @@ class NodeStore(Store):
 
     def _hold_over(self, raw: Any) -> None:
         """Hold the name over a connection that was just made."""
-        self.number, holder = raw.execute(_ENROL, {"name": self.name}).fetchone()
-        words = {"locks": NAMED, "node": self.number}
+        self.node, holder = raw.execute(_ENROL, {"name": self.name}).fetchone()
+        words = {"locks": NAMED, "node": self.node}
         (held,) = raw.execute(_HOLD, words).fetchone()
         if self._holder is None:
             if not held:

@@ -92,6 +92,7 @@ matches = Table(
     Column("annulled", _characters(128), comment="the pool in which it was rated, until that was annulled"),
     Column("rerated", Boolean, nullable=False, server_default=false(), comment="since its record was closed"),
     Column("record_bytes", Integer, comment="of its record; null: that was removed"),
+    Column("node", Integer, comment="on which it was played; null: on the only server"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
@@ -212,13 +213,8 @@ actions = Table(
 feed = Table(
     "feed",
     metadata,
-    Column(
-        "position",
-        Integer,
-        primary_key=True,
-        autoincrement=False,
-        comment="the number of the match up to which a broker has every end; one row, none without a feed",
-    ),
+    Column("node", Integer, primary_key=True, autoincrement=False, comment="0: the only server; no row: it has no feed"),
+    Column("position", Integer, nullable=False, comment="the match up to which a broker has every end of the node"),
 )
 
 nodes = Table(

@@ -55,6 +55,9 @@ class Reader:
 class Store(Reader):
     """An open database that is written as well."""
 
+    node = 0
+    """The number of the node that writes; 0: there is only one."""
+
     def __init__(self, database: Database, engine: Engine) -> None:
         super().__init__(database, engine)
         self._writer = database.writing(engine)

@@ -73,7 +73,7 @@ def under_way(store: NodeStore, match: str, bots: tuple[str, str] = ("ann", "Bob
         tournament=tournament,
         place=0 if tournament else None,
     )
-    return UnderWay(store.number, match, msgspec.json.encode(header).decode(), seed.hex(), bots)
+    return UnderWay(store.node, match, msgspec.json.encode(header).decode(), seed.hex(), bots)
 
 
 def test_a_name_is_had_by_one_process_at_a_time(url: str, stack: ExitStack) -> None:
@@ -116,18 +116,18 @@ def test_a_node_waits_for_a_database_that_is_away(stack: ExitStack) -> None:
 
 def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitStack) -> None:
     a, b = node(url, "a", stack), node(url, "b", stack)
-    a.write(beat, a.number, "ws://a")
+    a.write(beat, a.node, "ws://a")
     a.write(begin_matches, [under_way(a, "m1")])
-    nodes, places = b.write(beat, b.number, "ws://b")
+    nodes, places = b.write(beat, b.node, "ws://b")
     assert [(one.name, one.url, one.alive, one.matches) for one in nodes] == [
         ("a", "ws://a", True, 1),
         ("b", "ws://b", True, 0),
     ]
     assert places == {"m1": "ws://a"}
-    assert b.read(urls_of_bot, b.number, "bob") == ["ws://a"]
-    assert b.read(urls_of_bot, b.number, "b_b") == []
-    assert a.read(urls_of_bot, a.number, "bob") == []
-    a.write(leave, a.number)
+    assert b.read(urls_of_bot, b.node, "bob") == ["ws://a"]
+    assert b.read(urls_of_bot, b.node, "b_b") == []
+    assert a.read(urls_of_bot, a.node, "bob") == []
+    a.write(leave, a.node)
     assert [one.alive for one in b.read(list_nodes)] == [False, True]
 
 
@@ -166,7 +166,7 @@ def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
 def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]) -> None:
     a = node(url, "a", stack)
     node(url, "b", stack)
-    a.write(beat, a.number, "ws://a")
+    a.write(beat, a.node, "ws://a")
     a.write(begin_matches, [under_way(a, "m1")])
     drain_by_command(url, "a", undo=False, wait=False)
     assert capsys.readouterr().out == "a takes no new matches; 1 match is under way there\n"

@@ -81,6 +81,16 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("match"),
     )
     op.create_index("under_way_by_node", "under_way", ["node"])
+    op.add_column("matches", sa.Column("node", sa.Integer(), nullable=True))
+    positions = op.get_bind().exec_driver_sql("SELECT position FROM feed").scalars().all()
+    op.drop_table("feed")
+    fed = op.create_table(
+        "feed",
+        sa.Column("node", sa.Integer(), autoincrement=False, nullable=False),
+        sa.Column("position", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("node"),
+    )
+    op.bulk_insert(fed, [{"node": 0, "position": position} for position in positions])
     op.drop_index("matches_by_record", "matches")
     op.create_index(
         "matches_by_record",
