@@ -8,7 +8,8 @@ from contextlib import closing
 
 import msgspec
 
-from arena.commands.output import columns, print_list, table
+from arena.commands.node_table import node_table
+from arena.commands.output import columns, print_list
 from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
@@ -36,8 +37,7 @@ def show_nodes(where: str, *, json: bool) -> None:
     if not nodes:
         say("no node ever ran on this database: `arena serve --node NAME` is one")
         return
-    rows = [(node.name, _state(node), node.matches, node.url) for node in nodes]
-    say(table(("NODE", "STATE", "MATCHES", "URL"), rows, elastic=3, left=(0, 1), width=columns()))
+    say("\n".join(node_table(nodes, columns())))
 
 
 def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
@@ -98,9 +98,3 @@ def _named(nodes: Sequence[Node], name: str) -> Node:
     if found is None:
         raise UsageFault(f"there is no node {name!r}: {', '.join(node.name for node in nodes) or 'there are none'}")
     return found
-
-
-def _state(node: Node) -> str:
-    if node.alive:
-        return "draining" if node.draining else "alive"
-    return "stopped" if node.seen is None else f"gone since {node.seen[:19].replace('T', ' ')}"

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from arena.commands.node_table import node_table
 from arena.commands.output import columns, print_document, redraw, screen_size, table
 from arena.operator.client import asked, connected_to
 from arena.operator.status import ALL, BotStatus, Failure, MatchStatus, SeekStatus, ServerStatus, StatusRequest
@@ -68,6 +69,8 @@ def status_lines(present: ServerStatus, most: int, width: int) -> list[str]:
     if present.held is not None:
         lines += [printable(f"new matches paused: {present.held}")]
     lines += [printable(f"warning: {warning}") for warning in present.warnings]
+    if len(present.nodes) > 1:
+        lines += ["", *node_table(present.nodes, width)]
     if present.bots:
         lines += ["", *_bots(present.bots[:most], now, width), *_more(present.connected, most)]
     if present.matches:

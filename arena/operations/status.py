@@ -54,6 +54,7 @@ def operations(arena: Arena) -> Iterator[Handler]:
             last_hour=arena.host.events.matches_within(HOUR),
             failures=list(islice(reversed(arena.host.events.failures), request.most)),
             warnings=[*arena.warnings.all(), *([] if ending is None else [ending])],
+            nodes=arena.nodes.all(),
         )
 
     yield Handler(StatusRequest, status)

@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from arena.operator.requests import Request
+from arena.store.nodes import Node
 
 ALL = 1_000_000
 """More of each than there are."""
@@ -66,7 +67,8 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """The state of an arena: bots by name, matches and failures from the newest on, and how many there are of them.
+    """The state of a server: bots by name, matches and failures from the newest on, and how many there are of them; and
+    the nodes of its arena, where there are several.
 
     `held` says why no match begins, if that is so, `warnings` what to look after. Matches were finished
     in the last minute and hour.
@@ -82,3 +84,4 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     last_hour: int
     failures: list[Failure]
     warnings: list[str] = []
+    nodes: list[Node] = []

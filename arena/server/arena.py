@@ -101,9 +101,10 @@ class Arena(HostHandler):
         self.warnings = Warnings()
         self.drain = Drain(self.host.clients, self.warnings)
         """How it ends by itself."""
-        self._nodes = nodes or OnlyNode()
-        self.url = self._nodes.url
-        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain, self._nodes)
+        self.nodes = nodes or OnlyNode()
+        """This one among the others of the arena."""
+        self.url = self.nodes.url
+        self.ladder = Ladder(self.host, self._begin_sought, self._bots, rate or MatchRate(), self.drain, self.nodes)
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call)
         """Matches that the operator has played."""
         self.background = Tasks()
@@ -219,7 +220,7 @@ class Arena(HostHandler):
             raise
         if identity.bot is not None:
             await self._bots.look_up(identity.bot)
-            elsewhere = await self._nodes.matches_elsewhere(identity.bot)
+            elsewhere = await self.nodes.matches_elsewhere(identity.bot)
         else:
             elsewhere = []
         if revocations != self._revocations:
@@ -260,13 +261,13 @@ class Arena(HostHandler):
         return self._bots.players(header)
 
     def others(self) -> list[str]:
-        return self._nodes.others()
+        return self.nodes.others()
 
     def watched_elsewhere(self, match: str) -> str | None:
-        return self._nodes.watched_elsewhere(match)
+        return self.nodes.watched_elsewhere(match)
 
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
-        return self._nodes.begin(header, seed)
+        return self.nodes.begin(header, seed)
 
     def match_added(self, runner: Runner) -> None:
         if self._feed is not None:
@@ -278,7 +279,7 @@ class Arena(HostHandler):
             return False
         for seat in header.seats:
             await self._bots.look_up(seat.bot)
-        await self._nodes.resume(header, seed)
+        await self.nodes.resume(header, seed)
         if header.rated:
             self._bots.begin_rated(header)
         return True
@@ -330,7 +331,7 @@ class Arena(HostHandler):
 
     async def _call_soon(self, bots: list[str]) -> None:
         try:
-            await self._nodes.call(bots)
+            await self.nodes.call(bots)
         except ArenaFault as fault:
             log.warning("%s can't be called from other nodes: %s", ", ".join(bots), fault)
 

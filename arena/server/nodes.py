@@ -42,6 +42,10 @@ class OnlyNode:
         """The URL of the node that pairs a game, where that is another one."""
         return None
 
+    def all(self) -> list[Node]:
+        """All nodes, by name; none where there is only one."""
+        return []
+
     def others(self) -> list[str]:
         """The URLs of the other nodes that are alive."""
         return []
@@ -94,6 +98,9 @@ class Nodes(OnlyNode):
         pairing = [node for node in self._nodes if node.alive and not node.draining]
         owner = max(pairing, key=lambda node: weight(node.name, game), default=self._own)
         return None if owner is None or owner == self._own else owner.url
+
+    def all(self) -> list[Node]:
+        return self._nodes
 
     def others(self) -> list[str]:
         return [node.url for node in self._nodes if node.alive and node != self._own]

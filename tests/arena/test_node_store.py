@@ -172,7 +172,7 @@ def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest
     assert capsys.readouterr().out == "a takes no new matches; 1 match is under way there\n"
     show_nodes(url, json=False)
     assert capsys.readouterr().out.split() == [
-        *("NODE", "STATE", "MATCHES", "URL"),
+        *("node", "state", "matches", "url"),
         *("a", "draining", "1", "ws://a"),
         *("b", "stopped", "0"),
     ]

@@ -1,0 +1,20 @@
+"""The nodes of an arena in a table, as two commands print it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arena.commands.output import minute, table
+from arena.store.nodes import Node
+
+
+def node_table(nodes: Sequence[Node], width: int) -> list[str]:
+    """Its lines, within `width` columns."""
+    rows = [(node.name, _state(node), node.matches, node.url) for node in nodes]
+    return table(("node", "state", "matches", "url"), rows, elastic=3, left=(0, 1), width=width).split("\n")
+
+
+def _state(node: Node) -> str:
+    if node.alive:
+        return "draining" if node.draining else "alive"
+    return "stopped" if node.seen is None else f"gone since {minute(node.seen)}"
