@@ -66,10 +66,10 @@ def token_of(name: str) -> str:
 
 @asynccontextmanager
 async def player(url: str, name: str, **hello: Any) -> AsyncIterator[Player]:
-    """A player who is connected under a name, with a token made from it."""
+    """A player who is connected under a name, with a token made from it unless `hello` has another."""
     async with connect(url, subprotocols=[Subprotocol("arena.v1.json")], compression=None) as socket:
         player = Player(name, socket)
-        await player.send("hello", bot=name, token=token_of(name), **hello)
+        await player.send("hello", bot=name, **{"token": token_of(name), **hello})
         await player.expect("welcome")
         yield player
 

@@ -4,46 +4,52 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, closing
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
-import pytest
-
+from arena.server.arena import REPLACED, REVOKED
 from arena.server.nodes import weight
-from arena.store.leaderboards import bots_page
-from arena.store.store import Reader
-from players import player
+from players import meet, player
 from postgres import new_database
 from processes import Served, play, run, serving
 
 
+@dataclass
+class TwoNodes:
+    """Two nodes, of which one has the matches of nim; and their database."""
+
+    db: str
+    nim: Served
+    other: Served
+
+
 @asynccontextmanager
-async def two_nodes(folder: Path) -> AsyncIterator[dict[str, Served]]:
-    """Nodes a and b; nim is played on the one called `nim`, not on the `other`."""
+async def two_nodes(folder: Path, *options: str) -> AsyncIterator[TwoNodes]:
+    """Nodes called a and b, which see each other."""
     url = new_database()
-    pairing = max(("a", "b"), key=lambda name: weight(name, "nim"))
+    first, second = sorted(("a", "b"), key=lambda name: weight(name, "nim"), reverse=True)
     async with (
-        serving(folder / "a", "--db", url, "--node", "a") as a,
-        serving(folder / "b", "--db", url, "--node", "b") as b,
+        serving(folder / first, "--db", url, "--node", first, *options) as nim,
+        serving(folder / second, "--db", url, "--node", second, *options) as other,
     ):
-        both = {"a": a, "b": b}
-        for one in both.values():
+        for one in (nim, other):
             await one.says("takes matches")
-        yield {"nim": both[pairing], "other": both["b" if pairing == "a" else "a"]}
+        yield TwoNodes(url, nim, other)
 
 
 async def test_bots_that_come_to_any_node_play_where_their_game_is(tmp_path: Path) -> None:
     async with two_nodes(tmp_path) as nodes:
-        await asyncio.gather(play(nodes["other"], "random", 20), play(nodes["nim"], "greedy", 20))
-        assert any("ended: nim" in line for line in nodes["nim"].said)
-        assert not any("ended" in line for line in nodes["other"].said)
+        await asyncio.gather(play(nodes.other, "random", 20), play(nodes.nim, "greedy", 20))
+        assert any("ended: nim" in line for line in nodes.nim.said)
+        assert not any("ended" in line for line in nodes.other.said)
 
 
 async def test_a_client_that_knows_nothing_of_nodes_is_told_where_to_connect(tmp_path: Path) -> None:
-    async with two_nodes(tmp_path) as nodes, player(nodes["other"].url, "ann") as ann:
+    async with two_nodes(tmp_path) as nodes, player(nodes.other.url, "ann") as ann:
         await ann.seek()
         error = await ann.expect("error")
-        there = nodes["nim"].url
+        there = nodes.nim.url
         assert (error["code"], error["url"]) == ("elsewhere", there)
         assert error["message"] == f"seek: nim is played on another node: connect to {there}"
 
@@ -51,11 +57,11 @@ async def test_a_client_that_knows_nothing_of_nodes_is_told_where_to_connect(tmp
 async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_again(tmp_path: Path) -> None:
     async with (
         two_nodes(tmp_path) as nodes,
-        player(nodes["nim"].url, "ann") as ann,
-        player(nodes["nim"].url, "bob") as bob,
+        player(nodes.nim.url, "ann") as ann,
+        player(nodes.nim.url, "bob") as bob,
     ):
         start = await meet(ann, bob)
-        async with player(nodes["other"].url, "cid") as cid:
+        async with player(nodes.other.url, "cid") as cid:
             while True:  # a node looks at what the others play once a second
                 await cid.send("watch", match=start["match"])
                 error = await cid.expect("error")
@@ -63,15 +69,15 @@ async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_ag
                     break
                 assert error["code"] == "unavailable"
                 await asyncio.sleep(0.1)
-            assert (error["ref"], error["url"]) == (start["match"], nodes["nim"].url)
-        async with player(nodes["other"].url, "ann") as again:
-            assert again.heard[0]["elsewhere"] == [nodes["nim"].url]
-            assert again.heard[0]["url"] == nodes["other"].url
+            assert (error["ref"], error["url"]) == (start["match"], nodes.nim.url)
+        async with player(nodes.other.url, "ann") as again:
+            assert again.heard[0]["elsewhere"] == [nodes.nim.url]
+            assert again.heard[0]["url"] == nodes.other.url
 
 
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:
-    async with two_nodes(tmp_path) as nodes, player(nodes["nim"].url, "ann") as ann:
-        data = str(nodes["other"].data)
+    async with two_nodes(tmp_path) as nodes, player(nodes.nim.url, "ann") as ann:
+        data = str(nodes.other.data)
         told = await run("arena", "bot", "revoke", "ann", "--data", data, folder=tmp_path)
         async with asyncio.timeout(1.0):
             error = await ann.expect("error")
@@ -79,7 +85,7 @@ async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_on
         assert (error["code"], error["message"]) == ("auth_failed", REVOKED.format(bot="ann"))
         code, out, _ = await run("arena", "bot", "rotate", "ann", "--data", data, folder=tmp_path)
         assert code == 0
-        async with connected(nodes["nim"].url, "ann", out.split()[-1]) as ann:
+        async with player(nodes.nim.url, "ann", token=out.split()[-1]) as ann:
             await run("arena", "bot", "rotate", "ann", "--data", data, folder=tmp_path)
             assert (await ann.expect("error"))["message"] == REPLACED.format(bot="ann")
 
@@ -88,14 +94,12 @@ async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path
     async with two_nodes(tmp_path) as nodes:
         names = ("random", "greedy")
         bots = [
-            asyncio.create_task(play(nodes["nim"], name, 30)) for name in names
+            asyncio.create_task(play(nodes.nim, name, 30)) for name in names
         ]
         for name in names:
-            await nodes["nim"].says(f"{name} (bot-arena/python) came")
-        words = ["--at", nodes["other"].url]
-        code, out, err = await run(
-            "arena", "tournament", *names, *words, "--game", "nim", "--data", str(nodes["other"].data), folder=tmp_path
-        )
+            await nodes.nim.says(f"{name} (bot-arena/python) came")
+        words = ("--game", "nim", "--at", str(nodes.other.data), "--data", str(tmp_path / "results"))
+        code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
         assert (code, err) == (0, ""), err
         await asyncio.gather(*bots)
 
@@ -103,17 +107,17 @@ async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path
 async def test_a_node_that_is_drained_sends_bots_away_and_ends_what_goes_on(tmp_path: Path) -> None:
     async with (
         two_nodes(tmp_path) as nodes,
-        player(nodes["nim"].url, "ann") as ann,
-        player(nodes["nim"].url, "bob") as bob,
-        player(nodes["nim"].url, "cid") as cid,
+        player(nodes.nim.url, "ann") as ann,
+        player(nodes.nim.url, "bob") as bob,
+        player(nodes.nim.url, "cid") as cid,
     ):
         await meet(ann, bob)
         await cid.seek()
         draining = asyncio.create_task(
-            run("arena", "node", "drain", nodes["nim"].data.name, "--wait", "--db", nodes["db"], folder=tmp_path)
+            run("arena", "node", "drain", nodes.nim.data.name, "--wait", "--db", nodes.db, folder=tmp_path)
         )
         error = await cid.expect("error")
-        assert (error["code"], error["url"]) == ("elsewhere", nodes["other"].url)
+        assert (error["code"], error["url"]) == ("elsewhere", nodes.other.url)
         assert not draining.done()
         async with asyncio.TaskGroup() as playing:
             for one in (ann, bob):
