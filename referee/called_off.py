@@ -6,7 +6,7 @@ from protocol.messages import Player
 from referee.effects import Voided, Write
 from referee.footer import Closed
 from referee.match import Match
-from referee.record import Header, Secret, write_line
+from referee.record import Header, Secret, Void, write_line
 
 
 def called_off(header: Header, seed: bytes, finished: str) -> Closed:
@@ -15,6 +15,6 @@ def called_off(header: Header, seed: bytes, finished: str) -> Closed:
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.open(0.0), *match.receive(Voided(), 0.0)]
-    lines = [effect.line for effect in effects if isinstance(effect, Write) and not isinstance(effect.line, Secret)]
+    lines = [effect.line for effect in effects if isinstance(effect, Write) and not isinstance(effect.line, Secret | Void)]
     result = match.result(finished)
     return Closed(result, tuple(map(write_line, lines)), match.footer(result, None))

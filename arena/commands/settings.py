@@ -216,9 +216,7 @@ class ServerSettings:
     ] = ""
     operator_token: Annotated[
         str | None,
-        Setting(
-            "A file with the operator's token, the same for all nodes.", "a file that holds a token", "FILE"
-        ),
+        Setting("A file with the operator's token, the same for all nodes.", "a file that holds a token", "FILE"),
     ] = None
     house: Annotated[
         str,

@@ -34,9 +34,7 @@ def feed_range(connection: Connection, node: int = 0) -> tuple[int, int]:
     return last if position is None else position, last
 
 
-def ends_between(
-    connection: Connection, position: int, last: int, most: int, node: int = 0
-) -> list[tuple[int, str]]:
+def ends_between(connection: Connection, position: int, last: int, most: int, node: int = 0) -> list[tuple[int, str]]:
     """The numbers and ids of matches after one number and up to another, in order, without those of tournaments."""
     number = matches.c.number
     query = select(number, matches.c.id).where(number > position, number <= last, _concerns(node))

@@ -213,7 +213,9 @@ actions = Table(
 feed = Table(
     "feed",
     metadata,
-    Column("node", Integer, primary_key=True, autoincrement=False, comment="0: the only server; no row: it has no feed"),
+    Column(
+        "node", Integer, primary_key=True, autoincrement=False, comment="0: the only server; no row: it has no feed"
+    ),
     Column("position", Integer, nullable=False, comment="the match up to which a broker has every end of the node"),
 )
 

@@ -58,7 +58,9 @@ def end_sessions(url: str) -> None:
     engine.dispose()
 
 
-def under_way(store: NodeStore, match: str, bots: tuple[str, str] = ("ann", "Bob"), tournament: str | None = None) -> UnderWay:
+def under_way(
+    store: NodeStore, match: str, bots: tuple[str, str] = ("ann", "Bob"), tournament: str | None = None
+) -> UnderWay:
     """A match of nim that is about to begin."""
     seed = match.encode().ljust(SEED_BYTES, b"-")
     header = header_of(
@@ -89,7 +91,7 @@ def test_a_node_whose_session_was_ended_goes_on_under_its_name(url: str, stack: 
     finish(a, result("m1"))
     end_sessions(url)
     finish(a, result("m2"))
-    assert [found.match for found in a.iterate(iter_results)] == ["m1", "m2"]
+    assert [found.match for found in a.iterate(iter_results)] == ["m2", "m1"]
 
 
 def test_a_node_writes_no_more_once_another_process_had_its_name(url: str, stack: ExitStack) -> None:
@@ -145,9 +147,11 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
         a.write(begin_matches, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
         finish(a, result("m2", ("ann", "Bob")))
     give_up(url, "a")
-    assert capsys.readouterr().out == "1 match of a called off; of tournaments, to be played again: 1\n  m1: ann - Bob\n"
+    assert (
+        capsys.readouterr().out == "1 match of a called off; of tournaments, to be played again: 1\n  m1: ann - Bob\n"
+    )
     with closing(Store.open(url)) as store:
-        assert [(found.match, found.reason) for found in store.iterate(iter_results)] == [("m2", "win"), ("m1", "void")]
+        assert [(found.match, found.reason) for found in store.iterate(iter_results)] == [("m1", "void"), ("m2", "win")]
         record = store.read(record_of, "m1")
         assert record is not None
         verify(record_reader.read(record, "m1"))

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
 from bots.client.nodes import MOST_SENT_ON, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
-from bots.client.protocol import Conversation, Say, SeekLater, Stop
+from bots.client.conversation import Conversation, Say, SeekLater, Stop
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, think
 from protocol import messages
@@ -54,7 +54,9 @@ def said(effects: list[Directed]) -> str:
 
 
 def elsewhere(url: str, ref: str | None = "s1") -> messages.Error:
-    return messages.Error(code=ELSEWHERE, message=f"seek: nim is played on another node: connect to {url}", ref=ref, url=url)
+    return messages.Error(
+        code=ELSEWHERE, message=f"seek: nim is played on another node: connect to {url}", ref=ref, url=url
+    )
 
 
 @pytest.fixture
