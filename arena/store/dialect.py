@@ -7,10 +7,13 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, CursorResult, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
 
 _IN_POSTGRESQL = (
     (r" INDEXED BY \w+", ""),
@@ -51,6 +54,10 @@ def translated(statement: str) -> str:
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
 
-def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insert that can say what to do where a row is there already."""
-    return postgresql.insert(table) if is_postgresql(connection) else sqlite.insert(table)
+    if is_postgresql(connection):
+        from sqlalchemy.dialects import postgresql  # what no SQLite needs is not loaded for it
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)

@@ -13,17 +13,16 @@ import pytest
 from arena.store import async_store as archives
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import StorableMatch
+from arena.store.nodes import UnderWay
 from arena.store.store import Store
-from databases import EVERY_DATABASE
 from referee.result import Ratings, Result
 from timeouts import WITHIN
 
-pytestmark = EVERY_DATABASE
-
-
 class Shelf:
     """A store of ids: it takes what it is given, but fails as often as `bad` says, at these ids or (with "") at any."""
+
+    node = 0
 
     def __init__(self, bad: str = "", failures: int = 0, error: Exception | None = None) -> None:
         self.kept: list[str] = []
@@ -35,8 +34,10 @@ class Shelf:
     def read(self, query: Callable[..., Any], *args: Any) -> Any:
         return query(None, *args)
 
-    def write(self, change: object, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
-        assert change is finish_matches
+    def write(
+        self, change: object, begun: Sequence[UnderWay], batch: Sequence[StorableMatch], node: int
+    ) -> list[Ratings | None]:
+        assert not begun
         ids = [one.result.match for one in batch]
         self.batches.append(len(ids))
         if self.failures and (not self._bad or self._bad in ids):
