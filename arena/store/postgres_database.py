@@ -15,7 +15,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from arena.store import views
 from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
-from arena.store.schema import REVISIONS, metadata
+from arena.store.schema import REVISIONS, index_some_on_postgresql, metadata
 from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
@@ -91,6 +91,7 @@ class PostgresDatabase(Database):
                 if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
                     return
                 connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
+                index_some_on_postgresql()
                 metadata.create_all(connection, checkfirst=False)
                 views.create(connection)
                 connection.exec_driver_sql(VERSION_TABLE)

@@ -42,8 +42,8 @@ def _characters(most: int) -> TypeEngine[str]:
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
-    """An index of some rows alone."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+    """An index of some rows alone, on SQLite and, once `index_some_on_postgresql` was called, there."""
+    return Index(name, *columns, sqlite_where=text(where))
 
 
 bots = Table(
@@ -339,6 +339,15 @@ hours = Table(
     Column("last", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
+
+
+def index_some_on_postgresql() -> None:
+    """Have indexes be of some rows alone on PostgreSQL as they are on SQLite. SQLAlchemy loads for that what speaks to
+    such a server, which others can do without.
+    """
+    for table in metadata.sorted_tables:
+        for index in table.indexes:
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
 
 
 def tournament_id(arguments: str, seed: str) -> str:

@@ -19,6 +19,7 @@ from arena.store.store import Store
 from referee.result import Ratings, Result
 from timeouts import WITHIN
 
+
 class Shelf:
     """A store of ids: it takes what it is given, but fails as often as `bad` says, at these ids or (with "") at any."""
 

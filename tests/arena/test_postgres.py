@@ -1,4 +1,4 @@
-"""What only a PostgreSQL server does: it is away, has others' tables, and numbers rows; and an arena moves to it and back."""
+"""What only a PostgreSQL server does: it is away, has others' tables, numbers rows; and an arena moves there and back."""
 
 from __future__ import annotations
 
