@@ -256,7 +256,7 @@ def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
     [
         (
             'hots = "x"',
-            "the config file arena.toml has an unknown key 'hots': one of host, port, data, db, clock, slow_clock",
+            "the config file arena.toml has an unknown key 'hots': one of host, port, data, db, node",
         ),
         ('port = "x"', "port is 'x': it is a port from 0 to 65535"),
         ("port = true", "port is True: it is a port from 0 to 65535"),
@@ -348,7 +348,10 @@ def test_a_file_that_is_not_ours_is_left_as_it_is(
         ("folder", "folder can't be read: Is a directory"),
         ("diary.txt/arena.db", "diary.txt/arena.db can't be read: Not a directory"),
         ("/proc/none/arena.db", "the folder /proc/none can't be made: "),
-        ("postgresql://host/arena", "a database URL is sqlite:///FILE (for now the only kind), not postgresql://…"),
+        (
+            "mysql://host/arena",
+            "a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not mysql://…",
+        ),
     ],
 )
 def test_a_database_that_cannot_be_is_refused_in_one_line(tmp_path: Path, db: str, says: str) -> None:

@@ -5,6 +5,7 @@ So numbers of matches are given without gaps, and ratings are computed one after
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -30,6 +31,8 @@ CONNECT_SECONDS = 5
 UNREACHABLE_MS = 10_000
 """A connection whose server acknowledges nothing for so long is given up."""
 KEEPALIVE_SECONDS = 5
+_PLACES = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
+"""What may be said in a URL's query of where a database is."""
 _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE: connection, state of the transaction, conflicts, resources, locks, operators, the system."""
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
@@ -55,9 +58,9 @@ class PostgresDatabase(Database):
             ) from exc
 
     def __str__(self) -> str:
-        return URL.create(
-            "postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database
-        ).render_as_string()
+        shown = URL.create("postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database)
+        where = {name: value for name, value in self._url.query.items() if name in _PLACES}
+        return shown.set(query=where).render_as_string()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PostgresDatabase) and str(self) == str(other)
@@ -109,9 +112,11 @@ class PostgresDatabase(Database):
 
     def backup_advice(self, to: Path) -> str:
         """What makes a backup in a file, and what restores it."""
+        file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
-            f"a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --schema={SCHEMA} "
-            f"--file={to} {self}; and restored by: pg_restore --clean --if-exists --dbname={self} {to}"
+            f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA} "
+            f"--file={file} {here}; and restored, while no arena runs on it, by: pg_restore --clean --if-exists "
+            f"--single-transaction --dbname={here} {file}"
         )
 
     def reading(self) -> Engine:

@@ -1,8 +1,11 @@
-"""What only a PostgreSQL server does: it is away, has others' tables, numbers rows; and an arena moves there and back."""
+"""What only a PostgreSQL server does: it is away, has others' tables, numbers rows; an arena moves there and back."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import sqlite3
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -12,7 +15,6 @@ import psycopg
 import pytest
 
 from arena.store import postgres_database
-from arena.store.backup import back_up
 from arena.store.database import SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
@@ -22,7 +24,8 @@ from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.schema import REVISIONS
 from arena.store.store import Reader, Store
-from postgres import PostgresServer, new_database
+from commands import call
+from postgres import PostgresServer, new_database, program
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 
@@ -157,9 +160,26 @@ def test_a_changed_view_is_noticed(url: str, store: Store, change: str, complain
     assert list(store.iterate(check_database, lambda *_, **__: ())) == [complaint]
 
 
-def test_a_backup_is_made_by_the_tools_of_the_server(url: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageFault, match=r"pg_dump --format=custom .*pg_restore --clean"):
-        back_up(database_at(url), tmp_path / "arena.dump")
+def test_what_a_backup_says_makes_one_and_restores_it(url: str, store: Store, tmp_path: Path) -> None:
+    season(store)
+    file = tmp_path / "my arena.dump"
+    told = call("arena", "db", "backup", str(file), ARENA_DB=url)
+    assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
+    commands = re.search("(pg_dump .*); .*(pg_restore .*)", told.err)
+    assert commands is not None
+    make, restore = (shlex.split(words) for words in commands.groups())
+    subprocess.run([program(make[0]), *make[1:]], check=True)
+    behind(url, "DELETE FROM records")
+    finish(store, result("later"))
+    store.close()
+    subprocess.run([program(restore[0]), *restore[1:]], check=True)
+    empty = new_database(made=False)
+    subprocess.run([program("pg_restore"), "--dbname", empty, str(file)], check=True)
+    for where in (url, empty):
+        with closing(Store.open(where)) as restored:
+            assert len(list(restored.iterate(iter_results))) == 30
+            assert list(restored.iterate(check_database)) == []
+            finish(restored, result("later"))
 
 
 def test_an_arena_moves_to_a_server_and_back_with_every_row(tmp_path: Path) -> None:
@@ -184,7 +204,7 @@ def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(u
     here = tmp_path / "here.db"
     with closing(Store.open(here)) as store:
         season(store)
-    with pytest.raises(UsageFault, match="there is an arena in .* already"):
+    with pytest.raises(UsageFault, match=r"there is an arena in .* already"):
         copy_database(database_at(here), database_at(url), lambda *_: None)
 
     def stop(table: str, rows: int) -> None:
