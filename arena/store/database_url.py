@@ -8,7 +8,6 @@ from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.sqlite_database import SqliteDatabase
 
-
 SERVER_SCHEMES = ("postgresql", "postgres")
 
 

@@ -61,3 +61,8 @@ def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.I
 
         return postgresql.insert(table)
     return sqlite.insert(table)
+
+
+def without_nul(text: str) -> str:
+    """Text as every database takes it: PostgreSQL has none with a NUL."""
+    return text.replace("\0", "\N{SYMBOL FOR NULL}")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, selec
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import result_queries, summaries, tournament_state
-from arena.store.dialect import execute, is_postgresql
+from arena.store.dialect import execute, is_postgresql, without_nul
 from arena.store.match_luck import MatchLuck
 from arena.store.nodes import end_matches
 from arena.store.result_queries import group_of, outcome_of
@@ -101,7 +101,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         stored[matches].append(_match_row(number, result, luck, len(record), node))
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
-        stored[failures] += [{"match": number, "seat": seat, "text": text} for seat, text in failed.items()]
+        stored[failures] += [{"match": number, "seat": seat, "text": without_nul(text)} for seat, text in failed.items()]
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:

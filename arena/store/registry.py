@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
-from arena.store.dialect import upsert
+from arena.store.dialect import upsert, without_nul
 from arena.store.paging import Page, read_page
 from arena.store.schema import bots, failures, incidents, seats
 from machine.timestamps import utc
@@ -211,7 +211,8 @@ def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
     number = bot_number(connection, bot)
     if number is None:
         return
-    row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MAX_INCIDENT_TEXT]}
+    text = without_nul(incident.text[:MAX_INCIDENT_TEXT])
+    row = {"bot": number, "at": incident.at, "code": incident.code, "text": text}
     connection.execute(insert(incidents), row)
     of_bot = incidents.c.bot == number
     last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(MAX_INCIDENTS)

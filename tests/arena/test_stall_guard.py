@@ -14,7 +14,7 @@ def test_who_stood_still_for_too_long_is_told_before_anything_else_is_done(monke
     monkeypatch.setattr(time, "clock_gettime", lambda clock: now)
     stalls: list[float] = []
     guard = StallGuard(stalls.append)
-    for _ in (101.0, 102.0, 102.0 + MOST):
+    for now in (101.0, 102.0, 102.0 + MOST):
         guard.look()
     assert stalls == []
     now += MOST + 0.1
