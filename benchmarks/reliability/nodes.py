@@ -411,17 +411,19 @@ class Arena:
         """Let all that is under way come to its end."""
         for player in self.players:
             player.seeking = False
-        until = time.monotonic() + SETTLED
-        while (hanging := await asyncio.to_thread(self._under_way)) and time.monotonic() < until:
-            await asyncio.sleep(0.5)
-        if hanging:
+        if hanging := await asyncio.to_thread(self._hanging):
             self.broken.append(f"{hanging} matches hang")
 
-    def _under_way(self) -> int:
-        """How many matches are, as players or the database have it."""
+    def _hanging(self) -> int:
+        """How many matches are still under way, as players or the database have it, when all should be over."""
+        until = time.monotonic() + SETTLED
         with closing(Reader.open(self._url)) as reader:
-            known = sum(node.matches for node in reader.read(list_nodes))
-        return max(known, len({match for player in self.players for match in player.seats}))
+            while True:
+                known = sum(node.matches for node in reader.read(list_nodes))
+                hanging = max(known, len({match for player in self.players for match in player.seats}))
+                if not hanging or time.monotonic() > until:
+                    return hanging
+                time.sleep(0.5)
 
     def judge(self) -> list[str]:
         """What is wrong."""
