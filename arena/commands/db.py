@@ -120,7 +120,8 @@ def check(where: str, *, quick: bool = False) -> None:
         raise Unsound(f"{store.database} does not add up: {counted(len(complaints), 'complaint', 'complaints')}")
     records = "agrees with its record" if quick else "agrees with its record, which verifies"
     gone = f"; {counted(removed, 'record was', 'records were')} removed" if removed else ""
-    say(f"{store.database} is sound: the file, its rows, every result {records}, and the ratings follow{gone}")
+    looked_at = "its rows" if store.database.file is None else "the file, its rows"
+    say(f"{store.database} is sound: {looked_at}, every result {records}, and the ratings follow{gone}")
 
 
 def look(

@@ -101,7 +101,9 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         stored[matches].append(_match_row(number, result, luck, len(record), node))
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
-        stored[failures] += [{"match": number, "seat": seat, "text": without_nul(text)} for seat, text in failed.items()]
+        stored[failures] += [
+            {"match": number, "seat": seat, "text": without_nul(text)} for seat, text in failed.items()
+        ]
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import AsyncIterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,8 @@ CONNECT_SECONDS = 5
 UNREACHABLE_MS = 10_000
 """A connection whose server acknowledges nothing for so long is given up."""
 KEEPALIVE_SECONDS = 5
+OLDEST = 140_000
+"""The oldest server, as it tells its version: one that ends idle sessions."""
 _PLACES = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
 """What may be said in a URL's query of where a database is."""
 _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
@@ -46,10 +47,12 @@ class PostgresDatabase(Database):
     """The database of a URL. Raises `StoreError` for a URL that is none, and where psycopg is not installed."""
 
     def __init__(self, url: str) -> None:
-        if find_spec("psycopg") is None:
+        try:
+            import psycopg  # noqa: F401 - it is loaded where there is such a database alone
+        except ImportError as exc:
             raise StoreError(
                 "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
-            )
+            ) from exc
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
@@ -75,11 +78,15 @@ class PostgresDatabase(Database):
                 found = connection.exec_driver_sql(_FOUND).one_or_none()
                 if found is None or not found.relations:
                     return None
-                if found.mark != MARK or found.versions is None:
+                ours = found.mark == MARK and found.versions is not None
+                revision = (
+                    connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if ours else None
+                )
+                if revision is None:
                     raise UnrecognizedDatabase(
                         f"{self} has a schema {SCHEMA} that is not Bot Arena's: choose another database with --db"
                     )
-                return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+                return str(revision)
         finally:
             engine.dispose()
 
@@ -155,12 +162,13 @@ class PostgresDatabase(Database):
                 async for notification in connection.notifies():
                     yield notification.payload
         except psycopg.Error as exc:
-            raise StoreUnavailable(f"{self}: {str(exc).splitlines()[0]}") from exc
+            raise StoreUnavailable(f"{self}: {_line(exc)}") from exc
 
     def fault(self, exc: DBAPIError) -> Fault:
         if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
             return UsageFault("no name and no word here has a NUL in it")
-        return super().fault(exc)
+        unavailable = self.is_unavailable(exc)
+        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {_line(exc.orig)}")
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         state = getattr(exc.orig, "sqlstate", None)
@@ -177,8 +185,18 @@ class PostgresDatabase(Database):
             pool_pre_ping=True,
             isolation_level=isolation_level,
         )
-        event.listen(engine, "connect", lambda raw, _: _as_text(raw))
+        event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
         return engine
+
+    def _prepare(self, raw: Any) -> None:
+        """Have JSON come as it is written, as from SQLite, from a server that is new enough."""
+        from psycopg.types.string import TextLoader
+
+        if raw.info.server_version < OLDEST:
+            raise StoreError(
+                f"{self} is PostgreSQL {raw.info.server_version // 10000}: {OLDEST // 10000} or newer is needed"
+            )
+        raw.adapters.register_loader("json", TextLoader)
 
 
 def _connection_words() -> dict[str, Any]:
@@ -193,8 +211,7 @@ def _connection_words() -> dict[str, Any]:
     }
 
 
-def _as_text(raw: Any) -> None:
-    """JSON comes as it is written, as from SQLite."""
-    from psycopg.types.string import TextLoader
-
-    raw.adapters.register_loader("json", TextLoader)
+def _line(exc: BaseException | None) -> str:
+    """What is wrong, without what psycopg puts before what the server or the system says."""
+    line = str(exc).splitlines()[0]
+    return line.removeprefix("connection failed: ").removeprefix("connection is bad: ")

@@ -6,6 +6,7 @@ import re
 import shlex
 import sqlite3
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -114,7 +115,7 @@ def test_a_server_that_is_not_there_is_one_line_without_its_password(where: str,
 
 
 def test_without_psycopg_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_database, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError, match=r"pip install 'bot-arena\[postgres\]'"):
         Store.open("postgresql://localhost/arena")
 
@@ -158,6 +159,21 @@ def test_text_with_a_nul_finds_nothing(store: Store) -> None:
 def test_a_changed_view_is_noticed(url: str, store: Store, change: str, complaint: str) -> None:
     behind(url, change)
     assert list(store.iterate(check_database, lambda *_, **__: ())) == [complaint]
+
+
+def test_what_was_broken_by_hand_is_told_in_lines(url: str, store: Store) -> None:
+    season(store)
+    behind(url, "ALTER TABLE bots DROP COLUMN seen CASCADE")
+    with closing(Store.open(url)) as broken:
+        found = list(broken.iterate(check_database, lambda *_, **__: ()))
+    assert found[0] == "bot number 1 can't be read: column bots.seen does not exist"
+    assert not any("transaction" in line or "\n" in line for line in found)
+
+
+def test_an_older_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_database, "OLDEST", 990_000)
+    with pytest.raises(StoreError, match=r"/arena_\d+\S* is PostgreSQL \d\d: 99 or newer is needed"):
+        Store.open(url)
 
 
 def test_what_a_backup_says_makes_one_and_restores_it(url: str, store: Store, tmp_path: Path) -> None:
