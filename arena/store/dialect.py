@@ -15,7 +15,10 @@ from sqlalchemy.dialects import sqlite
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql
 
+GROUP = "coalesce(matches.pool, matches.game || '/unrated')"
+"""The pool of a match, or GAME/unrated: there an index has it, as none looks for rows that are null beside others."""
 _IN_POSTGRESQL = (
+    (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{GROUP} = part.pool"),
     (r" INDEXED BY \w+", ""),
     (r"\bIS (?=\w+[.(])", "IS NOT DISTINCT FROM "),
     (r"\binstr\(", "strpos("),

@@ -37,12 +37,11 @@ _PLAIN = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
-_BOUNDS = """
-SELECT (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
-    (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
-    (SELECT max(last) FROM hours WHERE hour || ':' < :since),
-    (SELECT min(first) FROM hours WHERE hour || ':~' > :until)
-"""
+_SINCE = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
+_UNTIL = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
+    (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
+_FROM_THE_FIRST, _TO_THE_LAST = "1, NULL", "(SELECT max(number) FROM matches), NULL"
 """The numbers between which all matches of the time are; those up to which, and from which, some are of another."""
 _WITHIN = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
@@ -157,7 +156,9 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
     """What the statements are given; None where nothing fits, as a bot is unknown."""
     since = _EVER[0] if wanted.since is None else parse_time_bound(wanted.since, "since", days=0)
     until = _EVER[1] if wanted.until is None else parse_time_bound(wanted.until, "until", days=1)
-    least, last, early, late = tuple(execute(connection, _BOUNDS, {"since": since, "until": until}).one())
+    since_bounds = _FROM_THE_FIRST if wanted.since is None else _SINCE
+    bounds = f"SELECT {since_bounds}, {_TO_THE_LAST if wanted.until is None else _UNTIL}"
+    least, early, last, late = tuple(execute(connection, bounds, {"since": since, "until": until}).one())
     given = {
         **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
         "scope": wanted.tournament or "",

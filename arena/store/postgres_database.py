@@ -5,13 +5,14 @@ So numbers of matches are given without gaps, and ratings are computed one after
 
 from __future__ import annotations
 
+import select
 import shlex
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 
 from arena.store import views
 from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
@@ -176,16 +177,17 @@ class PostgresDatabase(Database):
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
         """An engine whose transactions see our schema alone."""
-        asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", *options)
+        asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", "jit=off", *options)
         engine = create_engine(
             self._url,
             connect_args=_connection_words() | {"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
-            pool_pre_ping=True,
+            pool_use_lifo=True,  # who asks little has one connection, which knows its statements
             isolation_level=isolation_level,
         )
         event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
+        event.listen(engine, "checkout", lambda raw, *_: _look_at(raw))
         return engine
 
     def _prepare(self, raw: Any) -> None:
@@ -209,6 +211,16 @@ def _connection_words() -> dict[str, Any]:
         "keepalives_interval": KEEPALIVE_SECONDS,
         "keepalives_count": 2,
     }
+
+
+def _look_at(raw: Any) -> None:
+    """Have another connection made in place of one that its server has ended, which without asking it is known."""
+    if not raw.closed:
+        news = select.poll()
+        news.register(raw.fileno(), select.POLLIN)
+        if not news.poll(0):
+            return
+    raise DisconnectionError
 
 
 def _line(exc: BaseException | None) -> str:

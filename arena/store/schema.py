@@ -46,6 +46,9 @@ def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
     return Index(name, *columns, sqlite_where=text(where))
 
 
+_GROUP = text("coalesce(pool, game || '/unrated')")
+"""As PostgreSQL has an index of it, which would not use one of pools for those of none beside others."""
+
 bots = Table(
     "bots",
     metadata,
@@ -96,7 +99,8 @@ matches = Table(
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
-    Index("matches_by_ending", "game", "pool", "reason", "number"),
+    Index("matches_by_ending", "game", "pool", "reason", "number").ddl_if(dialect="sqlite"),
+    Index("matches_by_group", "game", _GROUP, "reason", "number").ddl_if(dialect="postgresql"),
     _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL"),
     _partial(
         "matches_by_record",
