@@ -22,7 +22,7 @@ from typing import Any
 sys.path.append(str(Path(__file__).parents[1] / "tests"))
 
 from season import played
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
 from arena.commands.db import look
 from arena.store.database import Database
@@ -55,16 +55,16 @@ def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> flo
         return len(matches) / (time.perf_counter() - began)
 
 
-def rated(where: Database) -> tuple[list[tuple[Any, ...]], ...]:
+def rated(where: Database) -> list[tuple[Any, ...]]:
     """Every rating, and those before and after each match."""
     with closing(Store.open(where)) as store:
-        return tuple(
-            store.read(lambda connection, query=query: [tuple(row) for row in connection.execute(query)])
-            for query in (
-                select(ratings).order_by(ratings.c.bot, ratings.c.pool),
-                select(seats).order_by(seats.c.match, seats.c.seat),
-            )
-        )
+        return store.read(_rated)
+
+
+def _rated(connection: Connection) -> list[tuple[Any, ...]]:
+    now = connection.execute(select(ratings).order_by(ratings.c.bot, ratings.c.pool))
+    then = connection.execute(select(seats).order_by(seats.c.match, seats.c.seat))
+    return [tuple(row) for rows in (now, then) for row in rows]
 
 
 def complaints(where: Database) -> list[str]:
