@@ -7,6 +7,7 @@ bounds the numbers by the hour, and is looked at in the hours at the edges.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -111,14 +112,19 @@ def search_matches(
     query, counting = _queries(wanted)
     total = None if counting is None else execute(connection, counting, given).scalar_one()
     numbers = _newest(connection, query, given | {"limit": limit + 1}, total)
-    chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
-    found = [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
+    found = _results(connection, numbers[:limit]) if numbers else []
     further = encode_cursor((numbers[limit - 1],)) if len(numbers) > limit else None
     if after is None and further is None:
         total = len(found)
     elif wanted.since is not None or wanted.until is not None:
         total = None  # what was counted is of all times
     return Page(rows=found, next=further, total=total)
+
+
+def _results(connection: Connection, numbers: Sequence[int]) -> list[Result]:
+    """The results of these matches, the newest first."""
+    chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
+    return [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
 
 
 def match_numbers(connection: Connection, wanted: Search) -> list[int]:

@@ -101,7 +101,12 @@ matches = Table(
     Index("matches_by_finish", "finished"),
     Index("matches_by_ending", "game", "pool", "reason", "number").ddl_if(dialect="sqlite"),
     Index("matches_by_group", "game", _GROUP, "reason", "number").ddl_if(dialect="postgresql"),
-    _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL"),
+    _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL").ddl_if(
+        dialect="sqlite"
+    ),
+    _partial(
+        *("matches_of_tournament", "tournament", "game", _GROUP, "reason", "number"), where="tournament IS NOT NULL"
+    ).ddl_if(dialect="postgresql"),
     _partial(
         "matches_by_record",
         text("(coalesce(pool, annulled) IS NULL)"),
