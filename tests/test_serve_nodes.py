@@ -61,5 +61,5 @@ async def test_where_a_node_cannot_begin_all_end_with_its_line(tmp_path: Path) -
     options = ("--nodes", "2", "--no-web", "--port", "0", "--db", new_database(), "--data", str(tmp_path))
     code, _, err = await run("arena", "serve", *options, folder=tmp_path)
     assert code == 1
-    assert f"arena: {tmp_path / 'main-2'} " in err
+    assert f"arena: the data folder {tmp_path / 'main-2'} can't be used: File exists\n" in err
     assert "Traceback" not in err
