@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.postgres_database import SCHEMA, PostgresDatabase
 from arena.store.sqlite_database import SqliteDatabase
-from postgres import new_database
+from postgres import drop_database, new_database
 
 EVERY_DATABASE = pytest.mark.usefixtures("database_kind")
 """The mark of a module whose tests are run on SQLite and on PostgreSQL."""
@@ -39,23 +40,19 @@ class Renamed(PostgresDatabase):
         return str(self._path)
 
 
-def put_on(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have files be databases of this kind."""
-    if kind == "sqlite":
-        return
-    known: dict[Path, Database] = {}
+@pytest.fixture(params=KINDS)
+def database_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The kind of database that this test is run on: files are of it."""
+    known: dict[Path, Renamed] = {}
 
     def found(file: Path) -> Database:
         return known.get(file.absolute()) or known.setdefault(file.absolute(), Renamed(file))
 
-    monkeypatch.setattr(database_url, SqliteDatabase.__name__, found)
-
-
-@pytest.fixture(params=KINDS)
-def database_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The kind of database that this test is run on."""
-    put_on(request.param, monkeypatch)
-    return request.param
+    if request.param == "postgresql":
+        monkeypatch.setattr(database_url, SqliteDatabase.__name__, found)
+    yield request.param
+    for one in known.values():
+        drop_database(one.url)
 
 
 def asked(where: str | Path | Database, query: str) -> list[dict[str, Any]]:

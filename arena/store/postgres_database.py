@@ -95,28 +95,24 @@ class PostgresDatabase(Database):
         engine = self.writing()
         try:
             with self.failures(), engine.begin() as connection:
-                encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-                if encoding != "UTF8":
-                    raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
-                connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
-                    return
-                connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
-                index_some_on_postgresql()
-                metadata.create_all(connection, checkfirst=False)
-                views.create(connection)
-                connection.exec_driver_sql(VERSION_TABLE)
-                connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
+                self.create_over(connection)
         finally:
             engine.dispose()
 
-    def remove(self) -> None:
-        engine = self.writing()
-        try:
-            with self.failures(), engine.begin() as connection:
-                connection.exec_driver_sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-        finally:
-            engine.dispose()
+    def create_over(self, connection: Connection) -> None:
+        """The same in the transaction of a connection that writes."""
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
+            return
+        connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
+        index_some_on_postgresql()
+        metadata.create_all(connection, checkfirst=False)
+        views.create(connection)
+        connection.exec_driver_sql(VERSION_TABLE)
+        connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
 
     def backup_advice(self, to: Path) -> str:
         """What makes a backup in a file, and what restores it."""
@@ -185,6 +181,7 @@ class PostgresDatabase(Database):
             max_overflow=0,
             pool_use_lifo=True,  # who asks little has one connection, which knows its statements
             isolation_level=isolation_level,
+            use_native_hstore=False,  # which would be asked for with each connection
         )
         event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
         event.listen(engine, "checkout", lambda raw, *_: _look_at(raw))

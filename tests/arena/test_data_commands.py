@@ -21,10 +21,7 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call, on_terminal
-from databases import EVERY_DATABASE, SQLITE_ALONE
 from referee.result import Result, SeatResult
-
-pytestmark = EVERY_DATABASE
 
 Arena = Callable[..., Done]
 
@@ -168,7 +165,6 @@ def test_wrong_usage_is_one_line_and_exit_code_2(arena: Arena, played: Path, wor
     assert err.count("\n") == 1
 
 
-@SQLITE_ALONE
 @pytest.mark.parametrize(
     "words",
     [
@@ -189,7 +185,6 @@ def test_a_missing_database_is_one_line_and_is_not_made(arena: Arena, data: Path
     assert not data.exists()
 
 
-@SQLITE_ALONE
 def test_a_file_that_is_not_ours_is_one_line(arena: Arena, tmp_path: Path) -> None:
     file = tmp_path / "thesis.txt"
     file.write_text("not a database " * 50)
@@ -266,7 +261,6 @@ def test_a_database_that_does_not_add_up_is_exit_code_1(arena: Arena, played: Pa
     assert err == f"arena: {played}/arena.db does not add up: 13 complaints\n"
 
 
-@SQLITE_ALONE
 def test_the_data_folder_flag_comes_before_the_environment(arena: Arena, played: Path, tmp_path: Path) -> None:
     assert arena("leaderboard", "--data", str(tmp_path / "empty"))[0] == 1
     assert arena("leaderboard", "--db", f"sqlite:///{played}/arena.db", "--data", str(tmp_path / "empty"))[0] == 0
@@ -288,7 +282,6 @@ def test_an_interrupt_is_exit_code_130(arena: Arena, monkeypatch: pytest.MonkeyP
     assert arena("leaderboard")[0] == 130
 
 
-@SQLITE_ALONE
 def test_help_loads_nothing_heavy() -> None:
     code = (
         "import sys\nfrom arena import cli\nsys.argv = ['arena', '--help']\n"
@@ -301,7 +294,6 @@ def test_help_loads_nothing_heavy() -> None:
     assert "tournament" in shown.stdout
 
 
-@SQLITE_ALONE
 def test_a_reader_that_has_had_enough_is_no_error(played: Path) -> None:
     command = f"{sys.executable} -m arena matches --json --data {played} | true"
     shown = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)

@@ -152,9 +152,8 @@ def file(sound: Path, tmp_path: Path, database_kind: str) -> Path:
     if database_kind == "sqlite":
         shutil.copy(sound, file)
     else:
-        there = database_at(file)
-        there.remove()
-        copy_database(SqliteDatabase(sound), there, lambda table, rows: None)
+        alter(file, "DROP SCHEMA arena CASCADE")
+        copy_database(SqliteDatabase(sound), database_at(file), lambda table, rows: None)
     return file
 
 

@@ -17,13 +17,10 @@ from arena.operator.status import ServerStatus, StatusRequest
 from arena.server.auth import Authenticator, Registration
 from arena.store.registry import add_bots, revoke_bots
 from arena.store.tokens import hash_token
-from databases import EVERY_DATABASE
 from processes import run, serving
 from protocol.errors import UsageFault
 from protocol.messages import Clock
 from timeouts import WITHIN
-
-pytestmark = EVERY_DATABASE
 
 TOKEN = "secret"
 

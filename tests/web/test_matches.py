@@ -6,11 +6,8 @@ import re
 
 import pytest
 
-from databases import EVERY_DATABASE
 from seasons import finish, result
 from web_client import Visitor
-
-pytestmark = EVERY_DATABASE
 
 
 def found(text: str) -> list[str]:
