@@ -179,7 +179,7 @@ class Load(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """What loads felt for some seconds: plies a second and the sorted delays of each, and how many processors servers and
+    """What loads felt for some seconds: plies a second and sorted delays of each, and how many processors servers and
     clients kept busy.
     """
 
