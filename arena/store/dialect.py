@@ -36,12 +36,10 @@ def execute(
     connection: Connection,
     statement: str,
     given: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-    *,
-    stream: bool = False,
 ) -> CursorResult[Any]:
-    """Carry out a statement, with `:name` for what is given by name. Its rows come some at a time with `stream`."""
+    """Carry out a statement, with `:name` for what is given by name."""
     said = translated(statement) if is_postgresql(connection) else statement
-    return connection.exec_driver_sql(said, given, execution_options={"stream_results": stream})
+    return connection.exec_driver_sql(said, given)
 
 
 def is_postgresql(connection: Connection) -> bool:
