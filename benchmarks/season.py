@@ -10,6 +10,7 @@ as well: then `busy` is what the command itself takes, without the server.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -45,6 +46,8 @@ POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 BATCH = 500
 MIB = 1024
+LOOK = 0.01
+"""Seconds after which it is looked again what a process has in memory."""
 COMMANDS = (
     "matches",
     "matches --bot student-07 --lost --csv",
@@ -109,13 +112,24 @@ def cost(words: str, folder: Path, url: str | None) -> Cost:
     where = {} if url is None else {"ARENA_DB": url}
     began = time.perf_counter()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | where)
-    _, status, usage = os.wait4(process.pid, 0)
+    peak = 0
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        peak = max(peak, held(process.pid))
+        time.sleep(LOOK)
     wall = time.perf_counter() - began
+    _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"arena {words} failed")
     shutil.rmtree(out, ignore_errors=True)
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+    return Cost(wall, usage.ru_utime + usage.ru_stime, peak)
+
+
+def held(process: int) -> int:
+    """KiB that a process has had at most: of its own program, where what its end tells counts this one's too."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
+    return 0
 
 
 def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
