@@ -195,6 +195,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         stack.callback(manager.tell, "STOPPING=1")
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
+        arena.stopping = True
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:

@@ -95,7 +95,7 @@ class MatchHost:
             self._serve,
             Admission(access or Access(), self.events.refused),
             encryption,
-            self._ailing,
+            self.unready,
             operate,
         )
         self._due = WorkQueue()
@@ -233,15 +233,18 @@ class MatchHost:
             self.clients.resume(session)
         return session
 
-    def _ailing(self) -> str | None:
-        """Why no match begins, or that bots wait to be let in; None when all is well."""
-        if self.health.reason is not None or not self._unanswered:
-            return self.health.reason
+    def unready(self) -> str | None:
+        """Why nobody should be sent here now: no match begins, or bots wait to be let in; None when all is well."""
+        reason = self.health.reason or self._handler.unready()
+        if reason is None and not self._answers.is_set():
+            reason = "the matches of the journal are read"
+        if reason is not None or not self._unanswered:
+            return reason
         waited = time.monotonic() - next(iter(self._unanswered.values()))
         if waited < LONG_WAIT:
             return None
-        why = "the database is slow" if self._answers.is_set() else "the matches of the journal are read"
-        return f"whoever comes waits to be let in, {len(self._unanswered)} by now, the first for {waited:.0f} s: {why}"
+        waiting = len(self._unanswered)
+        return f"whoever comes waits to be let in, {waiting} by now, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
         matches = await recovered(self._journal, self._handler)

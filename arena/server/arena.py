@@ -110,6 +110,8 @@ class Arena(HostHandler):
         self.background = Tasks()
         """What goes on for the operator until it is done, or the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
+        self.stopping = False
+        """Whether the server is about to end."""
         self._revocations = 0
         """How often tokens were taken away."""
         self._closed_names: set[str] = set()
@@ -259,6 +261,11 @@ class Arena(HostHandler):
 
     def players(self, header: Header) -> list[Player]:
         return self._bots.players(header)
+
+    def unready(self) -> str | None:
+        if self.stopping:
+            return "the server stops"
+        return self.drain.reason or self.nodes.unready()
 
     def others(self) -> list[str]:
         return self.nodes.others()

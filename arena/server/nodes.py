@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -21,6 +22,8 @@ from referee.record import Header
 
 EVERY = 1.0
 """Seconds between two signs of life."""
+SILENT = 3.0
+"""Seconds without an answer after which the database is taken for away."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
 
@@ -37,6 +40,10 @@ class OnlyNode:
     def draining(self) -> bool:
         """Whether no match is to begin here."""
         return False
+
+    def unready(self) -> str | None:
+        """Why no client should be sent here now, in a line; None where nothing speaks against it."""
+        return None
 
     def elsewhere(self, game: str) -> str | None:
         """The URL of the node that pairs a game, where that is another one."""
@@ -89,10 +96,21 @@ class Nodes(OnlyNode):
         self._own: Node | None = None
         self._watched: dict[str, str] = {}
         """By match, the URL of the node that it is under way on."""
+        self._seen = time.monotonic()
+        self._unseen: str | None = None
+        """When the database heard of this node last, and why it did not at the last try."""
 
     @property
     def draining(self) -> bool:
         return self._own is not None and self._own.draining
+
+    def unready(self) -> str | None:
+        if self._unseen is not None:
+            return f"the database is away: {self._unseen}"
+        silent = time.monotonic() - self._seen
+        if silent > SILENT:
+            return f"the database has not answered for {silent:.0f} s"
+        return "this node takes no new matches: the operator drains it" if self.draining else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
@@ -124,6 +142,7 @@ class Nodes(OnlyNode):
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
         nodes, self._watched = await self._store.write(beat, self._number, self.url)
+        self._seen, self._unseen = time.monotonic(), None
         before = [_place(node) for node in self._nodes]
         self._nodes = nodes
         self._own = next(node for node in nodes if node.name == self._name)
@@ -145,6 +164,7 @@ class Nodes(OnlyNode):
             except NodeTaken as fault:
                 self.taken(fault)
             except ArenaFault as fault:
+                self._unseen = str(fault)
                 log.debug("this node can't be seen: %s", fault)
 
     async def listen(self) -> None:
