@@ -121,6 +121,8 @@ def listening(settings: ServerSettings) -> Iterator[Ports]:
     with contextlib.ExitStack() as stack:
         page = [stack.enter_context(one) for one in web_sockets(settings)]
         arena = [stack.enter_context(one) for one in bound(settings.host, settings.port)]
+        if settings.shared_port:
+            arena += [stack.enter_context(one) for one in bound(settings.host, settings.shared_port, shared=True)]
         yield Ports(arena, page)
 
 

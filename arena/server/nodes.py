@@ -152,7 +152,7 @@ class Nodes(OnlyNode):
 
     def _tell(self, before: list[tuple[str, str, bool]]) -> None:
         for name, url, pairs in map(_place, self._nodes):
-            if name != self._name and (name, url, pairs) not in before:
+            if url and name != self._name and (name, url, pairs) not in before:
                 log.info("node %s at %s %s", name, url, "takes matches" if pairs else "takes no new matches")
 
     async def run(self) -> None:
