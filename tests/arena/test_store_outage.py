@@ -14,7 +14,7 @@ import pytest
 from arena.host import host, runner
 from arena.replay.verify import verify
 from arena.server import arena
-from arena.store import async_store, database
+from arena.store import async_store, sqlite_database
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
 from referee import record_reader
@@ -28,7 +28,7 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
     monkeypatch.setattr(arena, "ANNOUNCE_WAIT_DELAY", 0.05)
     monkeypatch.setattr(async_store, "RETRY_DELAY", 0.05)
-    monkeypatch.setattr(database, "BUSY_MS", 50)
+    monkeypatch.setattr(sqlite_database, "BUSY_MS", 50)
 
 
 async def asked(served: Any, path: str) -> tuple[int, str]:
