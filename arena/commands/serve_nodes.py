@@ -189,6 +189,8 @@ def words_of(settings: ServerSettings, port: int, token: str) -> dict[str, list[
         words[name].append(f"--operator-token={token}")
         if settings.public_url is not None:
             words[name].append(f"--public-url={settings.public_url.replace(HERE, name)}")
+        if settings.metrics_port:
+            words[name].append(f"--metrics-port={settings.metrics_port + number - 1}")
         if number > 1:
             words[name].append("--no-web")
     return words

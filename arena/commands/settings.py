@@ -209,6 +209,11 @@ class ServerSettings:
             "URL",
         ),
     ] = None
+    metrics_port: Annotated[
+        int | None,
+        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", most=65535),
+    ] = None
+    metrics_host: Annotated[str, Setting("The address of that port.", "a host name or address")] = "127.0.0.1"
     admin: Annotated[
         bool, Setting("Pages for who has the operator's token, at /admin.", "true or false", flags=("--admin",))
     ] = False

@@ -41,8 +41,8 @@ log = logging.getLogger("arena.network.listener")
 class Listener:
     """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
 
-    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200 as long as the loop goes on, `GET /readyz`
-    too, or 503 with the reason that `unready` gives.
+    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200 as long as the loop goes on, and
+    `GET /readyz`, unless there is a reason that `unready` gives: 503.
     """
 
     def __init__(
@@ -56,11 +56,13 @@ class Listener:
         self._handle = handle
         self._operate = operate
         self._unready = unready
-        self._gate = gate
+        self.gate = gate
+        """Who lets connections in."""
         self.encryption = encryption
         self._servers: list[Server] = []
         self._foreign = TlsMismatch()
-        self._budget = FairScheduler(asyncio.get_running_loop())
+        self.scheduler = FairScheduler(asyncio.get_running_loop())
+        """Whose turn it is."""
         self.flusher = Flusher(asyncio.get_running_loop())
 
     async def open(self, host: str, port: int) -> int:
@@ -86,8 +88,8 @@ class Listener:
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self.encryption if address is None else None
-            arrive = partial(self._gate.arrive, address=address, operators=operators)
-            look = partial(self._gate.recognize, address=address) if address and operators else None
+            arrive = partial(self.gate.arrive, address=address, operators=operators)
+            look = partial(self.gate.recognize, address=address) if address and operators else None
             return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
@@ -98,7 +100,7 @@ class Listener:
         """Take no more, and close those there are with `code` and why."""
         for server in self._servers:
             server.close(code=code, reason=reason)
-        self._gate.places.cut_unseated()
+        self.gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
 
@@ -114,7 +116,7 @@ class Listener:
             ping_interval=PING_EVERY,
             ping_timeout=PONG_WITHIN,
             close_timeout=FAREWELL,
-            budget=self._budget,
+            budget=self.scheduler,
             flusher=self.flusher,
             place=place,
             foreign=self._foreign,
@@ -162,7 +164,7 @@ class Listener:
         asked = ConnectionRequest(
             method=request.method, header=header, peer=peer[0], local=local[0], address=address, operators=operators
         )
-        refusal = self._gate.refuse(asked, wire.place)
+        refusal = self.gate.refuse(asked, wire.place)
         wire.address = wire.place.address
         if refusal is None:
             return None

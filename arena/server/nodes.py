@@ -43,6 +43,10 @@ class OnlyNode:
 
     def unready(self) -> str | None:
         """Why no client should be sent here now, in a line; None where nothing speaks against it."""
+        return self.away()
+
+    def away(self) -> str | None:
+        """Why the database can't be reached, in a line; None where it can, or is a file."""
         return None
 
     def elsewhere(self, game: str) -> str | None:
@@ -105,12 +109,14 @@ class Nodes(OnlyNode):
         return self._own is not None and self._own.draining
 
     def unready(self) -> str | None:
+        draining = "this node takes no new matches: the operator drains it" if self.draining else None
+        return self.away() or draining
+
+    def away(self) -> str | None:
         if self._unseen is not None:
             return f"the database is away: {self._unseen}"
         silent = time.monotonic() - self._seen
-        if silent > SILENT:
-            return f"the database has not answered for {silent:.0f} s"
-        return "this node takes no new matches: the operator drains it" if self.draining else None
+        return f"the database has not answered for {silent:.0f} s" if silent > SILENT else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
