@@ -282,7 +282,8 @@ def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> N
         if one is echo:
             what, more = "round trips/s", "of processor time each"
         elif one is not this:
-            more += f", {one.beside(this).rate:.2f} of this version's"
+            ours = one.beside(this)
+            more += f"; {ours.cost:.2f} of this version's, {ours.rate:.2f} of its rate"
         print(f"{one.name:<8}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
     print(f"ratio {this.beside(echo).rate:.2f}")
 

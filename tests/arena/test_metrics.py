@@ -18,6 +18,8 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.commands import metrics
+from arena.commands.serve_nodes import words_of
+from arena.commands.settings import ServerSettings
 from arena.host.meters import EVERY, Meters
 from arena.operations.metrics import COLLECTED, COUNTER, GAUGE, LOOK_EVERY, ArenaCollector, Sources, measure_lag
 from arena.store.result_queries import result_of
@@ -175,6 +177,14 @@ def test_metrics_without_their_client_are_refused_in_a_line_that_says_what_to_in
         "arena: metrics are told by prometheus_client, which is not installed: pip install 'bot-arena[metrics]'"
     )
     assert list(tmp_path.iterdir()) == []
+
+
+def test_each_of_several_nodes_on_a_machine_has_a_port_of_its_own_for_metrics() -> None:
+    settings = ServerSettings(nodes=3, metrics_port=9464, operator_token="token")
+    words = words_of(settings, 8765, "token").values()
+    assert [next(word for word in those if "metrics" in word) for those in words] == [
+        f"--metrics-port={port}" for port in (9464, 9465, 9466)
+    ]
 
 
 def test_every_metric_is_in_the_documents_as_it_is_told() -> None:
