@@ -89,6 +89,20 @@ async def test_one_of_so_many_moves_is_measured_until_it_is_told(serve: Any) -> 
     assert 0 < read("referee_seconds_sum", game="nim") < read("move_seconds_sum") < WITHIN
 
 
+async def test_of_a_move_that_comes_too_late_no_time_is_measured_until_the_next_is_told(serve: Any) -> None:
+    meters = Meters()
+    served = await serve(meters=meters)
+    first, second, start = await served.begun()
+    turn = await first.expect("turn")
+    meters.left = 1
+    await second.send(type="move", match=start["match"], ply=7, move=turn["legal"][0])
+    await second.expect("rejected")
+    assert reading(served)("referee_seconds_count", game="nim") == 1
+    await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+    await second.expect("turn")
+    assert reading(served)("move_seconds_count") == 0
+
+
 async def test_a_server_that_is_not_asked_to_measures_no_move(serve: Any) -> None:
     served = await serve()
     await served.begun()
