@@ -423,7 +423,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.network.admission import Access
     from arena.network.binding import bound, port_of
     from arena.network.connection_limits import Bounds
-    from arena.operations import metrics
+    from arena.operations import metrics, prometheus
     from arena.server.arena import Arena
     from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
@@ -480,7 +480,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
         else:
             read = bound("127.0.0.1", 0)
             sources = metrics.Sources(arena, meters, feed, {}, "sqlite", "")
-            async with metrics.served(sources, read), event_loop.running(_read_metrics(port_of(read))):
+            async with prometheus.served(sources, read), event_loop.running(_read_metrics(port_of(read))):
                 await _until_told(port)
         await arena.close()
         if feed and publishing:
