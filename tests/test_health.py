@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -60,8 +61,10 @@ async def test_a_server_whose_database_is_away_is_alive_but_not_ready_until_it_i
         assert await until(served, 200) == "ok\n"
         await asyncio.to_thread(database.stop)
         told = await until(served, 503)
-        assert told.startswith("the database is away: ")
-        assert told.count("\n") == 1
+        assert re.fullmatch(r"the database is away: it last answered \d+ s ago\n", told)
+        await served.says("the database is away: ")
         await asyncio.to_thread(database.start)
         assert await until(served, 200) == "ok\n"
+        await served.says("the database is back after ")
         assert served.process.returncode is None
+    assert all(line.startswith("arena main: ") for line in served.said)

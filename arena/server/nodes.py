@@ -15,15 +15,13 @@ from arena.store.announcements import CHANNEL, Announcement, announce
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import Node, UnderWay, beat, begin_matches, leave, urls_of_bot
+from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, urls_of_bot
 from arena.store.postgres_database import PostgresDatabase
 from protocol.errors import ArenaFault
 from referee.record import Header
 
 EVERY = 1.0
 """Seconds between two signs of life."""
-SILENT = 3.0
-"""Seconds without an answer after which the database is taken for away."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
 
@@ -101,8 +99,9 @@ class Nodes(OnlyNode):
         self._watched: dict[str, str] = {}
         """By match, the URL of the node that it is under way on."""
         self._seen = time.monotonic()
-        self._unseen: str | None = None
-        """When the database heard of this node last, and why it did not at the last try."""
+        """When the database heard of this node last."""
+        self._away = False
+        """Whether it could not be reached at the last try."""
 
     @property
     def draining(self) -> bool:
@@ -113,10 +112,8 @@ class Nodes(OnlyNode):
         return self.away() or draining
 
     def away(self) -> str | None:
-        if self._unseen is not None:
-            return f"the database is away: {self._unseen}"
         silent = time.monotonic() - self._seen
-        return f"the database has not answered for {silent:.0f} s" if silent > SILENT else None
+        return f"the database is away: it last answered {silent:.0f} s ago" if self._away or silent > ALIVE_S else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
@@ -148,7 +145,9 @@ class Nodes(OnlyNode):
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
         nodes, self._watched = await self._store.write(beat, self._number, self.url)
-        self._seen, self._unseen = time.monotonic(), None
+        if self._away:
+            log.warning("the database is back after %.1f s", time.monotonic() - self._seen)
+        self._seen, self._away = time.monotonic(), False
         before = [_place(node) for node in self._nodes]
         self._nodes = nodes
         self._own = next(node for node in nodes if node.name == self._name)
@@ -170,8 +169,8 @@ class Nodes(OnlyNode):
             except NodeTaken as fault:
                 self.taken(fault)
             except ArenaFault as fault:
-                self._unseen = str(fault)
-                log.debug("this node can't be seen: %s", fault)
+                log.log(logging.DEBUG if self._away else logging.ERROR, "the database is away: %s", fault)
+                self._away = True
 
     async def listen(self) -> None:
         """Hear what is announced."""
