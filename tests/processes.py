@@ -91,7 +91,7 @@ async def run(*command: str, folder: Path, **environ: str) -> tuple[int, str, st
             process.kill()
             await process.wait()
     assert process.returncode is not None
-    return process.returncode, out.decode(), err.decode()
+    return process.returncode, (out or b"").decode(), err.decode()
 
 
 async def play(arena: Served, name: str, matches: int, *options: str) -> None:

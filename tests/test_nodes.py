@@ -3,43 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from arena.commands import watch
 from arena.server.arena import REPLACED, REVOKED
-from arena.server.nodes import weight
+from nodes import two_nodes
 from players import meet, player
-from postgres import new_database
-from processes import Served, play, run, serving
-
-
-@dataclass
-class TwoNodes:
-    """Two nodes, of which one has the matches of nim; and their database."""
-
-    db: str
-    nim: Served
-    other: Served
-
-
-@asynccontextmanager
-async def two_nodes(folder: Path, *options: str) -> AsyncIterator[TwoNodes]:
-    """Nodes called a and b, which see each other."""
-    url = new_database()
-    first, second = sorted(("a", "b"), key=lambda name: weight(name, "nim"), reverse=True)
-    async with (
-        serving(folder / first, "--db", url, "--node", first, *options) as nim,
-        serving(folder / second, "--db", url, "--node", second, *options) as other,
-    ):
-        for one in (nim, other):
-            await one.says("takes matches")
-        yield TwoNodes(url, nim, other)
+from processes import play, run
 
 
 async def test_bots_that_come_to_any_node_play_where_their_game_is(tmp_path: Path) -> None:
@@ -66,13 +38,9 @@ async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_ag
     ):
         start = await meet(ann, bob)
         async with player(nodes.other.url, "cid") as cid:
-            while True:  # a node looks at what the others play once a second
-                await cid.send("watch", match=start["match"])
-                error = await cid.expect("error")
-                if error["code"] == "elsewhere":
-                    break
-                assert error["code"] == "unavailable"
-                await asyncio.sleep(0.1)
+            await cid.send("watch", match=start["match"])
+            error = await cid.expect("error")
+            assert error["code"] == "elsewhere"
             assert (error["ref"], error["url"]) == (start["match"], nodes.nim.url)
         async with player(nodes.other.url, "ann") as again:
             assert again.heard[0]["elsewhere"] == [nodes.nim.url]
@@ -91,16 +59,11 @@ async def test_a_match_of_another_node_is_watched_on_a_terminal(
         shown: asyncio.Queue[str] = asyncio.Queue()
         monkeypatch.setattr(watch, "say", lambda text, **_: shown.put_nowait(text))
 
-        async def watched(match: str | None) -> None:
-            with contextlib.suppress(watch.NotUnderWay):
-                await watch._watch(nodes.other.url, match, follow=False)
-                return
-            await watched(match)  # a node looks at what the others play once a second
-
+        asked = (None, start["match"])
         async with asyncio.TaskGroup() as group:
-            group.create_task(watched(None))
-            group.create_task(watched(start["match"]))
-            for _ in range(2):
+            for match in asked:
+                group.create_task(watch._watch(nodes.other.url, match, follow=False))
+            for _ in asked:
                 while not (await shown.get()).startswith(f"{start['match']}: nim"):
                     pass
             for one in (ann, bob):

@@ -332,9 +332,16 @@ def _access(settings: ServerSettings, files: Shares, page: list[socket.socket], 
         ),
         proxies=networks(settings.trusted_proxy),
         origins=origins(settings.allow_origin),
-        page=OwnPage(web_scheme(settings), port_of(page)) if page else None,
+        page=_own_page(settings, page),
         operator=operator,
     )
+
+
+def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
+    """The page on this machine: this server's own, or that of another one with which it shares a port."""
+    if page:
+        return OwnPage(web_scheme(settings), port_of(page))
+    return OwnPage(web_scheme(settings), settings.web_port) if settings.shared_port else None
 
 
 @contextlib.asynccontextmanager

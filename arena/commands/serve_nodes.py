@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from arena.commands.settings import NAME, ServerSettings, database
-from arena.network.binding import port_of, reserved
+from arena.network.binding import bound, port_of, reserved
 from arena.operator import credentials
 from arena.store.data_folder import FILE, FOLDER
 from arena.store.database_url import database_at
@@ -71,7 +71,9 @@ class Nodes:
 
     def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
         token = settings.operator_token or str(_token_file(data))
-        self._nodes = [NodeProcess(name, words, notices) for name, words in words_of(settings, port, token).items()]
+        page = settings.web_port or _free_port(settings.web_host or settings.host)
+        words = words_of(settings, port, page, token)
+        self._nodes = [NodeProcess(name, told, notices) for name, told in words.items()]
         self._where = f"{settings.host}:{port}"
         self._manager = ServiceManager(os.environ)
 
@@ -174,9 +176,9 @@ class NodeProcess:
                 self.ready.set()
 
 
-def words_of(settings: ServerSettings, port: int, token: str) -> dict[str, list[str]]:
+def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:
     """By the name of each node, the words with which it is one behind a port, with the operator's token in a file. The
-    first has the name, the data folder and the page of a server that is alone.
+    first has the name, the data folder and the `page` of a server that is alone.
     """
     words: dict[str, list[str]] = {}
     for number in range(1, settings.nodes + 1):
@@ -185,6 +187,7 @@ def words_of(settings: ServerSettings, port: int, token: str) -> dict[str, list[
         own = port + number if settings.port else 0
         words[name] = ["--nodes=1", f"--node={name}", f"--data={data}", f"--port={own}", f"--shared-port={port}"]
         words[name].append(f"--operator-token={token}")
+        words[name].append(f"--web-port={page}")
         if settings.metrics_port:
             words[name].append(f"--metrics-port={settings.metrics_port + number - 1}")
         if number > 1:
@@ -201,6 +204,11 @@ def _token_file(data: Path) -> Path:
             part.touch(mode=FILE)
             part.write_text(f"{token}\n")
     return file
+
+
+def _free_port(host: str) -> int:
+    with contextlib.ExitStack() as stack:
+        return port_of([stack.enter_context(one) for one in bound(host, 0)])
 
 
 def _listening(address: Path) -> socket.socket:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.host.client_registry import ClientRegistry
-from arena.host.handler import Elsewhere, NotAllowed, Unavailable
+from arena.host.handler import NotAllowed, NotUnderWay, Unavailable
 from arena.host.session import Session
 from protocol import error_codes
 from protocol.errors import MalformedMessage
@@ -14,6 +14,8 @@ from protocol.messages import ClientMessage, Hello, List, Move, Ready, Rejected,
 from referee.effects import Played, Readied, Resigned
 
 EVERY_MATCH = "*"
+LOOKING = 0.0005
+"""Seconds that a look into the database takes."""
 RESIGNING = 0.0013
 """Seconds that a match takes the arena from seek to store, beside its plies; who resigns has made it for that."""
 
@@ -76,12 +78,13 @@ def _watch(clients: ClientRegistry, session: Session, message: Watch) -> None:
         clients.subscribers[session] = None
         return
     runner = clients.runners.get(message.match)
-    if runner is None:
-        url = clients.handler.watched_elsewhere(message.match)
-        if url is not None:
-            raise Elsewhere(f"watch: match {message.match!r} is under way on another node", url)
-        raise Unavailable(f"watch: no match {message.match!r} is under way")
-    clients.watch(session, runner)
+    if runner is not None:
+        clients.watch(session, runner)
+    elif clients.handler.others():
+        session.wire.charge(LOOKING)
+        clients.handler.watch_elsewhere(session, message.match)
+    else:
+        raise NotUnderWay(message.match)
 
 
 def _unwatch(clients: ClientRegistry, session: Session, message: Unwatch) -> None:

@@ -47,6 +47,13 @@ class Elsewhere(BotFault):
         self.url = url
 
 
+class NotUnderWay(Unavailable):
+    """A match that was to be watched."""
+
+    def __init__(self, match: str) -> None:
+        super().__init__(f"watch: no match {match!r} is under way")
+
+
 class TooOften(Unavailable):
     """An address that has to wait before it may try again."""
 
@@ -146,9 +153,8 @@ class HostHandler(ABC):
         """The URLs of other hosts with matches of the same arena."""
         return []
 
-    def watched_elsewhere(self, match: str) -> str | None:
-        """The URL of another node on which a match is under way."""
-        return None
+    def watch_elsewhere(self, session: Session, match: str) -> None:
+        """Tell who wants to watch a match that is not here where it is, soon, if it is under way on another host."""
 
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """What has to be done before anybody is told that a match begins; None: nothing."""

@@ -106,11 +106,15 @@ class Session:
             ref = message.match if isinstance(message, Watch) else getattr(message, "id", None)
             if isinstance(fault, MalformedMessage):
                 ref = ref or fault.ref
-            self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
+            self.refuse(fault, ref)
             if isinstance(fault, MalformedMessage):
                 self.fault = str(fault)
                 self._count()
         return asked
+
+    def refuse(self, fault: BotFault, ref: str | None = None) -> None:
+        """Say that something is not done, and why; `ref` is the seek or match that it was asked for."""
+        self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
 
     def told_end_of(self, match: str) -> bool:
         """Whether this client was told lately that a match is over: what it sends for it may have crossed with that."""

@@ -56,14 +56,22 @@ class Listener:
         self._handle = handle
         self._operate = operate
         self._unready = unready
-        self.gate = gate
-        """Who lets connections in."""
+        self._gate = gate
         self.encryption = encryption
         self._servers: list[Server] = []
         self._foreign = TlsMismatch()
-        self.scheduler = FairScheduler(asyncio.get_running_loop())
-        """Whose turn it is."""
+        self._budget = FairScheduler(asyncio.get_running_loop())
         self.flusher = Flusher(asyncio.get_running_loop())
+
+    @property
+    def gate(self) -> Admission:
+        """Who lets connections in."""
+        return self._gate
+
+    @property
+    def scheduler(self) -> FairScheduler:
+        """Whose turn it is."""
+        return self._budget
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -88,8 +96,8 @@ class Listener:
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self.encryption if address is None else None
-            arrive = partial(self.gate.arrive, address=address, operators=operators)
-            look = partial(self.gate.recognize, address=address) if address and operators else None
+            arrive = partial(self._gate.arrive, address=address, operators=operators)
+            look = partial(self._gate.recognize, address=address) if address and operators else None
             return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
@@ -100,7 +108,7 @@ class Listener:
         """Take no more, and close those there are with `code` and why."""
         for server in self._servers:
             server.close(code=code, reason=reason)
-        self.gate.places.cut_unseated()
+        self._gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
 
@@ -116,7 +124,7 @@ class Listener:
             ping_interval=PING_EVERY,
             ping_timeout=PONG_WITHIN,
             close_timeout=FAREWELL,
-            budget=self.scheduler,
+            budget=self._budget,
             flusher=self.flusher,
             place=place,
             foreign=self._foreign,
@@ -164,7 +172,7 @@ class Listener:
         asked = ConnectionRequest(
             method=request.method, header=header, peer=peer[0], local=local[0], address=address, operators=operators
         )
-        refusal = self.gate.refuse(asked, wire.place)
+        refusal = self._gate.refuse(asked, wire.place)
         wire.address = wire.place.address
         if refusal is None:
             return None

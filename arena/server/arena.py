@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from arena.host.handler import Elsewhere, FinishedMatch, HostHandler, Identity, TooOften
+from arena.host.handler import Elsewhere, FinishedMatch, HostHandler, Identity, NotUnderWay, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
@@ -47,7 +47,7 @@ from protocol.error_codes import AUTH_FAILED, NAME_TAKEN
 from protocol.errors import ArenaFault, BotFault, Fault, UsageFault
 from protocol.games import rules_of
 from protocol.games.base import Game
-from protocol.messages import ClientMessage, Clock, Error, Hello, ListedSeek, Player
+from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from protocol.names import folded
 from referee.record import Header, RecordedSeat, header_of
 
@@ -274,8 +274,19 @@ class Arena(HostHandler):
     def others(self) -> list[str]:
         return self.nodes.others()
 
-    def watched_elsewhere(self, match: str) -> str | None:
-        return self.nodes.watched_elsewhere(match)
+    def watch_elsewhere(self, session: Session, match: str) -> None:
+        self.background.begin(self._find(session, match))
+
+    async def _find(self, session: Session, match: str) -> None:
+        fault: BotFault = NotUnderWay(match)
+        try:
+            url = await self.nodes.url_of_match(match)
+        except ArenaFault as exc:
+            fault = Unavailable(f"watch: {exc}")
+        else:
+            if url is not None and url != self.url:
+                fault = Elsewhere(f"watch: match {match!r} is under way on another node", url)
+        session.refuse(fault, match)
 
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         return self.nodes.begin(header, seed)
@@ -308,8 +319,8 @@ class Arena(HostHandler):
         elif announcement.url != self.url:
             for name in announcement.names:
                 if name in sessions:
-                    fault = Elsewhere(f"{sessions[name].bot} is called to a match on another node", announcement.url)
-                    sessions[name].send(Error(code=fault.code, message=str(fault), url=fault.url))
+                    why = f"{sessions[name].bot} is called to a match on another node"
+                    sessions[name].refuse(Elsewhere(why, announcement.url))
 
     async def _look_again(self, bots: Iterable[str]) -> None:
         """Have those go whose token counts no more, and know who may be rated."""

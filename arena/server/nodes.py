@@ -15,7 +15,7 @@ from arena.store.announcements import CHANNEL, Announcement, announce
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, urls_of_bot
+from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, url_of_match, urls_of_bot
 from arena.store.postgres_database import PostgresDatabase
 from protocol.errors import ArenaFault
 from referee.record import Header
@@ -59,8 +59,8 @@ class OnlyNode:
         """The URLs of the other nodes that are alive."""
         return []
 
-    def watched_elsewhere(self, match: str) -> str | None:
-        """The URL of another node on which a match is under way."""
+    async def url_of_match(self, match: str) -> str | None:
+        """The URL of the node on which a match is under way. Raises `StoreError`."""
         return None
 
     async def matches_elsewhere(self, bot: str) -> list[str]:
@@ -96,8 +96,6 @@ class Nodes(OnlyNode):
         self._number = number
         self._nodes: list[Node] = []
         self._own: Node | None = None
-        self._watched: dict[str, str] = {}
-        """By match, the URL of the node that it is under way on."""
         self._seen = time.monotonic()
         """When the database heard of this node last."""
         self._away = False
@@ -126,9 +124,8 @@ class Nodes(OnlyNode):
     def others(self) -> list[str]:
         return [node.url for node in self._nodes if node.alive and node != self._own]
 
-    def watched_elsewhere(self, match: str) -> str | None:
-        url = self._watched.get(match)
-        return None if url == self.url else url
+    async def url_of_match(self, match: str) -> str | None:
+        return await self._store.read(url_of_match, match)
 
     async def matches_elsewhere(self, bot: str) -> list[str]:
         return await self._store.read(urls_of_bot, self._number, bot)
@@ -144,7 +141,7 @@ class Nodes(OnlyNode):
 
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
-        nodes, self._watched = await self._store.write(beat, self._number, self.url)
+        nodes = await self._store.write(beat, self._number, self.url)
         if self._away:
             log.warning("the database is back after %.1f s", time.monotonic() - self._seen)
         self._seen, self._away = time.monotonic(), False

@@ -52,11 +52,10 @@ class UnderWay(NamedTuple):
     bots: Sequence[str]
 
 
-def beat(connection: Connection, node: int, url: str) -> tuple[list[Node], dict[str, str]]:
-    """This node is here, at a URL; all nodes, and by match the URL of that on which it is under way."""
+def beat(connection: Connection, node: int, url: str) -> list[Node]:
+    """This node is here, at a URL; all nodes."""
     execute(connection, f"UPDATE nodes SET seen = {_NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
-    matches = execute(connection, "SELECT match, url FROM under_way JOIN nodes ON nodes.id = under_way.node")
-    return list_nodes(connection), {row.match: row.url for row in matches}
+    return list_nodes(connection)
 
 
 def leave(connection: Connection, node: int) -> None:
@@ -100,6 +99,13 @@ def matches_of(connection: Connection, name: str) -> list[UnderWay]:
     WHERE nodes.name = :name ORDER BY match"""
     rows = execute(connection, query, {"name": name})
     return [UnderWay(row.node, row.match, row.header, row.secret, row.bots.split()) for row in rows]
+
+
+def url_of_match(connection: Connection, match: str) -> str | None:
+    """Where a match is under way, if it is."""
+    query = "SELECT url FROM under_way JOIN nodes ON nodes.id = under_way.node WHERE match = :match"
+    url: str | None = execute(connection, query, {"match": match}).scalar()
+    return url
 
 
 def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:

@@ -31,8 +31,8 @@ from protocol.errors import Fault
 
 
 def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -> str:
-    """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`, and the arena's
-    nodes take clients at these URLs.
+    """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`, `nodes` are
+    the URLs of an arena's nodes.
     """
     sockets = [address(socket, host, encrypted=encrypted) for encrypted in (False, True)]
     connect = " ".join(dict.fromkeys(filter(None, ["'self'", *sockets, *nodes])))

@@ -61,6 +61,8 @@ export class ArenaSocket {
   #beside = new Map();
   #nodeOf = new Map();
   #listings = new Map();
+  /** Whether another one asks it for what goes on at its node, and no more. */
+  #isBeside = false;
   #wait = SHORTEST_WAIT;
   #timer = 0;
   #looking = 0;
@@ -81,6 +83,7 @@ export class ArenaSocket {
     this.#hello = { client: CLIENT, ...hello };
     this.#wait = SHORTEST_WAIT;
     this.#leave();
+    if (hello.bot !== undefined) this.#keepBeside([]);
     window.addEventListener("online", this.#hurry);
     document.addEventListener("visibilitychange", this.#hurry);
     window.addEventListener("pagehide", this.#away);
@@ -156,6 +159,7 @@ export class ArenaSocket {
   /** Hear what goes on on another node as if it were here. */
   #join(url) {
     const other = new ArenaSocket(url);
+    other.#isBeside = true;
     this.#beside.set(url, other);
     const here = ({ match }) => this.#nodeOf.set(match, other);
     const over = ({ match }) => this.#nodeOf.delete(match);
@@ -248,7 +252,7 @@ export class ArenaSocket {
     } else if (message.type === "unseeked" && message.id === PROBE) {
       return;
     } else if (message.type === "listing") {
-      if (this.#hello.bot === undefined) this.#keepBeside(message.elsewhere ?? []);
+      if (this.#hello.bot === undefined && !this.#isBeside) this.#keepBeside(message.elsewhere ?? []);
       this.#list(HERE, message);
       return;
     } else if (message.type === "error") {

@@ -1,0 +1,65 @@
+"""`arena serve --nodes N`: servers of one machine behind one port."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+from pathlib import Path
+
+from commands import call
+from postgres import new_database
+from processes import play, run, serving
+
+
+def child_of(process: int, word: str) -> int:
+    """The one that was started by a process with this word."""
+    for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
+        if word.encode() in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
+            return int(child)
+    raise LookupError(word)
+
+
+async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_comes_back(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--nodes", "2", "--db", new_database()) as served:
+        served.url = f"ws://{(await served.says('2 nodes on ')).split()[-1]}"
+        for name in ("main", "main-2"):
+            await served.says(f"node {name} at")
+        await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
+        os.kill(child_of(served.process.pid, "--node=main-2"), signal.SIGKILL)
+        await served.says("node main-2 was killed by signal 9; it is started again in 0.5 s")
+        served.said.clear()
+        await served.says(f"(data in {tmp_path / 'main-2'})")
+        await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
+    assert served.process.returncode == 0
+
+
+def test_what_keeps_nodes_from_starting_is_one_line(tmp_path: Path) -> None:
+    nodes = ("arena", "serve", "--nodes", "3", "--data", str(tmp_path))
+    refused = call(*nodes)
+    assert (refused.code, refused.err) == (
+        2,
+        "arena: 3 nodes share a database on a server: give --db postgresql://…, or leave out --nodes\n",
+    )
+    on_postgres = (*nodes, "--db", "postgresql://host/arena")
+    refused = call(*on_postgres, "--public-url", "wss://arena.example.org")
+    assert (refused.code, refused.err) == (
+        2,
+        "arena: public_url is wss://arena.example.org, the same for 3 nodes: "
+        "write {node} where the name of each belongs, like wss://arena.example.org/{node}\n",
+    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        refused = call(*on_postgres, "--port", str(port))
+    text = f"arena: port {port} on 127.0.0.1 is in use: choose another one with --port, or 0 for a free one\n"
+    assert (refused.code, refused.err) == (1, text)
+
+
+async def test_where_a_node_cannot_begin_all_end_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "main-2").write_text("no folder")
+    options = ("--nodes", "2", "--no-web", "--port", "0", "--db", new_database(), "--data", str(tmp_path))
+    code, _, err = await run("arena", "serve", *options, folder=tmp_path)
+    assert code == 1
+    assert f"arena: the data folder {tmp_path / 'main-2'} can't be used: File exists\n" in err
+    assert "Traceback" not in err
