@@ -60,6 +60,8 @@ class Conversation(Talk):
         self._waits = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
+        self._away: set[str] = set()
+        """Matches on a node that can't be reached, in whose slots others may be played."""
         self._seeks: dict[str, str] = {}
         """Those in force, by id with their games."""
         self._withdrawn: set[str] = set()
@@ -172,6 +174,10 @@ class Conversation(Talk):
         why = progress_report.STOPPING.get(code)
         return [self.trouble(why), Stop(1)] if why else []
 
+    def without(self, matches: set[str]) -> list[Effect]:
+        self._away = matches
+        return self._go_on()
+
     def ended(self, code: int) -> str:
         return progress_report.ended(self.at, code, self._parting)
 
@@ -272,7 +278,7 @@ class Conversation(Talk):
             return []
         playing = len(self._seats) + len(self._awaited)
         under_way = playing + len(self._seeks)
-        room = self._slots - under_way
+        room = self._slots - under_way + len(self._away & self._seats.keys())
         all_told = not under_way and not (self._waits and self._finishing)
         if self._failing:
             return [Stop(1)] if all_told else self._withdraw()

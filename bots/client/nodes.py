@@ -17,6 +17,8 @@ from protocol.messages import FromClient, FromServer
 
 TRIES = 3
 """After so many in vain nothing new is asked of a node, until it is there again."""
+PATIENT = 7
+"""After so many, some five seconds, its matches are not waited for with others."""
 MOST_SENT_ON = 4
 """Times that a seek is sent on to another node; then it is tried again later, as nodes may come and go now."""
 
@@ -140,7 +142,13 @@ class Nodes:
         if place is not self._first and place.node not in self._matches.values():
             del self._places[place.url]
             effects.append(Disconnect(place.url))
-        return effects + self._end_seeks(place, f"{place.url} can't be reached")
+        effects += self._end_seeks(place, f"{place.url} can't be reached")
+        return effects + (self._without() if place.failures == PATIENT else [])
+
+    def _without(self) -> list[Directed]:
+        """Have other matches played than those of nodes that can't be reached for long."""
+        gone = {place.node for place in self._places.values() if place.failures >= PATIENT}
+        return self._directed(self._talk.without({match for match, node in self._matches.items() if node in gone}))
 
     def refused(self, place: _Place, fault: Fault) -> list[Directed]:
         """A node would refuse the next connection as well: for the first of them that is the end.
@@ -166,6 +174,7 @@ class Nodes:
 
     def _welcomed(self, place: _Place, welcome: messages.Welcome, now: float) -> list[Directed]:
         """A connection stands. What goes on elsewhere was not ended, as far as anybody knows."""
+        was_gone = place.failures >= PATIENT
         place.up, place.failures, place.node = True, 0, welcome.url or place.url
         going_on = {other.node for other in self._places.values() if other.up} | {*welcome.elsewhere}
         self._matches.update(dict.fromkeys(welcome.resumed, place.node))
@@ -178,7 +187,8 @@ class Nodes:
         for one in connecting:
             self._places[one.url] = _Place(one.url, one.url)
         waiting, place.waiting = place.waiting, []
-        effects = self._directed(self._talk.receive(welcome, now))
+        effects = self._without() if was_gone else []
+        effects += self._directed(self._talk.receive(welcome, now))
         return [*connecting, *effects, *(To(place.url, seek) for seek in waiting)]
 
     def _sent_on(self, error: messages.Error, url: str, now: float) -> list[Directed]:

@@ -87,6 +87,10 @@ class Talk(ABC):
     def lost(self, code: int) -> list[Effect]:
         """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
 
+    def without(self, matches: set[str]) -> list[Effect]:
+        """These matches can't be gone on with for a while, and may some time: others may be played meanwhile."""
+        return []
+
     @abstractmethod
     def ended(self, code: int) -> str:
         """How the connection ended, in the arena's words where it said why."""

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
 from bots.client.conversation import Conversation, Say, SeekLater, Stop
-from bots.client.nodes import MOST_SENT_ON, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
+from bots.client.nodes import MOST_SENT_ON, PATIENT, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, think
 from protocol import messages
@@ -152,6 +152,17 @@ def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) ->
     roaming.hear(B, script.start(seek="s1"))
     roaming.does(roaming.talks[B].lost(1006))
     assert not any(isinstance(effect, Disconnect) for _ in range(9) for effect in roaming.talks[B].unreached())
+
+
+def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    roaming.does(roaming.talks[B].lost(1006))
+    tries = [sent(roaming.talks[B].unreached()) for _ in range(PATIENT + 2)]
+    assert tries == [[]] * (PATIENT - 1) + [[(FIRST, "Seek")], [], []]
+    assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
+    roaming.hear(B, script.start(resumed=True))
+    assert len(roaming.hear(B, script.turn())) == 1
 
 
 def test_a_seek_that_is_sent_to_and_fro_is_tried_again_later(roaming: Roaming, script: Any) -> None:

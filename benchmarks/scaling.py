@@ -1,0 +1,302 @@
+"""Plies per second of an arena of one node and of two, and what a hot game costs those who play another.
+
+The clients are on this machine as well, and take their part of its processors: what they used is said too. Each round
+measures one node and two in turn, with the same two games, of which two nodes have one each. What is said is the median
+of each round's ratio; the last line is `ratio N`.
+
+Then bots play one of the games at a pace, and the time from a move to the opponent's turn is told: with nothing else
+going on, with the other game hot on the other node, and with it hot on the same one.
+
+    python benchmarks/scaling.py [--seconds 5] [--rounds 3] [--pairs 16] [--small]
+
+Needs PostgreSQL's programs, as Debian installs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import base64
+import contextlib
+import multiprocessing
+import os
+import secrets
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from math import sqrt
+from multiprocessing.connection import Connection
+from pathlib import Path
+from statistics import median
+from typing import Any, NamedTuple
+
+import msgpack
+import uvloop
+
+sys.path += [str(Path(__file__).parent / "reliability"), str(Path(__file__).parents[1] / "tests")]
+from rig import MSGPACK, Server, frame, small_or_asked
+
+from arena.server.nodes import weight
+from arena.store.database_url import database_at
+from postgres import PostgresServer
+
+NODES = ("a", "b")
+CONFIGS: dict[str, dict[str, Any]] = {
+    "nim": {"heaps": [500, 500], "take": [1, 2, 3]},
+    "dilemma": {"rounds": 1000},
+}
+PACED, PACE = 4, 0.02
+"""Pairs of the game that is not hot, and seconds that each takes for a move."""
+MOVES: dict[str, Callable[[int], dict[str, int]]] = {
+    "nim": lambda ply: {"heap": int(ply >= 500), "take": 1},
+    "dilemma": lambda _: {"choose": 0},
+}
+_TURN, _PLY, _LEGAL = b"\xa4type\xa4turn", b"\xa3ply", b"\xa5legal"
+
+
+class Bot(asyncio.Protocol):
+    """A bot that answers each turn with a move it knows beforehand, and reads no more of it than its ply."""
+
+    def __init__(self, name: str, game: str, opponent: str, pace: float, plies: list[float]) -> None:
+        self._name, self._game, self._opponent, self._pace, self._plies = name, game, opponent, pace, plies
+        self._transport: Any = None
+        self._data = b""
+        self._upgraded = False
+        self._moves: list[bytes] = []
+        self.moved = 0.0
+        """When its last move was sent."""
+        self.other = self
+
+    def connection_made(self, transport: Any) -> None:
+        self._transport = transport
+        key = base64.b64encode(secrets.token_bytes(16)).decode()
+        lines = ["GET / HTTP/1.1", "Host: localhost", "Upgrade: websocket", "Connection: Upgrade"]
+        lines += ["Sec-WebSocket-Version: 13", f"Sec-WebSocket-Protocol: {MSGPACK}", f"Sec-WebSocket-Key: {key}"]
+        transport.write("\r\n".join([*lines, "", ""]).encode())
+
+    def data_received(self, data: bytes) -> None:
+        data = self._data + data
+        if not self._upgraded:
+            head, end, data = data.partition(b"\r\n\r\n")
+            if not end:
+                self._data = head
+                return
+            self._upgraded = True
+            self._send(type="hello", bot=self._name, token=f"the token of {self._name}")
+        at = 0
+        while len(data) >= at + 4:
+            size, start = data[at + 1], at + 2
+            if size == 126:
+                size, start = int.from_bytes(data[at + 2 : at + 4]), at + 4
+            if len(data) < start + size:
+                break
+            if data[at] & 15 == 2:
+                self._hear(data[start : start + size])
+            at = start + size
+        self._data = data[at:]
+
+    def _hear(self, payload: bytes) -> None:
+        if payload.startswith(_TURN, 1):
+            if _LEGAL in payload:
+                now = time.perf_counter()
+                if self.other.moved:
+                    self._plies.append(now - self.other.moved)
+                ply = _ply_of(payload)
+                if self._pace:
+                    asyncio.get_running_loop().call_later(self._pace, self._move, ply)
+                else:
+                    self._move(ply)
+            return
+        told = msgpack.unpackb(payload)
+        match told["type"]:
+            case "welcome" | "end":
+                self.moved = 0.0
+                self._send(
+                    type="seek",
+                    id="s",
+                    game=self._game,
+                    config=CONFIGS[self._game],
+                    rated=False,
+                    opponent=self._opponent,
+                )
+            case "start":
+                found = told["match"]
+                move = MOVES[self._game]
+                words: list[dict[str, Any]] = [
+                    {"type": "move", "match": found, "ply": ply, "move": move(ply)} for ply in range(2000)
+                ]
+                self._moves = [frame(msgpack.packb(word)) for word in words]
+                self._send(type="ready", match=found)
+            case "error":
+                raise SystemExit(f"{self._name}: {told['message']}")
+
+    def _move(self, ply: int) -> None:
+        self.moved = time.perf_counter()
+        self._transport.write(self._moves[ply])
+
+    def _send(self, **fields: Any) -> None:
+        self._transport.write(frame(msgpack.packb(fields)))
+
+
+def _ply_of(payload: bytes) -> int:
+    at = payload.index(_PLY) + len(_PLY)
+    kind = payload[at]
+    return kind if kind < 128 else int.from_bytes(payload[at + 1 : at + (2 if kind == 0xCC else 3)])
+
+
+def _same(bot: Bot) -> Bot:
+    return bot
+
+
+class Load(NamedTuple):
+    """A process of clients: pairs of a game at a port, each with a `pace` in seconds."""
+
+    game: str
+    port: int
+    pairs: int
+    pace: float = 0.0
+
+    def play(self, line: Connection) -> None:
+        """Play, and tell the seconds from each move to its turn, whenever the line's other end asks."""
+        if not self.pace:
+            os.nice(5)
+        uvloop.run(self._play(line))
+
+    async def _play(self, line: Connection) -> None:
+        loop = asyncio.get_running_loop()
+        plies: list[float] = []
+        for number in range(self.pairs):
+            names = [f"{self.game}-{number}-{seat}" for seat in (0, 1)]
+            pair = [Bot(names[seat], self.game, names[1 - seat], self.pace, plies) for seat in (0, 1)]
+            pair[0].other, pair[1].other = pair[1], pair[0]
+            for bot in pair:
+                await loop.create_connection(partial(_same, bot), "127.0.0.1", self.port)
+        while True:
+            await asyncio.to_thread(line.recv)
+            told, plies[:] = plies.copy(), []
+            await asyncio.to_thread(line.send, (told, time.process_time()))
+
+
+class Measured(NamedTuple):
+    """What loads felt for some seconds: plies a second and sorted delays of each, and how many processors servers and
+    clients kept busy.
+    """
+
+    rates: list[float]
+    delays: list[list[float]]
+    servers: float
+    clients: float
+
+
+@contextlib.contextmanager
+def arena_of(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[str, Server]]:
+    """Servers that share a new database, by the names of the nodes."""
+    database = f"arena_{secrets.token_hex(4)}"
+    postgres.execute(f"CREATE DATABASE {database}")
+    url = postgres.url(database)
+    database_at(url).create()
+    with contextlib.ExitStack() as stack:
+        options = ("--db", url, "--clock", "1000+1")
+        servers = {name: stack.enter_context(Server("--node", name, *options)) for name in names}
+        yield servers
+
+
+def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> Measured:
+    """Have the loads play for so long, once they all do."""
+    spawn = multiprocessing.get_context("spawn")
+    lines, processes = [], []
+    for load in loads:
+        ours, theirs = spawn.Pipe()
+        process = spawn.Process(target=load.play, args=(theirs,), daemon=True)
+        process.start()
+        lines.append(ours)
+        processes.append(process)
+
+    def ask() -> list[tuple[list[float], float]]:
+        for line in lines:
+            line.send(None)
+        return [line.recv() for line in lines]
+
+    try:
+        while not all(plies for plies, _ in ask()):
+            time.sleep(1.0)
+        before, used = ask(), sum(server.processor_time() for server in servers.values())
+        time.sleep(seconds)
+        after = ask()
+        used = sum(server.processor_time() for server in servers.values()) - used
+    finally:
+        for process in processes:
+            process.kill()
+            process.join()
+    clients = sum(now - then for (_, now), (_, then) in zip(after, before, strict=True))
+    return Measured(
+        [len(plies) / seconds for plies, _ in after],
+        [sorted(plies) for plies, _ in after],
+        used / seconds,
+        clients / seconds,
+    )
+
+
+def owner(game: str, names: Sequence[str]) -> str:
+    """The node that pairs a game."""
+    return max(names, key=lambda name: weight(name, game))
+
+
+def throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float:
+    """The plies of two nodes by those of one."""
+    ratios = []
+    for turn in range(arguments.rounds):
+        rates: dict[int, list[float]] = {}
+        for count in (1, 2) if turn % 2 == 0 else (2, 1):
+            names = NODES[:count]
+            with arena_of(postgres, names) as servers:
+                loads = [Load(game, servers[owner(game, names)].port, arguments.pairs) for game in CONFIGS]
+                told = measured(servers, loads, arguments.seconds)
+            rates[count] = told.rates
+            plies = ", ".join(f"{game} {rate:,.0f}" for game, rate in zip(CONFIGS, told.rates, strict=True))
+            print(
+                f"{count} node{'s' * (count > 1)}: {plies} plies/s; "
+                f"processors: servers {told.servers:.2f}, clients {told.clients:.2f}"
+            )
+        one, two = rates[1], rates[2]
+        ratios.append(sqrt(two[0] / one[0] * two[1] / one[1]))
+    return median(ratios)
+
+
+def latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
+    """Print what those feel who play a game while another one is hot, or nothing is."""
+    cold, hot = CONFIGS
+    for what, names, pairs in (
+        ("nothing else", NODES, 0),
+        (f"{hot} hot on the other node", NODES, arguments.pairs),
+        (f"{hot} hot on the same node", NODES[:1], arguments.pairs),
+    ):
+        with arena_of(postgres, names) as servers:
+            loads = [Load(cold, servers[owner(cold, names)].port, PACED, PACE)]
+            if pairs:
+                loads.append(Load(hot, servers[owner(hot, names)].port, pairs))
+            delays = measured(servers, loads, arguments.seconds).delays[0]
+        p50, p99 = (1000 * delays[int(share * len(delays))] for share in (0.5, 0.99))
+        print(f"{cold}, {what}: p50 {p50:.2f} ms, p99 {p99:.2f} ms of {len(delays)} plies")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--pairs", type=int, default=16)
+    arguments = small_or_asked(parser, seconds=1.0, rounds=1, pairs=4)
+    assert owner("nim", NODES) != owner("dilemma", NODES)
+    postgres = PostgresServer(durable=True)
+    try:
+        postgres.start()
+        latency(postgres, arguments)
+        ratio = throughput(postgres, arguments)
+    finally:
+        postgres.remove()
+    print(f"ratio {ratio:.2f}")
+
+
+if __name__ == "__main__":
+    main()
