@@ -188,6 +188,8 @@ def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict
         words[name] = ["--nodes=1", f"--node={name}", f"--data={data}", f"--port={own}", f"--shared-port={port}"]
         words[name].append(f"--operator-token={token}")
         words[name].append(f"--web-port={page}")
+        if settings.metrics_port:
+            words[name].append(f"--metrics-port={settings.metrics_port + number - 1}")
         if number > 1:
             words[name].append("--no-web")
     return words

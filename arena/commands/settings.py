@@ -215,6 +215,11 @@ class ServerSettings:
             "URL",
         ),
     ] = None
+    metrics_port: Annotated[
+        int | None,
+        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", most=65535),
+    ] = None
+    metrics_host: Annotated[str, Setting("The address of that port.", "a host name or address")] = "127.0.0.1"
     admin: Annotated[
         bool, Setting("Pages for who has the operator's token, at /admin.", "true or false", flags=("--admin",))
     ] = False
@@ -267,6 +272,12 @@ SETTINGS = {
 
 OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records")
 """Those that say which records are kept."""
+
+
+def node_of(settings: ServerSettings) -> str | None:
+    """The name of a server as a node; None of one that is alone, with its database in a file."""
+    where = database(settings.db, Path(settings.data))
+    return settings.node if where.startswith(("postgresql://", "postgres://")) else None
 
 
 def data_folder(flag: Path | None) -> Path:

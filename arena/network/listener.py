@@ -30,7 +30,7 @@ from arena.network.tls import Encryption, TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
 
-HEALTH = "/healthz"
+ALIVE, READY = "/healthz", "/readyz"
 REQUEST_WITHIN = 10.0
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
@@ -41,8 +41,8 @@ log = logging.getLogger("arena.network.listener")
 class Listener:
     """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
 
-    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200, or 503 with the reason that `ailing`
-    gives.
+    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200 as long as the loop goes on, and
+    `GET /readyz`, unless there is a reason that `unready` gives: 503.
     """
 
     def __init__(
@@ -50,18 +50,28 @@ class Listener:
         handle: Callable[[Connection, Codec], Awaitable[None]],
         gate: Admission,
         encryption: Encryption | None = None,
-        ailing: Callable[[], str | None] = lambda: None,
+        unready: Callable[[], str | None] = lambda: None,
         operate: Callable[[Connection], Awaitable[None]] | None = None,
     ) -> None:
         self._handle = handle
         self._operate = operate
-        self._ailing = ailing
+        self._unready = unready
         self._gate = gate
         self.encryption = encryption
         self._servers: list[Server] = []
         self._foreign = TlsMismatch()
         self._budget = FairScheduler(asyncio.get_running_loop())
         self.flusher = Flusher(asyncio.get_running_loop())
+
+    @property
+    def gate(self) -> Admission:
+        """Who lets connections in."""
+        return self._gate
+
+    @property
+    def scheduler(self) -> FairScheduler:
+        """Whose turn it is."""
+        return self._budget
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -150,8 +160,8 @@ class Listener:
     def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
         """The answer to a request that does not become a connection."""
         response: Response
-        if request.path == HEALTH:
-            reason = self._ailing()
+        if request.path in (ALIVE, READY):
+            reason = self._unready() if request.path == READY else None
             status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
             response = wire.respond(status, f"{reason or 'ok'}\n")
             return response

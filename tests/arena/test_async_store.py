@@ -13,17 +13,17 @@ import pytest
 from arena.store import async_store as archives
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreError, StoreUnavailable
-from arena.store.finish import StorableMatch, finish_matches
+from arena.store.finish import StorableMatch
+from arena.store.nodes import UnderWay
 from arena.store.store import Store
-from databases import EVERY_DATABASE
 from referee.result import Ratings, Result
 from timeouts import WITHIN
-
-pytestmark = EVERY_DATABASE
 
 
 class Shelf:
     """A store of ids: it takes what it is given, but fails as often as `bad` says, at these ids or (with "") at any."""
+
+    node = 0
 
     def __init__(self, bad: str = "", failures: int = 0, error: Exception | None = None) -> None:
         self.kept: list[str] = []
@@ -35,8 +35,10 @@ class Shelf:
     def read(self, query: Callable[..., Any], *args: Any) -> Any:
         return query(None, *args)
 
-    def write(self, change: object, batch: Sequence[StorableMatch]) -> list[Ratings | None]:
-        assert change is finish_matches
+    def write(
+        self, change: object, begun: Sequence[UnderWay], batch: Sequence[StorableMatch], node: int
+    ) -> list[Ratings | None]:
+        assert not begun
         ids = [one.result.match for one in batch]
         self.batches.append(len(ids))
         if self.failures and (not self._bad or self._bad in ids):
@@ -116,6 +118,8 @@ async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said()
     assert shelf.kept == ["a", "b", "c"]
     assert told[:3] == ["results can't be stored: the disk is full"] * 3
     assert told[-1] is None
+    assert archive.failures == 3
+    assert sum(archive.commits.counts) > archive.failures
     await archive.drain()
 
 
@@ -123,7 +127,11 @@ async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() 
     shelf = Shelf(bad="b", failures=3, error=StoreError("two matches at one place"))
     archive = archive_of(shelf)
     async with asyncio.timeout(WITHIN):
-        await asyncio.gather(*finish(archive, "a", "b", "c"))
+        first, last, other = finish(archive, "a", "b", "c")
+        await asyncio.gather(first, other)
+        assert archive.set_aside == 1
+        await last
+    assert archive.set_aside == 0
     assert shelf.kept == ["a", "c", "b"]
     await archive.drain()
 
