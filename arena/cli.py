@@ -121,8 +121,12 @@ def serve(
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
     from arena.commands.config import settings
     from arena.commands.serve import run
+    from arena.commands.serve_nodes import run_nodes
 
-    run(settings({key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}, config))
+    found = settings(
+        {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}, config
+    )
+    (run if found.nodes == 1 else run_nodes)(found)
 
 
 @app.command()

@@ -15,6 +15,8 @@ def called_off(header: Header, seed: bytes, finished: str) -> Closed:
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.open(0.0), *match.receive(Voided(), 0.0)]
-    lines = [effect.line for effect in effects if isinstance(effect, Write) and not isinstance(effect.line, Secret | Void)]
+    lines = [
+        effect.line for effect in effects if isinstance(effect, Write) and not isinstance(effect.line, Secret | Void)
+    ]
     result = match.result(finished)
     return Closed(result, tuple(map(write_line, lines)), match.footer(result, None))

@@ -77,16 +77,16 @@ async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_ag
 
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:
     async with two_nodes(tmp_path) as nodes, player(nodes.nim.url, "ann") as ann:
-        data = str(nodes.other.data)
-        told = await run("arena", "bot", "revoke", "ann", "--data", data, folder=tmp_path)
+        there = ("--db", nodes.db)
+        told = await run("arena", "bot", "revoke", "ann", *there, folder=tmp_path)
         async with asyncio.timeout(1.0):
             error = await ann.expect("error")
         assert told[0] == 0
         assert (error["code"], error["message"]) == ("auth_failed", REVOKED.format(bot="ann"))
-        code, out, _ = await run("arena", "bot", "rotate", "ann", "--data", data, folder=tmp_path)
+        code, out, _ = await run("arena", "bot", "rotate", "ann", *there, folder=tmp_path)
         assert code == 0
         async with player(nodes.nim.url, "ann", token=out.split()[-1]) as ann:
-            await run("arena", "bot", "rotate", "ann", "--data", data, folder=tmp_path)
+            await run("arena", "bot", "rotate", "ann", *there, folder=tmp_path)
             assert (await ann.expect("error"))["message"] == REPLACED.format(bot="ann")
 
 

@@ -19,12 +19,14 @@ from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
+from arena.commands.metrics import answering_metrics, metrics_sockets
 from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
 from arena.feed import Feed
 from arena.host.journal import Journal
+from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
@@ -109,10 +111,11 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 class Ports(NamedTuple):
-    """What listens: the sockets of the arena and those of its page, none where there is no page."""
+    """What listens: the sockets of the arena, of its page and of its metrics, none where there are none."""
 
     arena: list[socket.socket]
     page: list[socket.socket]
+    metrics: list[socket.socket]
 
 
 @contextlib.contextmanager
@@ -120,8 +123,11 @@ def listening(settings: ServerSettings) -> Iterator[Ports]:
     """The ports of a server, inside; taken before its data folder is made. Raises `PortFault`."""
     with contextlib.ExitStack() as stack:
         page = [stack.enter_context(one) for one in web_sockets(settings)]
+        metrics = [stack.enter_context(one) for one in metrics_sockets(settings)]
         arena = [stack.enter_context(one) for one in bound(settings.host, settings.port)]
-        yield Ports(arena, page)
+        if settings.shared_port:
+            arena += [stack.enter_context(one) for one in bound(settings.host, settings.shared_port, shared=True)]
+        yield Ports(arena, page, metrics)
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
@@ -164,7 +170,8 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             await stack.enter_async_context(_publishing(feed))
         scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
         nodes = nodes_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
-        arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes)
+        meters = Meters() if ports.metrics else None
+        arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
         arena.drain.stop = stop.set
         stack.push_async_callback(arena.close)
         if nodes is not None:
@@ -190,11 +197,14 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             if settings.demo:
                 url = page_url(settings, ports.page)
                 log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
+        if meters is not None:
+            await stack.enter_async_context(answering_metrics(settings, ports.metrics, arena, meters, feed, stored_in))
         await stack.enter_async_context(_looked_after(arena, settings, stored_in.file, folders))
         manager.tell("READY=1")
         stack.callback(manager.tell, "STOPPING=1")
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
+        arena.stopping = True
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
@@ -230,6 +240,7 @@ def _arena(
     page: list[socket.socket],
     operator: str,
     nodes: Nodes | None,
+    meters: Meters | None,
 ) -> Arena:
     """The arena as it is set; `operator` is the token by which an operator is known."""
     files = raise_fd_limit(settings.max_connections)
@@ -252,6 +263,7 @@ def _arena(
         bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
         operations=operations,
         nodes=nodes,
+        meters=meters,
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR, HOUSE}),
     )
 

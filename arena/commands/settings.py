@@ -50,6 +50,13 @@ class ServerSettings:
     node: Annotated[
         str, Setting("Its name among several servers on one PostgreSQL database.", "a name like a or arena-0", "NAME")
     ] = "main"
+    nodes: Annotated[
+        int,
+        Setting("Servers on this machine, on one PostgreSQL database.", "a number from 1 to 64", least=1, most=64),
+    ] = 1
+    shared_port: Annotated[
+        int, Setting("A port that servers of this machine share; 0: none.", "a port from 0 to 65535", most=65535)
+    ] = 0
     public_url: Annotated[
         str | None,
         Setting("Where clients connect to this node.", "where clients connect, like wss://arena.example.org/a", "URL"),
@@ -202,6 +209,11 @@ class ServerSettings:
             "URL",
         ),
     ] = None
+    metrics_port: Annotated[
+        int | None,
+        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", most=65535),
+    ] = None
+    metrics_host: Annotated[str, Setting("The address of that port.", "a host name or address")] = "127.0.0.1"
     admin: Annotated[
         bool, Setting("Pages for who has the operator's token, at /admin.", "true or false", flags=("--admin",))
     ] = False

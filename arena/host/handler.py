@@ -136,6 +136,10 @@ class HostHandler(ABC):
         """Who sits at a match, with the ratings they bring to it. Raises `BotFault`."""
         return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
 
+    def unready(self) -> str | None:
+        """Why nobody should be sent to this host now, in a line; None where nothing speaks against it."""
+        return None
+
     def others(self) -> list[str]:
         """The URLs of other hosts with matches of the same arena."""
         return []

@@ -114,6 +114,8 @@ class Runner:
         most_bytes: float = math.inf,
     ) -> None:
         self.id = match.id
+        self.game = match.header.game
+        """The game's name."""
         self.bots = [player.bot for player in match.players]
         """Who plays, in seat order."""
         self.failures: dict[int, str] = {}
@@ -149,6 +151,8 @@ class Runner:
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
         """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
+        self._resumed_at = 0
+        """Plies that were played before a restart."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
@@ -175,6 +179,7 @@ class Runner:
 
     def resume(self, recalled: Recalled) -> None:
         """Go on with a match that was recalled from its journal."""
+        self._resumed_at = self._match.ply
         self._perform(self._match.resume(recalled, self._loop.time()))
         for seat, peer in enumerate(self._seats):
             if peer is not None:
@@ -278,6 +283,16 @@ class Runner:
         if self._backlog is not None:
             self._backlog.watchers.pop(peer, None)
         self._match.watch(wanted=self.audience.wants_turns)
+
+    @property
+    def played(self) -> int:
+        """How many plies were played since it began here, or went on."""
+        return self._match.ply - self._resumed_at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its end is about to be told."""
+        return self._ended
 
     @property
     def size(self) -> int:

@@ -16,18 +16,36 @@ class PortFault(ArenaFault):
 
 
 def bound(
-    host: str, port: int, otherwise: str = "choose another one with --port, or 0 for a free one"
+    host: str,
+    port: int,
+    otherwise: str = "choose another one with --port, or 0 for a free one",
+    *,
+    shared: bool = False,
 ) -> list[socket.socket]:
-    """A socket for each address of the host, listening; port 0 is any free one.
+    """A socket for each address of the host, listening; port 0 is any free one. A `shared` one others of this user can
+    listen on as well, who share it too: the system gives each a part of those who connect.
 
     Raises `PortFault`; where the port is in use it says what to do `otherwise`.
     """
     try:
-        return _bound(host, port)
+        return _bound(host, port, shared)
     except OSError as exc:
         if exc.errno == errno.EADDRINUSE:
             raise PortFault(f"port {port} on {host} is in use: {otherwise}") from exc
         raise PortFault(f"{host} port {port} can't be listened on: {exc.strerror or exc}") from exc
+
+
+def reserved(host: str, port: int) -> list[socket.socket]:
+    """Sockets that do not listen, and keep a port for those who share it. Raises `PortFault`."""
+    kept: list[socket.socket] = []
+    for one in bound(host, port):  # which finds whether somebody else listens there, as sharing would not
+        with one:
+            family, address = one.family, one.getsockname()
+        sharing = socket.socket(family, socket.SOCK_STREAM)
+        sharing.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        sharing.bind(address)
+        kept.append(sharing)
+    return kept
 
 
 def port_of(sockets: list[socket.socket]) -> int:
@@ -54,12 +72,13 @@ def _outward() -> str:
         return address
 
 
-def _bound(host: str, port: int) -> list[socket.socket]:
+def _bound(host: str, port: int, shared: bool) -> list[socket.socket]:
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     bound: list[socket.socket] = []
     for family, _, _, _, address in dict.fromkeys(found):
         try:
-            one = socket.create_server((address[0], port_of(bound) if bound else port), family=family, backlog=BACKLOG)
+            where = (address[0], port_of(bound) if bound else port)
+            one = socket.create_server(where, family=family, backlog=BACKLOG, reuse_port=shared)
         except OSError as exc:
             if exc.errno == errno.EADDRNOTAVAIL and (bound or len(found) > 1):
                 continue  # `localhost` has an address of IPv6 where the system has none

@@ -30,7 +30,7 @@ from arena.network.tls import Encryption, TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
 
-HEALTH = "/healthz"
+ALIVE, READY = "/healthz", "/readyz"
 REQUEST_WITHIN = 10.0
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
@@ -41,8 +41,8 @@ log = logging.getLogger("arena.network.listener")
 class Listener:
     """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
 
-    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200, or 503 with the reason that `ailing`
-    gives.
+    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200 as long as the loop goes on, and
+    `GET /readyz`, unless there is a reason that `unready` gives: 503.
     """
 
     def __init__(
@@ -50,17 +50,19 @@ class Listener:
         handle: Callable[[Connection, Codec], Awaitable[None]],
         gate: Admission,
         encryption: Encryption | None = None,
-        ailing: Callable[[], str | None] = lambda: None,
+        unready: Callable[[], str | None] = lambda: None,
         operate: Callable[[Connection], Awaitable[None]] | None = None,
     ) -> None:
         self._handle = handle
         self._operate = operate
-        self._ailing = ailing
-        self._gate = gate
+        self._unready = unready
+        self.gate = gate
+        """Who lets connections in."""
         self.encryption = encryption
         self._servers: list[Server] = []
         self._foreign = TlsMismatch()
-        self._budget = FairScheduler(asyncio.get_running_loop())
+        self.scheduler = FairScheduler(asyncio.get_running_loop())
+        """Whose turn it is."""
         self.flusher = Flusher(asyncio.get_running_loop())
 
     async def open(self, host: str, port: int) -> int:
@@ -86,8 +88,8 @@ class Listener:
     async def _serve(self, sockets: list[socket.socket], address: str | None, *, operators: bool = False) -> Server:
         async def accept() -> Any:
             encryption = self.encryption if address is None else None
-            arrive = partial(self._gate.arrive, address=address, operators=operators)
-            look = partial(self._gate.recognize, address=address) if address and operators else None
+            arrive = partial(self.gate.arrive, address=address, operators=operators)
+            look = partial(self.gate.recognize, address=address) if address and operators else None
             return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
@@ -98,7 +100,7 @@ class Listener:
         """Take no more, and close those there are with `code` and why."""
         for server in self._servers:
             server.close(code=code, reason=reason)
-        self._gate.places.cut_unseated()
+        self.gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
 
@@ -114,7 +116,7 @@ class Listener:
             ping_interval=PING_EVERY,
             ping_timeout=PONG_WITHIN,
             close_timeout=FAREWELL,
-            budget=self._budget,
+            budget=self.scheduler,
             flusher=self.flusher,
             place=place,
             foreign=self._foreign,
@@ -150,8 +152,8 @@ class Listener:
     def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
         """The answer to a request that does not become a connection."""
         response: Response
-        if request.path == HEALTH:
-            reason = self._ailing()
+        if request.path in (ALIVE, READY):
+            reason = self._unready() if request.path == READY else None
             status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
             response = wire.respond(status, f"{reason or 'ok'}\n")
             return response
@@ -162,7 +164,7 @@ class Listener:
         asked = ConnectionRequest(
             method=request.method, header=header, peer=peer[0], local=local[0], address=address, operators=operators
         )
-        refusal = self._gate.refuse(asked, wire.place)
+        refusal = self.gate.refuse(asked, wire.place)
         wire.address = wire.place.address
         if refusal is None:
             return None

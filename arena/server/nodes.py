@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -21,6 +22,8 @@ from referee.record import Header
 
 EVERY = 1.0
 """Seconds between two signs of life."""
+SILENT = 3.0
+"""Seconds without an answer after which the database is taken for away."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
 
@@ -37,6 +40,14 @@ class OnlyNode:
     def draining(self) -> bool:
         """Whether no match is to begin here."""
         return False
+
+    def unready(self) -> str | None:
+        """Why no client should be sent here now, in a line; None where nothing speaks against it."""
+        return self.away()
+
+    def away(self) -> str | None:
+        """Why the database can't be reached, in a line; None where it can, or is a file."""
+        return None
 
     def elsewhere(self, game: str) -> str | None:
         """The URL of the node that pairs a game, where that is another one."""
@@ -89,10 +100,23 @@ class Nodes(OnlyNode):
         self._own: Node | None = None
         self._watched: dict[str, str] = {}
         """By match, the URL of the node that it is under way on."""
+        self._seen = time.monotonic()
+        self._unseen: str | None = None
+        """When the database heard of this node last, and why it did not at the last try."""
 
     @property
     def draining(self) -> bool:
         return self._own is not None and self._own.draining
+
+    def unready(self) -> str | None:
+        draining = "this node takes no new matches: the operator drains it" if self.draining else None
+        return self.away() or draining
+
+    def away(self) -> str | None:
+        if self._unseen is not None:
+            return f"the database is away: {self._unseen}"
+        silent = time.monotonic() - self._seen
+        return f"the database has not answered for {silent:.0f} s" if silent > SILENT else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
@@ -124,6 +148,7 @@ class Nodes(OnlyNode):
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
         nodes, self._watched = await self._store.write(beat, self._number, self.url)
+        self._seen, self._unseen = time.monotonic(), None
         before = [_place(node) for node in self._nodes]
         self._nodes = nodes
         self._own = next(node for node in nodes if node.name == self._name)
@@ -133,7 +158,7 @@ class Nodes(OnlyNode):
 
     def _tell(self, before: list[tuple[str, str, bool]]) -> None:
         for name, url, pairs in map(_place, self._nodes):
-            if name != self._name and (name, url, pairs) not in before:
+            if url and name != self._name and (name, url, pairs) not in before:
                 log.info("node %s at %s %s", name, url, "takes matches" if pairs else "takes no new matches")
 
     async def run(self) -> None:
@@ -145,6 +170,7 @@ class Nodes(OnlyNode):
             except NodeTaken as fault:
                 self.taken(fault)
             except ArenaFault as fault:
+                self._unseen = str(fault)
                 log.debug("this node can't be seen: %s", fault)
 
     async def listen(self) -> None:

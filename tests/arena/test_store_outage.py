@@ -14,7 +14,7 @@ import pytest
 from arena.host import host, runner
 from arena.replay.verify import verify
 from arena.server import arena
-from arena.store import async_store, database
+from arena.store import async_store, sqlite_database
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
 from referee import record_reader
@@ -28,23 +28,24 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
     monkeypatch.setattr(arena, "ANNOUNCE_WAIT_DELAY", 0.05)
     monkeypatch.setattr(async_store, "RETRY_DELAY", 0.05)
-    monkeypatch.setattr(database, "BUSY_MS", 50)
+    monkeypatch.setattr(sqlite_database, "BUSY_MS", 50)
 
 
-async def healthz(served: Any) -> tuple[int, str]:
+async def asked(served: Any, path: str) -> tuple[int, str]:
     """What a monitor is answered."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
     writer.close()
     return int(head.split()[1]), body
 
 
 async def held(served: Any, *, wanted: bool = True) -> str:
-    """Ask until the arena is held, or is not any more; what it says."""
+    """Ask until the arena is held, or is not any more; what it says. It is alive all the time."""
     async with asyncio.timeout(WITHIN):
-        while (answer := await healthz(served))[0] != (503 if wanted else 200):
-            pass
+        while (answer := await asked(served, "/readyz"))[0] != (503 if wanted else 200):
+            assert await asked(served, "/healthz") == (200, "ok\n")
+    assert await asked(served, "/healthz") == (200, "ok\n")
     return answer[1]
 
 

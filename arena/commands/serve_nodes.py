@@ -1,0 +1,215 @@
+"""`arena serve --nodes N`: so many servers of this machine as nodes of one arena, each in a process that is started
+again when it ends unasked.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import socket
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from arena.commands.settings import ServerSettings, database
+from arena.network.binding import port_of, reserved
+from arena.operator import credentials
+from arena.store.data_folder import FILE, FOLDER
+from arena.store.database_url import database_at
+from arena.store.postgres_database import PostgresDatabase
+from machine.atomic_write import in_place_of
+from machine.backoff import Backoff
+from machine.event_loop import running
+from machine.log_output import write_log
+from machine.service_manager import ServiceManager
+from machine.subprocesses import die_with_parent, ending
+from protocol.display import counted
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
+
+FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
+"""Seconds until a node is started again."""
+SILENT_MOST = 20.0
+"""Seconds without a sign of life after which a node is taken for hung: twice as long as its name is kept."""
+LONGEST_NOTICE = 4096
+"""Bytes."""
+FAULTS = (1, 2)
+"""Exit codes that were told in a line, and that another start would not mend."""
+HERE = "{node}"
+"""In a URL: the node's name."""
+
+log = logging.getLogger("arena.nodes")
+
+
+def run_nodes(settings: ServerSettings) -> None:
+    """Run them until SIGINT or SIGTERM. Raises `Fault` for what keeps them from starting."""
+    write_log(settings.log_level, settings.log)
+    data = Path(settings.data)
+    if not isinstance(database_at(database(settings.db, data)), PostgresDatabase):
+        raise UsageFault(
+            f"{settings.nodes} nodes share a database on a server: give --db postgresql://…, or leave out --nodes"
+        )
+    if settings.public_url is not None and HERE not in settings.public_url:
+        raise UsageFault(
+            f"public_url is {settings.public_url}, the same for {settings.nodes} nodes: "
+            f"write {HERE} where the name of each belongs, like wss://arena.example.org/{HERE}"
+        )
+    with contextlib.ExitStack() as stack:
+        ports = [stack.enter_context(one) for one in reserved(settings.host, settings.port)]
+        with os_errors_as(ArenaFault, f"the data folder {data} can't be made"):
+            data.mkdir(mode=FOLDER, parents=True, exist_ok=True)
+        notices = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-"))
+        code = asyncio.run(Nodes(settings, port_of(ports), data, Path(notices)).run())
+    if code:
+        raise SystemExit(code)
+
+
+class Nodes:
+    """The nodes of a machine behind a port that they share; `notices` is a folder for what they tell."""
+
+    def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
+        token = settings.operator_token or str(_token_file(data))
+        self._nodes = [NodeProcess(name, words, notices) for name, words in words_of(settings, port, token).items()]
+        self._where = f"{settings.host}:{port}"
+        self._manager = ServiceManager(os.environ)
+
+    async def run(self) -> int:
+        """Run them until SIGINT or SIGTERM, or until none is left; the exit code of one that could not begin, or 0."""
+        stop = asyncio.Event()
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop.set)
+        loop.add_signal_handler(signal.SIGHUP, self._reload)
+        async with running(self._tell()):
+            async with asyncio.TaskGroup() as group:
+                keeping = [group.create_task(node.keep(stop)) for node in self._nodes]
+            self._manager.tell("STOPPING=1")
+        return max(task.result() for task in keeping)
+
+    async def _tell(self) -> None:
+        for node in self._nodes:
+            await node.ready.wait()
+        log.info("%s on %s", counted(len(self._nodes), "node", "nodes"), self._where)
+        self._manager.tell("READY=1")
+        await self._manager.watch(self._status)
+
+    def _status(self) -> str:
+        ready = sum(node.ready.is_set() for node in self._nodes)
+        return f"{ready} of {counted(len(self._nodes), 'node', 'nodes')} ready"
+
+    def _reload(self) -> None:
+        for node in self._nodes:
+            node.send(signal.SIGHUP)
+
+
+class NodeProcess:
+    """A node's process, started with these words after `arena serve`'s own; it tells what it is through `notices`."""
+
+    def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
+        self.ready = asyncio.Event()
+        """Set while it serves."""
+        self._name = name
+        self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
+        self._notices = notices / name
+        self._process: asyncio.subprocess.Process | None = None
+
+    async def keep(self, stop: asyncio.Event) -> int:
+        """Run it until it ends in order, or `stop` is set, which is done where it could not begin: its exit code then,
+        else 0.
+        """
+        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
+        while True:
+            began = time.monotonic()
+            code, served = await self._run(stop)
+            if stop.is_set() or not code:
+                return 0
+            if not served and code in FAULTS:
+                stop.set()
+                return code
+            backoff.reset(time.monotonic() - began)
+            wait = backoff.delay()
+            log.warning("node %s %s; it is started again in %g s", self._name, ending(code), wait)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(stop.wait(), wait)
+
+    def send(self, number: signal.Signals) -> None:
+        """Send a signal to it, if it runs."""
+        if self._process is not None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.send_signal(number)
+
+    async def _run(self, stop: asyncio.Event) -> tuple[int, bool]:
+        """Run it once; its exit code, and whether it served."""
+        words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(SILENT_MOST * 1e6))}
+        with contextlib.closing(_listening(self._notices)) as notices:
+            self._process = process = await asyncio.create_subprocess_exec(
+                *self._command, env={**os.environ, **words}, process_group=0, preexec_fn=die_with_parent
+            )
+            try:
+                async with running(self._hear(notices)), running(self._end_with(stop)):
+                    code = await process.wait()
+            finally:
+                self._process = None
+                served = self.ready.is_set()
+                self.ready.clear()
+        return code, served
+
+    async def _end_with(self, stop: asyncio.Event) -> None:
+        await stop.wait()
+        self.send(signal.SIGTERM)
+
+    async def _hear(self, notices: socket.socket) -> None:
+        """Note what it tells; one that told that it is ready, and nothing more for too long, is killed."""
+        while True:
+            try:
+                async with asyncio.timeout(SILENT_MOST if self.ready.is_set() else None):
+                    told = await asyncio.get_running_loop().sock_recv(notices, LONGEST_NOTICE)
+            except TimeoutError:
+                log.warning("node %s gave no sign of life for %g s: it is killed", self._name, SILENT_MOST)
+                self.send(signal.SIGKILL)
+                return
+            if b"READY=1" in told.split(b"\n"):
+                self.ready.set()
+
+
+def words_of(settings: ServerSettings, port: int, token: str) -> dict[str, list[str]]:
+    """By the name of each node, the words with which it is one behind a port, with the operator's token in a file. The
+    first has the name, the data folder and the page of a server that is alone.
+    """
+    words: dict[str, list[str]] = {}
+    for number in range(1, settings.nodes + 1):
+        name = settings.node if number == 1 else f"{settings.node}-{number}"
+        data = Path(settings.data) if number == 1 else Path(settings.data) / name
+        own = port + number if settings.port else 0
+        words[name] = ["--nodes=1", f"--node={name}", f"--data={data}", f"--port={own}", f"--shared-port={port}"]
+        words[name].append(f"--operator-token={token}")
+        if settings.public_url is not None:
+            words[name].append(f"--public-url={settings.public_url.replace(HERE, name)}")
+        if settings.metrics_port:
+            words[name].append(f"--metrics-port={settings.metrics_port + number - 1}")
+        if number > 1:
+            words[name].append("--no-web")
+    return words
+
+
+def _token_file(data: Path) -> Path:
+    """A file in the data folder with the operator's token, made if there is none. Raises `Fault`."""
+    file = data / "operator-token"
+    token = credentials.token_of(data)
+    if not file.exists():
+        with os_errors_as(ArenaFault, f"{file} can't be written"), in_place_of(file) as part:
+            part.touch(mode=FILE)
+            part.write_text(f"{token}\n")
+    return file
+
+
+def _listening(address: Path) -> socket.socket:
+    address.unlink(missing_ok=True)
+    notices = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    notices.setblocking(False)
+    notices.bind(str(address))
+    return notices
