@@ -352,8 +352,8 @@ class End(FromServer, frozen=True, kw_only=True):
 
 
 class Listing(FromServer, frozen=True, kw_only=True):
-    """The answer to `list`: who is here and what is played, or as many as there is room for; `elsewhere` are the URLs of
-    the arena's other nodes, who have others.
+    """The answer to `list`: who is here and what is played, or as many as there is room for; other nodes of the arena,
+    whose URLs are `elsewhere`, have others.
     """
 
     bots: list[ListedBot]

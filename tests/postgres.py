@@ -20,11 +20,9 @@ from arena.store.database_url import database_at
 USER = "postgres"
 """Who runs it where root runs the tests, whom the server refuses."""
 _TEMPLATE = "arena_as_made"
+_HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _SETTINGS = {
     "listen_addresses": "",  # a socket in its folder is all
-    "fsync": "off",
-    "synchronous_commit": "off",
-    "full_page_writes": "off",
     "shared_buffers": "32MB",
     "max_connections": "200",
 }
@@ -41,9 +39,11 @@ def program(name: str) -> str:
 
 
 class PostgresServer:
-    """A server in a folder of its own, to be started and stopped as often as one likes, and to be removed."""
+    """A server in a folder of its own, to be started and stopped as often as one likes, and to be removed; a `durable`
+    one writes to the disk what others only say they have written.
+    """
 
-    def __init__(self) -> None:
+    def __init__(self, *, durable: bool = False) -> None:
         self.folder = folder = Path(tempfile.mkdtemp(prefix="arena-postgres-"))  # where other users get to
         self._data = folder / "data"
         folder.chmod(0o755)
@@ -51,7 +51,7 @@ class PostgresServer:
             shutil.chown(folder, USER)
         words = ["--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync"]
         self._run([program("initdb"), "--pgdata", str(self._data), *words])
-        lines = [f"{name} = '{value}'" for name, value in _SETTINGS.items()]
+        lines = [f"{name} = '{value}'" for name, value in (_SETTINGS | ({} if durable else _HASTY)).items()]
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write("\n".join([*lines, f"unix_socket_directories = '{folder}'", ""]))
 

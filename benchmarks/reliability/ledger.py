@@ -10,7 +10,7 @@ import random
 import subprocess
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -22,12 +22,13 @@ from rig import Closed, Raw
 
 from arena.commands.db import look
 from arena.store.integrity_check import check_database
-from arena.store.result_queries import iter_results, record_of
+from arena.store.result_queries import iter_results, ratings_of, record_of
 from arena.store.store import Store
 from protocol.games import rules_of
 from referee import record_reader
 from referee.record import Ply, Record
 from referee.replay import replay
+from referee.result import Ratings, Result
 
 SLOTS = 3
 SETTLED = 90.0
@@ -61,26 +62,34 @@ class Ledger:
     ends: dict[str, list[Told]] = field(default_factory=dict)
 
     def wrong(
-        self, file: Path, until: float = float("inf"), *, moves: bool = True, quick: bool = False
+        self,
+        where: str | Path,
+        until: float = float("inf"),
+        *,
+        moves: bool = True,
+        quick: bool = False,
+        forgotten: Collection[str] = (),
     ) -> Counter[str]:
         """What was told before `until` and is not what the database holds; the database itself is checked too.
 
-        Without `moves`, matches that were told of without their end may be lost.
+        Without `moves`, matches that were told of without their end may be lost. Of those `forgotten` only the end
+        counts.
         """
         found: Counter[str] = Counter()
-        with closing(Store.open(file, create=False)) as store:
+        with closing(Store.open(where, create=False)) as store:
             for line in list(store.iterate(check_database, partial(look, quick=quick))):
                 found[f"the database does not add up: {line}"] += 1
             kept = {result.match: result for result in store.iterate(iter_results)}
+            rated = store.read(ratings_of, [match for match in self.ends if match in kept])
             for match, ends in self.ends.items():
                 for told in ends:
                     if told.at < until:
-                        found.update(_wrong_end(told, kept.get(match)))
+                        found.update(_wrong_end(told, kept.get(match), rated.get(match)))
             if moves:
                 found["matches begun and lost"] += sum(
                     match not in kept for match, at in self.starts.items() if at < until
                 )
-                found.update(self._lost_moves(store, kept, until))
+                found.update(self._lost_moves(store, {match: kept[match] for match in kept.keys() - forgotten}, until))
         return +found
 
     def _lost_moves(self, store: Store, kept: dict[str, Any], until: float) -> Iterator[str]:
@@ -128,7 +137,7 @@ def _ends_with(seen: _Seen, digest: str, news: list[Any]) -> bool:
     return events[-len(news) :] == [*news]
 
 
-def _wrong_end(told: Told, kept: Any) -> Iterator[str]:
+def _wrong_end(told: Told, kept: Result | None, rated: Ratings | None) -> Iterator[str]:
     end = told.message
     if kept is None:
         yield "ends told and lost"
@@ -140,8 +149,9 @@ def _wrong_end(told: Told, kept: Any) -> Iterator[str]:
         kept.digest,
     ):
         yield "ends told otherwise than kept"
-    if any(("mu_after" in seat) != kept.rated for seat in end["seats"]):
-        yield "ends told with ratings and kept without, or the reverse"
+    after = [(seat.mu_after, seat.sigma_after) for seat in rated.seats] if rated else [(None, None)] * len(seats)
+    if [(seat.get("mu_after"), seat.get("sigma_after")) for seat in end["seats"]] != after:
+        yield "ends told with other ratings than those kept"
 
 
 class Player:

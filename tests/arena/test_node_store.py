@@ -8,8 +8,8 @@ from contextlib import ExitStack, closing
 import msgspec
 import pytest
 
-from arena.commands.nodes import give_up, show_nodes
 from arena.commands.nodes import drain as drain_by_command
+from arena.commands.nodes import give_up, show_nodes
 from arena.replay.verify import verify
 from arena.store.database import StoreUnavailable
 from arena.store.database_url import database_at

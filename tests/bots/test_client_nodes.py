@@ -8,8 +8,8 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
-from bots.client.nodes import MOST_SENT_ON, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
 from bots.client.conversation import Conversation, Say, SeekLater, Stop
+from bots.client.nodes import MOST_SENT_ON, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, think
 from protocol import messages

@@ -1,0 +1,473 @@
+"""Kill and freeze the servers that share an arena, crash its database, take a node's volume away, and let two processes
+have one name.
+
+Then what the bots were told is compared with what is kept. A claim is broken by one end or match that was lost, told
+otherwise than kept or numbered with a gap, by ratings that do not follow, by a frame of a process that was frozen for
+longer than its name was kept, by games that nobody pairs, by a bot that the operator sent away and that stays.
+
+    python benchmarks/reliability/nodes.py [--faults 100] [--seed 1] [--small]
+
+100 faults take some twenty minutes. Needs PostgreSQL's programs, as Debian installs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from contextlib import closing
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ledger import SETTLED, Ledger, Told
+from rig import WITHIN, Closed, Raw, Server, small_or_asked, tell_broken
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+from arena.server.nodes import weight
+from arena.server.stall_guard import MOST as MOST_FROZEN
+from arena.store.database_url import database_at
+from arena.store.node_store import LEASE
+from arena.store.nodes import list_nodes
+from arena.store.registry import revoke_bots
+from arena.store.store import Reader, Store
+from postgres import PostgresServer
+
+NODES = ("a", "b", "c")
+GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("nim", {}),
+    ("tictactoe", {}),
+    ("dilemma", {"rounds": 20}),
+    ("kuhn", {"preset": "short"}),
+)
+PLAYERS_OF_A_GAME = 3
+SLOTS = 3
+PATIENCE = 8.0
+"""Seconds without a word after which a player takes a node for gone to which it has said something."""
+IN_FLIGHT = 0.5
+"""Seconds in which everything is read that a node had sent when it was frozen."""
+MOVED_AFTER_KILL, MOVED_AFTER_FREEZE, SENT_AWAY = 15.0, 30.0, 1.0
+"""Seconds in which it is promised that others pair a node's games, and that a revoked bot is gone everywhere."""
+FAULTS = {
+    "kill -9": 8,
+    "kill -9, started again at once": 4,
+    "SIGSTOP, a short one": 4,
+    "SIGSTOP, beyond the lease": 4,
+    "a crash of PostgreSQL": 3,
+    "a volume deleted": 2,
+    "two processes of one name": 2,
+    "a bot revoked": 3,
+}
+"""How often each comes, as weights."""
+
+
+@dataclass
+class Node:
+    """A server, and when it was frozen for longer than it may say anything afterwards."""
+
+    name: str
+    server: Server
+    frozen: float | None = None
+    words_of_a_zombie: int = 0
+
+
+@dataclass
+class Started:
+    """A match that began: of which game, where, when (seconds of the monotonic clock)."""
+
+    game: str
+    node: Node
+    at: float
+
+
+@dataclass
+class Figures:
+    """What was told and measured."""
+
+    ledger: Ledger = field(default_factory=Ledger)
+    starts: dict[str, Started] = field(default_factory=dict)
+    moved: dict[str, list[float]] = field(default_factory=dict)
+    """By what was done to a node, seconds until another one began a match of its game."""
+    gone: list[float] = field(default_factory=list)
+    """Seconds until a revoked bot had left all nodes."""
+    begun: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set at every start."""
+
+    def start(self, told: dict[str, Any], node: Node, game: str) -> None:
+        """A match began, or goes on."""
+        started = self.starts.setdefault(told["match"], Started(game, node, time.monotonic()))
+        self.ledger.starts.setdefault(told["match"], started.at)
+        self.begun.set()
+        self.begun.clear()
+
+
+class Player:
+    """A bot that is connected to all nodes, plays at random, seeks where it is told to, and comes back when cut off."""
+
+    def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
+        self.name = name
+        self.seeking = True
+        self.seats: dict[str, Node] = {}
+        """By match that goes on, where."""
+        self._nodes = nodes
+        self._game = game
+        self._config = config
+        self._figures = figures
+        self._random = random.Random(name)
+        self._here: dict[str, Raw] = {}
+        """By node."""
+        self._seeks: dict[str, str] = {}
+        """By id, the node that was asked."""
+        self._pairing = self._random.choice(nodes).name
+        self._sought = 0
+
+    async def run(self) -> None:
+        """Play for ever."""
+        async with asyncio.TaskGroup() as group:
+            for node in self._nodes:
+                group.create_task(self._visit(node))
+
+    async def _visit(self, node: Node) -> None:
+        while True:
+            try:
+                raw = await Raw.enter(node.server.port, self.name, slots=SLOTS)
+            except (OSError, Closed, asyncio.IncompleteReadError):
+                await asyncio.sleep(0.1)
+                continue
+            try:
+                if raw.welcome["type"] == "welcome":
+                    await self._play(raw, node)
+                else:
+                    await asyncio.sleep(0.3)
+            except (Closed, OSError, TimeoutError):
+                await asyncio.sleep(0.05)
+            finally:
+                self._here.pop(node.name, None)
+                self._seeks = {ref: at for ref, at in self._seeks.items() if at != node.name}
+                raw.close()
+
+    async def _play(self, raw: Raw, node: Node) -> None:
+        self.seats = {match: at for match, at in self.seats.items() if at is not node}  # they are told anew
+        self._here[node.name] = raw
+        while True:
+            self._seek()
+            try:
+                async with asyncio.timeout(PATIENCE):
+                    told = await raw.receive()
+            except TimeoutError:
+                if node.name in self._seeks.values():
+                    raise
+                continue
+            if node.frozen is not None and time.monotonic() > node.frozen + IN_FLIGHT:
+                node.words_of_a_zombie += 1
+            await self._answer(raw, node, told)
+
+    async def _answer(self, raw: Raw, node: Node, told: dict[str, Any]) -> None:
+        match told["type"]:
+            case "start":
+                self._seeks.pop(told.get("seek") or "", None)
+                self._figures.start(told, node, self._game)
+                self.seats[told["match"]] = node
+                raw.send(type="ready", match=told["match"])
+            case "turn":
+                self._figures.ledger.turns.append(Told(self.name, told))
+                if "legal" in told:
+                    await asyncio.sleep(0.01)
+                    move = self._random.choice(told["legal"])
+                    raw.send(type="move", match=told["match"], ply=told["ply"], move=move)
+            case "end":
+                self._figures.ledger.ends.setdefault(told["match"], []).append(Told(self.name, told))
+                self.seats.pop(told["match"], None)
+            case "error":
+                await self._sent_on(told)
+
+    async def _sent_on(self, error: dict[str, Any]) -> None:
+        if self._seeks.pop(error.get("ref") or "", None) is None:
+            return
+        there = error.get("url") or ""
+        found = next((node for node in self._nodes if there.endswith(f":{node.server.port}")), None)
+        if found is not None and found.name in self._here:
+            self._pairing = found.name
+        else:
+            await asyncio.sleep(0.2)
+
+    def _seek(self) -> None:
+        if self._pairing not in self._here:
+            self._pairing = self._random.choice(sorted(self._here))
+        playing = sum(
+            node.name in self._here for node in self.seats.values()
+        )  # the others go on when their node is back
+        while self.seeking and len(self._seeks) + playing < SLOTS:
+            self._sought += 1
+            self._seeks[f"s{self._sought}"] = self._pairing
+            self._here[self._pairing].send(type="seek", id=f"s{self._sought}", game=self._game, config=self._config)
+
+
+class Arena:
+    """The nodes on their database, the players, and what is done to them."""
+
+    def __init__(self, postgres: PostgresServer, seed: int) -> None:
+        self.figures = Figures()
+        self.faults: Counter[str] = Counter()
+        self.broken: list[str] = []
+        self.forgotten: set[str] = set()
+        """Matches that were called off with their node's volume."""
+        self._postgres = postgres
+        self._url = postgres.url("arena")
+        self._random = random.Random(seed)
+        self.nodes = [self._node(name) for name in NODES]
+        self.players = [
+            Player(f"player-{game}-{number}", self.nodes, game, config, self.figures)
+            for game, config in GAMES
+            for number in range(PLAYERS_OF_A_GAME)
+        ]
+
+    def _node(self, name: str) -> Node:
+        return Node(name, Server("--clock", "5+0.2", "--db", self._url, "--node", name))
+
+    async def live(self, faults: int) -> None:
+        """Bear so many faults, then come to an end."""
+        await asyncio.gather(*(self._start(node) for node in self.nodes))
+        tasks = [asyncio.create_task(player.run()) for player in self.players]
+        programs = [self._program(name, node) for name, node in zip(("random", "greedy"), self.nodes, strict=False)]
+        try:
+            await self._until_begun({game for game, _ in GAMES}, WITHIN)
+            while self.faults.total() < faults:
+                await asyncio.sleep(self._random.uniform(0.5, 2.0))
+                fault = self._random.choices(list(FAULTS), weights=list(FAULTS.values()))[0]
+                print(f"{self.faults.total() + 1:4} {fault}", flush=True)
+                await self._do(fault)
+                self.faults[fault] += 1
+            self.broken += [f"the program of {name} ended" for name, one in programs if one.poll() is not None]
+            for _, program in programs:
+                program.kill()
+            await self._run_out()
+        finally:
+            for _, program in programs:
+                program.kill()
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            for node in self.nodes:
+                node.server.stop()
+
+    def _program(self, name: str, node: Node) -> tuple[str, subprocess.Popen[bytes]]:
+        """A reference bot, which was told of one node."""
+        url = f"ws://127.0.0.1:{node.server.port}"
+        command = [sys.executable, "-m", "bots", "run", name, "--url", url, "--game", "nim", "--game", "tictactoe"]
+        return name, subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    async def _do(self, fault: str) -> None:
+        node = self._random.choice(self.nodes)
+        match fault:
+            case "kill -9":
+                await self._without(node, "kill -9", MOVED_AFTER_KILL)
+                await self._start(node)
+            case "kill -9, started again at once":
+                node.server.kill()
+                await self._start(node)
+            case "SIGSTOP, a short one":
+                await self._freeze(node, self._random.uniform(1.0, MOST_FROZEN - 1.5))
+            case "SIGSTOP, beyond the lease":
+                await self._freeze(node, self._random.uniform(LEASE + 2.0, 20.0))
+            case "a crash of PostgreSQL":
+                await asyncio.to_thread(self._postgres.stop)
+                await asyncio.sleep(self._random.uniform(0.0, 8.0))
+                await asyncio.to_thread(self._postgres.start)
+                await self._until_begun({game for game, _ in GAMES}, WITHIN)
+            case "a volume deleted":
+                await self._lose(node)
+            case "two processes of one name":
+                await self._double(node)
+            case "a bot revoked":
+                await self._revoke()
+
+    async def _start(self, node: Node) -> None:
+        node.frozen = None
+        await asyncio.to_thread(node.server.start)
+
+    async def _without(self, node: Node, how: str, most: float, *, since: float | None = None) -> None:
+        """Kill a node, unless it is gone `since` some time, and wait until its games are played elsewhere."""
+        games = self._games_of(node)
+        if since is None:
+            since = time.monotonic()
+            node.server.kill()
+        waits = self.figures.moved.setdefault(how, [])
+        for game in games:
+            waits.append(await self._moved(game, node, since, most))
+            if waits[-1] > most:
+                self.broken.append(f"{game} was not paired for {waits[-1]:.1f} s after {how}")
+
+    def _games_of(self, node: Node) -> list[str]:
+        """The games that a node pairs while all are here."""
+        return [game for game, _ in GAMES if max(NODES, key=lambda name: weight(name, game)) == node.name]
+
+    async def _moved(self, game: str, node: Node, since: float, most: float) -> float:
+        """Seconds until a match of a game began on another node; a little more than `most` where none did."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(most + 1.0 - (time.monotonic() - since)):
+                while True:
+                    for one in self.figures.starts.values():
+                        if one.game == game and one.node is not node and one.at > since:
+                            return one.at - since
+                    await self.figures.begun.wait()
+        return most + 1.0
+
+    async def _until_begun(self, games: set[str], most: float) -> None:
+        """Wait until a match of each of these games began from now on."""
+        since = time.monotonic()
+        try:
+            async with asyncio.timeout(most):
+                while games - {one.game for one in self.figures.starts.values() if one.at > since}:
+                    await self.figures.begun.wait()
+        except TimeoutError:
+            self.broken.append(f"no match of all games began for {most:g} s")
+
+    async def _freeze(self, node: Node, seconds: float) -> None:
+        """Stop a node's process for so long; beyond its lease it has to end then, without another word."""
+        process = node.server.process
+        process.send_signal(signal.SIGSTOP)
+        since = time.monotonic()
+        beyond = seconds > LEASE
+        node.frozen = since if beyond else None
+        waking = asyncio.create_task(self._wake(process, seconds))
+        if beyond:
+            await self._without(node, "SIGSTOP", MOVED_AFTER_FREEZE, since=since)
+        await waking
+        if beyond:
+            try:
+                code = await asyncio.to_thread(process.wait, WITHIN)
+            except subprocess.TimeoutExpired:
+                code = 0
+            if code != 75:
+                self.broken.append(f"a node that was frozen for {seconds:.1f} s ended with {code}, not 75")
+            await self._start(node)
+        else:
+            await asyncio.sleep(1.0)
+            if process.poll() is not None:
+                self.broken.append(f"a node that was frozen for {seconds:.1f} s ended")
+                await self._start(node)
+
+    async def _wake(self, process: subprocess.Popen[str], seconds: float) -> None:
+        await asyncio.sleep(seconds)
+        process.send_signal(signal.SIGCONT)
+
+    async def _lose(self, node: Node) -> None:
+        """Have a node die with its data, and give its matches up."""
+        node.server.kill()
+        shutil.rmtree(node.server.data)
+        node.server.data.mkdir()
+        done = await asyncio.to_thread(self._arena, "node", "lost", node.name, "--db", self._url)
+        if done.returncode:
+            self.broken.append(f"a lost node was not given up: {done.stderr.strip()}")
+        self.forgotten.update(line.split(":")[0].strip() for line in done.stdout.splitlines()[1:])
+        await self._start(node)
+
+    async def _double(self, node: Node) -> None:
+        """Start a second process with a node's name."""
+        second = self._node(node.name)
+        try:
+            await asyncio.to_thread(second.server.start)
+        except RuntimeError as exc:
+            if "runs already" not in str(exc):
+                self.broken.append(f"a second process of a name ended with {exc}")
+        else:
+            self.broken.append("a second process of a name was let in")
+            second.server.kill()
+        if node.server.process.poll() is not None:
+            self.broken.append("a node ended as a second process asked for its name")
+            await self._start(node)
+
+    async def _revoke(self) -> None:
+        """Send away a bot that is connected to all nodes."""
+        name = f"guest-{self.faults.total()}"
+        guests = [await Raw.enter(node.server.port, name) for node in self.nodes]
+
+        def revoke() -> None:
+            with closing(Store.open(self._url)) as store:
+                store.write(revoke_bots, [name])
+
+        await asyncio.to_thread(revoke)
+        since = time.monotonic()
+        for guest in guests:
+            with contextlib.suppress(Closed):
+                while True:
+                    await asyncio.wait_for(guest.receive(), WITHIN)
+        self.figures.gone.append(time.monotonic() - since)
+        if self.figures.gone[-1] > SENT_AWAY:
+            self.broken.append(f"a revoked bot was gone after {self.figures.gone[-1]:.2f} s")
+
+    def _arena(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
+
+    async def _run_out(self) -> None:
+        """Let all that is under way come to its end."""
+        for player in self.players:
+            player.seeking = False
+        if hanging := await asyncio.to_thread(self._hanging):
+            self.broken.append(f"{hanging} matches hang")
+
+    def _hanging(self) -> int:
+        """How many matches are still under way, as players or the database have it, when all should be over."""
+        until = time.monotonic() + SETTLED
+        with closing(Reader.open(self._url)) as reader:
+            while True:
+                known = sum(node.matches for node in reader.read(list_nodes))
+                hanging = max(known, len({match for player in self.players for match in player.seats}))
+                if not hanging or time.monotonic() > until:
+                    return hanging
+                time.sleep(0.5)
+
+    def judge(self) -> list[str]:
+        """What is wrong."""
+        words = sum(node.words_of_a_zombie for node in self.nodes)
+        found = self.figures.ledger.wrong(self._url, forgotten=self.forgotten)
+        return [
+            *self.broken,
+            *(f"{count} x {what}" for what, count in found.items()),
+            *([f"{words} frames of processes that were frozen beyond their lease"] if words else []),
+        ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--faults", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = small_or_asked(parser, faults=4)
+    postgres = PostgresServer(durable=True)
+    try:
+        postgres.start()
+        postgres.execute("CREATE DATABASE arena")
+        database_at(postgres.url("arena")).create()
+        arena = Arena(postgres, arguments.seed)
+        began = time.perf_counter()
+        asyncio.run(arena.live(arguments.faults))
+        seconds = time.perf_counter() - began
+        broken = arena.judge()
+    finally:
+        postgres.remove()
+    print(
+        f"{arena.faults.total()} faults in {seconds:.0f} s:", ", ".join(f"{n} {how}" for how, n in arena.faults.items())
+    )
+    figures = arena.figures
+    print(f"{len(figures.starts):8} matches begun")
+    print(f"{len(figures.ledger.turns):8} turns told")
+    print(f"{sum(map(len, figures.ledger.ends.values())):8} ends told")
+    print(f"{len(arena.forgotten):8} matches called off with a volume")
+    for how, waits in figures.moved.items():
+        if waits:
+            print(f"games are paired elsewhere {min(waits):.1f} to {max(waits):.1f} s after {how} ({len(waits)})")
+    if figures.gone:
+        print(f"a revoked bot has left all nodes within {max(figures.gone):.2f} s ({len(figures.gone)})")
+    sys.exit(tell_broken(broken, "nothing lost, nothing doubled, no word of a process that had lost its name"))
+
+
+if __name__ == "__main__":
+    main()
