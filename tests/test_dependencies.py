@@ -39,7 +39,7 @@ def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str) -> 
     extras = project["optional-dependencies"]
     wanted = {
         "run.lock": project["dependencies"],
-        "image.lock": [*project["dependencies"], *extras["postgres"]],
+        "image.lock": [*project["dependencies"], *extras["postgres"], *extras["metrics"]],
         "dev.lock": [*project["dependencies"], *extras["dev"]],
         "build.lock": content["build-system"]["requires"],
     }[lock]
