@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
+from arena.commands import watch
 from arena.server.arena import REPLACED, REVOKED
 from arena.server.nodes import weight
 from players import meet, player
@@ -73,6 +77,34 @@ async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_ag
         async with player(nodes.other.url, "ann") as again:
             assert again.heard[0]["elsewhere"] == [nodes.nim.url]
             assert again.heard[0]["url"] == nodes.other.url
+
+
+async def test_a_match_of_another_node_is_watched_on_a_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with (
+        two_nodes(tmp_path) as nodes,
+        player(nodes.nim.url, "ann") as ann,
+        player(nodes.nim.url, "bob") as bob,
+    ):
+        start = await meet(ann, bob)
+        shown: asyncio.Queue[str] = asyncio.Queue()
+        monkeypatch.setattr(watch, "say", lambda text, **_: shown.put_nowait(text))
+
+        async def watched(match: str | None) -> None:
+            with contextlib.suppress(watch.NotUnderWay):
+                await watch._watch(nodes.other.url, match, follow=False)
+                return
+            await watched(match)  # a node looks at what the others play once a second
+
+        async with asyncio.TaskGroup() as group:
+            group.create_task(watched(None))
+            group.create_task(watched(start["match"]))
+            for _ in range(2):
+                while not (await shown.get()).startswith(f"{start['match']}: nim"):
+                    pass
+            for one in (ann, bob):
+                group.create_task(one.play())
 
 
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:

@@ -6,11 +6,12 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-from arena.commands.settings import RENAMED, SETTINGS, ServerSettings
+from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
@@ -47,12 +48,15 @@ def settings(
     for key, value in values.items():
         _check(key, value)
     made = ServerSettings(**values)
+    if made.public_url is not None and made.nodes == 1:
+        made = replace(made, public_url=made.public_url.replace(NAME, made.node))
     read_clock(made.clock)
     read_clock(made.slow_clock, "slow_clock")
     if made.mqtt is not None:
         Broker.parse(made.mqtt)
-    if made.socket_url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", made.socket_url):
-        raise UsageFault(f"socket_url is {made.socket_url!r}: it is {SETTINGS['socket_url'].setting.takes}")
+    for name, url in (("socket_url", made.socket_url), ("public_url", made.public_url)):
+        if url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", url):
+            raise UsageFault(f"{name} is {url!r}: it is {SETTINGS[name].setting.takes}")
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
     if made.admin and not made.web:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.commands.settings import ServerSettings, database
+from arena.commands.settings import NAME, ServerSettings, database
 from arena.network.binding import port_of, reserved
 from arena.operator import credentials
 from arena.store.data_folder import FILE, FOLDER
@@ -39,8 +39,6 @@ LONGEST_NOTICE = 4096
 """Bytes."""
 FAULTS = (1, 2)
 """Exit codes that were told in a line, and that another start would not mend."""
-HERE = "{node}"
-"""In a URL: the node's name."""
 
 log = logging.getLogger("arena.nodes")
 
@@ -53,10 +51,10 @@ def run_nodes(settings: ServerSettings) -> None:
         raise UsageFault(
             f"{settings.nodes} nodes share a database on a server: give --db postgresql://…, or leave out --nodes"
         )
-    if settings.public_url is not None and HERE not in settings.public_url:
+    if settings.public_url is not None and NAME not in settings.public_url:
         raise UsageFault(
             f"public_url is {settings.public_url}, the same for {settings.nodes} nodes: "
-            f"write {HERE} where the name of each belongs, like wss://arena.example.org/{HERE}"
+            f"write {NAME} where the name of each belongs, like wss://arena.example.org/{NAME}"
         )
     with contextlib.ExitStack() as stack:
         ports = [stack.enter_context(one) for one in reserved(settings.host, settings.port)]
@@ -187,8 +185,6 @@ def words_of(settings: ServerSettings, port: int, token: str) -> dict[str, list[
         own = port + number if settings.port else 0
         words[name] = ["--nodes=1", f"--node={name}", f"--data={data}", f"--port={own}", f"--shared-port={port}"]
         words[name].append(f"--operator-token={token}")
-        if settings.public_url is not None:
-            words[name].append(f"--public-url={settings.public_url.replace(HERE, name)}")
         if settings.metrics_port:
             words[name].append(f"--metrics-port={settings.metrics_port + number - 1}")
         if number > 1:

@@ -14,6 +14,8 @@ from protocol import PORT
 from protocol.display import among
 
 DEFAULT_DATA = "arena-data"
+NAME = "{node}"
+"""In a node's URL: its name."""
 RENAMED = {"away": "reconnect_timeout", "pace": "max_matches_per_hour"}
 """What settings were called once."""
 _LEVELS = ("debug", "info", "warning", "error")
@@ -59,7 +61,11 @@ class ServerSettings:
     ] = 0
     public_url: Annotated[
         str | None,
-        Setting("Where clients connect to this node.", "where clients connect, like wss://arena.example.org/a", "URL"),
+        Setting(
+            "Where clients connect to this node, like wss://arena.example.org/{node}.",
+            "where clients connect, like wss://arena.example.org/{node}, with the node's name or {node} for it",
+            "URL",
+        ),
     ] = None
     clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
     slow_clock: Annotated[str, Setting("The same for people, in unrated matches.", _CLOCK)] = "600+10"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,11 @@ LOOK_EVERY = 1.0
 
 
 class NotUnderWay(UsageFault):
-    """The match to be watched is over, or there never was one."""
+    """The match to be watched is over, or there never was one, or it is under way on a node at another `url`."""
+
+    def __init__(self, text: str, url: str | None = None) -> None:
+        super().__init__(text)
+        self.url = url
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
@@ -71,12 +76,19 @@ def _url_of(data: Path) -> str:
 
 async def _watch(url: str, match: str | None, follow: bool) -> None:
     seen = ""
-    async with spectating(url) as spectator:
+    async with AsyncExitStack() as stack:
+        nodes = Nodes(stack)
         while True:
-            seen = match or await _newest(spectator, seen)
+            if match is None:
+                spectator, seen = await _newest(nodes, url, seen)
+            else:
+                spectator, seen = await nodes.at(url), match
             try:
                 await _show(spectator, seen)
-            except NotUnderWay:
+            except NotUnderWay as fault:
+                if fault.url is not None:
+                    url, match = fault.url, seen
+                    continue
                 if match is not None:
                     raise
                 continue  # a listing may be a second old
@@ -85,19 +97,20 @@ async def _watch(url: str, match: str | None, follow: bool) -> None:
             match = None
 
 
-async def _newest(spectator: Spectator, seen: str) -> str:
-    """The newest match under way that is not the one `seen`, once there is one."""
+async def _newest(nodes: Nodes, url: str, seen: str) -> tuple[Spectator, str]:
+    """The newest match under way that is not the one `seen`, once there is one, first of all on the node at a URL; and
+    who sees it.
+    """
     said = False
     while True:
-        await spectator.ask(List())
-        while not isinstance(listing := await spectator.hear(), Listing):
-            pass
-        found = next((one.match for one in listing.matches if one.match != seen), None)
-        if found is not None:
-            return found
+        here, *others = [found async for found in nodes.listings(url)]
+        for spectator, listing in (here, *others):
+            found = next((one.match for one in listing.matches if one.match != seen), None)
+            if found is not None:
+                return spectator, found
         if not said:
-            here = counted(len(listing.bots) + listing.more_bots, "bot", "bots")
-            say(f"waiting for a match to begin; {here} online", err=True)
+            bots = len({bot.bot for _, listing in (here, *others) for bot in listing.bots}) + here[1].more_bots
+            say(f"waiting for a match to begin; {counted(bots, 'bot', 'bots')} online", err=True)
             said = True
         await asyncio.sleep(LOOK_EVERY)
 
@@ -110,7 +123,7 @@ async def _show(spectator: Spectator, match: str) -> None:
         message = await spectator.hear()
         if isinstance(message, Error) and message.ref == match:
             over = f"if it is over, `arena replay show {match} --boards` tells it"
-            raise NotUnderWay(f"{printable(message.message)}: {over}")
+            raise NotUnderWay(f"{printable(message.message)}: {over}", message.url)
         if getattr(message, "match", None) != match:
             continue
         if isinstance(message, Start):
@@ -198,10 +211,41 @@ class Spectator:
             if message is not None:
                 return message
 
+    async def list(self) -> Listing:
+        """Who is there, and what is played. Raises `ArenaFault` where the connection is lost."""
+        await self.ask(List())
+        while not isinstance(listing := await self.hear(), Listing):
+            pass
+        return listing
+
     def _lost(self) -> ArenaFault:
         code = self._wire.close_code
         why = "was stopped, or starts anew" if code == RESTARTING else f"ended the connection ({code})"
         return ArenaFault(f"the arena at {self._url} {why}")
+
+
+class Nodes:
+    """The nodes of an arena, connected to when they are asked for first, until the stack is left."""
+
+    def __init__(self, stack: AsyncExitStack) -> None:
+        self._stack = stack
+        self._spectators: dict[str, Spectator] = {}
+
+    async def at(self, url: str) -> Spectator:
+        """Who sees what goes on at a URL. Raises as `spectating` does."""
+        if url not in self._spectators:
+            self._spectators[url] = await self._stack.enter_async_context(spectating(url))
+        return self._spectators[url]
+
+    async def listings(self, url: str) -> AsyncIterator[tuple[Spectator, Listing]]:
+        """What the node at a URL lists, and then the others do that answer."""
+        spectator = await self.at(url)
+        listing = await spectator.list()
+        yield spectator, listing
+        for other in listing.elsewhere:
+            with contextlib.suppress(ArenaFault):
+                spectator = await self.at(other)
+                yield spectator, await spectator.list()
 
 
 @asynccontextmanager

@@ -171,7 +171,7 @@ async def shown(
     order = WebServerConfig(
         where=where,
         descriptors=[one.fileno() for one in sockets],
-        socket=settings.socket_url or str(port),
+        socket=settings.socket_url or settings.public_url or str(port),
         registration=settings.registration == "open",
         certificate=settings.tls_cert,
         key=settings.tls_key,

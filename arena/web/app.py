@@ -30,10 +30,12 @@ from arena.web.site import STATIC, Site, address
 from protocol.errors import Fault
 
 
-def content_security_policy(host: str, socket: str) -> str:
-    """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`."""
-    sockets = dict.fromkeys(address(socket, host, encrypted=encrypted) for encrypted in (False, True))
-    connect = " ".join(filter(None, ["'self'", *sockets]))
+def content_security_policy(host: str, socket: str, nodes: Sequence[str] = ()) -> str:
+    """The Content-Security-Policy of a page that was asked for under `host`; `socket` is that of `Site`, and the arena's
+    nodes take clients at these URLs.
+    """
+    sockets = [address(socket, host, encrypted=encrypted) for encrypted in (False, True)]
+    connect = " ".join(dict.fromkeys(filter(None, ["'self'", *sockets, *nodes])))
     return (
         f"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src {connect}; "
         "base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
@@ -41,15 +43,16 @@ def content_security_policy(host: str, socket: str) -> str:
     )
 
 
-def _with_security_headers(app: ASGIApp, socket: str) -> ASGIApp:
+def _with_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
     """Says the policy, and that nothing else may be made of an answer."""
 
     async def serve(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await app(scope, receive, send)
             return
+        host = Headers(scope=scope).get("host", "")
         headers = {
-            "content-security-policy": content_security_policy(Headers(scope=scope).get("host", ""), socket),
+            "content-security-policy": content_security_policy(host, site.socket, await site.nodes.all()),
             "x-content-type-options": "nosniff",
             "referrer-policy": "no-referrer",
             "cross-origin-opener-policy": "same-origin",
@@ -183,7 +186,7 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *admin.routes,
         ],
         middleware=[
-            Middleware(_with_security_headers, socket=site.socket),
+            Middleware(_with_security_headers, site=site),
             Middleware(GZipMiddleware, MIN_GZIP_BYTES, GZIP_LEVEL),
             Middleware(_refusing_other_hosts, proxies=Proxies(proxies)),
             *admin.guards,

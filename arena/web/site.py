@@ -11,6 +11,7 @@ from arena.store.store import Reader
 from arena.store.tournaments import Standings
 from arena.web.admin_config import AdminConfig
 from arena.web.grading import Grading
+from arena.web.node_urls import NodeUrls
 from arena.web.serving import Serving
 
 STATIC = Path(__file__).parent / "static"
@@ -35,6 +36,7 @@ class Site:
         self.admin = admin
         self.serving = Serving()
         self.grading = Grading()
+        self.nodes = NodeUrls(reader)
         self.tables: Standings = {}
         """Those of tournaments, as they were told last."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.commands import output, watch
-from arena.commands.watch import Spectator, _url_of, _watch
+from arena.commands.watch import Nodes, Spectator, _url_of, _watch
 from arena.operator.client import NoServer
 from commands import call
 from processes import serving
@@ -103,8 +103,9 @@ async def test_of_a_listed_match_that_is_over_already_the_next_is_shown(
 ) -> None:
     out, newest, found = screen(monkeypatch), watch._newest, iter(["over"])
 
-    async def listed(spectator: Spectator, seen: str) -> str:
-        return next(found, None) or await newest(spectator, seen)
+    async def listed(nodes: Nodes, url: str, seen: str) -> tuple[Spectator, str]:
+        over = next(found, None)
+        return await newest(nodes, url, seen) if over is None else (await nodes.at(url), over)
 
     monkeypatch.setattr(watch, "_newest", listed)
     match = await shown_whole(await serve(), out)
