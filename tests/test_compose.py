@@ -1,0 +1,128 @@
+"""deploy/compose: what its files name is there, and the proxy and the broker do what they are set up for."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import subprocess
+from contextlib import AsyncExitStack, closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from arena.commands.settings import SETTINGS
+from arena.server.nodes import weight
+from arena.store.database_url import database_at
+from arena.store.result_queries import iter_results
+from arena.store.store import Reader
+from commands import REPOSITORY
+from compose_stack import COMPOSE, compose_stack
+from processes import run
+from web_client import answer
+
+COMPOSITION = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
+SERVICES: dict[str, Any] = COMPOSITION["services"]
+
+
+def test_the_composition_is_as_its_specification_has_it() -> None:
+    words = ["check-jsonschema", "--builtin-schema", "vendor.compose-spec", str(COMPOSE / "compose.yaml")]
+    done = subprocess.run(words, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_setting_of_a_node_is_one_that_the_server_has() -> None:
+    for name in ("node-a", "node-b"):
+        ours = [key.removeprefix("ARENA_").lower() for key in SERVICES[name]["environment"] if key.startswith("ARENA_")]
+        assert set(ours) <= set(SETTINGS)
+
+
+def test_every_service_may_do_as_little_as_it_needs_and_says_how_it_is() -> None:
+    for name, service in SERVICES.items():
+        assert service["read_only"], name
+        assert service["cap_drop"] == ["ALL"], name
+        assert service["security_opt"] == ["no-new-privileges:true"], name
+        assert "healthcheck" in service or service["image"] == "bot-arena", name
+
+
+def test_files_secrets_volumes_and_networks_that_are_named_are_there(tmp_path: Path) -> None:
+    shutil.copy(COMPOSE / "prepare", tmp_path)
+    subprocess.run([tmp_path / "prepare", "arena.example.org"], check=True, capture_output=True)
+    secrets = {name: tmp_path / secret["file"] for name, secret in COMPOSITION["secrets"].items()}
+    assert all(file.read_text() for file in secrets.values())
+    assert (tmp_path / "secrets").stat().st_mode & 0o077 == 0
+    assert (tmp_path / ".env").read_text() == "ARENA_DOMAIN=arena.example.org\n"
+    for name, service in SERVICES.items():
+        assert set(service.get("secrets", ())) <= set(secrets), name
+        assert set(service["networks"]) <= set(COMPOSITION["networks"]), name
+        for volume in service.get("volumes", ()):
+            source = volume.split(":")[0]
+            assert source in COMPOSITION["volumes"] or (COMPOSE / source).exists(), volume
+
+
+def test_secrets_that_are_there_are_left_alone(tmp_path: Path) -> None:
+    shutil.copy(COMPOSE / "prepare", tmp_path)
+    for _ in range(2):
+        made = subprocess.run([tmp_path / "prepare"], check=True, capture_output=True, text=True).stdout
+    assert made == ""
+
+
+def test_addresses_and_ports_agree_between_the_composition_and_the_proxy() -> None:
+    proxy = (COMPOSE / "nginx.conf").read_text()
+    dockerfile = (REPOSITORY / "Dockerfile").read_text()
+    front = {name: SERVICES[name]["networks"]["front"]["ipv4_address"] for name in ("node-a", "node-b", "proxy")}
+    assert SERVICES["proxy"]["extra_hosts"] == {name: front[name] for name in ("node-a", "node-b")}
+    exposed = re.search(r"^EXPOSE (.*)$", dockerfile, re.MULTILINE)
+    assert exposed is not None
+    assert set(re.findall(r"node-[ab]:(\d+)", proxy)) == set(exposed[1].split()) - {"9464"}
+    for name in ("node-a", "node-b"):
+        environment = SERVICES[name]["environment"]
+        assert environment["ARENA_TRUSTED_PROXY"] == front["proxy"]
+        path = environment["ARENA_PUBLIC_URL"].rpartition("/")[2]
+        assert environment["ARENA_NODE"] == path
+        assert f"location = /{path} {{\n            proxy_pass http://{name}:8765;" in proxy
+
+
+async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages_are_there(tmp_path: Path) -> None:
+    async with compose_stack(tmp_path) as stack, stack.node("a") as a, stack.node("b") as b:
+        for node in (a, b):
+            await node.says("takes matches")
+        command = ("arena-bot", "run", "random", "--game", "nim", "--matches", "4")
+        comings = [("ann", "a"), ("bob", "b"), ("cid", "socket"), ("dan", "socket")]
+        bots = [
+            run(*command, "--name", name, "--url", stack.url(path), folder=tmp_path, **stack.trusting)
+            for name, path in comings
+        ]
+        assert [(code, err) for code, _, err in await asyncio.gather(*bots)] == [(0, "")] * 4
+        page = await asyncio.to_thread(answer, stack.url("", "https"), trust=stack.certificate)
+        assert page.status == 200
+        assert all(name in page.text for name, _ in comings)
+
+
+@pytest.mark.ci
+async def test_a_rolling_restart_under_play_voids_no_match_and_ends_no_bot(tmp_path: Path) -> None:
+    async with compose_stack(tmp_path) as stack, AsyncExitStack() as up:
+        places = {"a": "nim", "b": "leduc"}  # by the name of a node, which game it pairs
+        assert all(max(places, key=lambda name: weight(name, game)) == home for home, game in places.items())
+        containers = {name: await up.enter_async_context(AsyncExitStack()) for name in places}
+        nodes = {name: await containers[name].enter_async_context(stack.node(name)) for name in places}
+        for node in nodes.values():
+            await node.says("takes matches")
+        bots = [
+            await up.enter_async_context(stack.bot(f"{game}-{of}", game)) for game in places.values() for of in "12"
+        ]
+        for name, game in places.items():
+            (other,) = set(nodes) - {name}
+            await nodes[name].says(f"ended: {game}")
+            await stack.drained(name)
+            await containers[name].aclose()
+            await nodes[other].says(f"ended: {game}")
+            nodes[name] = await containers[name].enter_async_context(stack.node(name))
+            await nodes[name].says(f"ended: {game}")
+        assert [bot.returncode for bot in bots] == [None] * 4
+        await up.aclose()
+        with closing(Reader.open(database_at(stack.db))) as reader:
+            reasons = {seat.reason for result in reader.read(lambda c: list(iter_results(c))) for seat in result.seats}
+        assert reasons <= {"win", "payoffs", "draw"}
