@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import getpass
 import re
 import shutil
+import ssl
 import subprocess
 from contextlib import AsyncExitStack, closing
 from pathlib import Path
 from typing import Any
 
+import aiomqtt
 import pytest
 import yaml
 
@@ -18,9 +21,12 @@ from arena.server.nodes import weight
 from arena.store.database_url import database_at
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader
+from certificates import make
 from commands import REPOSITORY
 from compose_stack import COMPOSE, compose_stack
-from processes import run
+from conftest import Mosquitto, free_port, mosquitto
+from nginx import replaced
+from processes import play, run, serving
 from web_client import answer
 
 COMPOSITION = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
@@ -83,6 +89,39 @@ def test_addresses_and_ports_agree_between_the_composition_and_the_proxy() -> No
         path = environment["ARENA_PUBLIC_URL"].rpartition("/")[2]
         assert environment["ARENA_NODE"] == path
         assert f"location = /{path} {{\n            proxy_pass http://{name}:8765;" in proxy
+
+
+async def test_the_broker_takes_what_nodes_publish_and_who_listens_from_outside_publishes_nothing(
+    tmp_path: Path,
+) -> None:
+    pair, outside = make(tmp_path, "localhost"), free_port()
+    config = replaced(
+        (COMPOSE / "mosquitto.conf").read_text(),
+        {
+            r"listener 1883": "listener PORT 127.0.0.1",
+            r"listener 8883": f"listener {outside} 127.0.0.1",
+            r"/mosquitto/data/": f"{tmp_path}/",
+            r"/mosquitto/config/": f"{COMPOSE}/",
+            r"/run/secrets/fullchain.pem": str(pair.certificate),
+            r"/run/secrets/privkey.pem": str(pair.key),
+        },
+    )
+    broker = Mosquitto(mosquitto(), tmp_path, f"user {getpass.getuser()}\n{config}")
+    broker.start()
+    try:
+        trust = ssl.create_default_context(cafile=pair.certificate)
+        async with (
+            aiomqtt.Client("localhost", outside, tls_context=trust) as reader,
+            serving(tmp_path / "node", "--mqtt", broker.url("arena")) as arena,
+        ):
+            await reader.subscribe("arena/match/+/end", qos=1)
+            await reader.publish("arena/match/made-up/end", "{}", qos=1)
+            await asyncio.gather(play(arena, "random", 1), play(arena, "greedy", 1))
+            message = await anext(aiter(reader.messages))
+            assert message.topic.value != "arena/match/made-up/end"
+            assert b"greedy" in message.payload
+    finally:
+        broker.kill()
 
 
 async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages_are_there(tmp_path: Path) -> None:
