@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from arena.commands.settings import ServerSettings
+from arena.commands.settings import ServerSettings, node_of
 from arena.feed import Feed
 from arena.host.meters import Meters
 from arena.network.binding import bound, port_of, url_of
@@ -57,7 +57,7 @@ async def answering_metrics(
         feed,
         folders,
         "postgresql" if database.file is None else "sqlite",
-        settings.node if database.file is None else "",
+        node_of(settings) or "",
     )
     async with served(sources, sockets):
         log.info("the metrics are at %s%s", url_of("http", settings.metrics_host, port_of(sockets)), PATH)

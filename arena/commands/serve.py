@@ -22,7 +22,7 @@ from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.metrics import answering_metrics, metrics_sockets
 from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
-from arena.commands.settings import ServerSettings, database
+from arena.commands.settings import ServerSettings, database, node_of
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
 from arena.feed import Feed
 from arena.host.journal import Journal
@@ -74,7 +74,7 @@ log = logging.getLogger("arena")
 
 def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
-    write_log(settings.log_level, settings.log)
+    write_log(settings.log_level, settings.log, node_of(settings))
     for line in unknown_variables(os.environ):
         log.warning("%s", line)
     data = Path(settings.data)
@@ -155,8 +155,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
-        node = settings.node if isinstance(stored_in, PostgresDatabase) else None
-        feed = None if settings.mqtt is None else Feed(settings.mqtt, node=node)
+        feed = None if settings.mqtt is None else Feed(settings.mqtt, node=node_of(settings))
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return

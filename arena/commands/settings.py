@@ -274,6 +274,12 @@ OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records
 """Those that say which records are kept."""
 
 
+def node_of(settings: ServerSettings) -> str | None:
+    """The name of a server as a node; None of one that is alone, with its database in a file."""
+    where = database(settings.db, Path(settings.data))
+    return settings.node if where.startswith(("postgresql://", "postgres://")) else None
+
+
 def data_folder(flag: Path | None) -> Path:
     """The data folder: the flag, `ARENA_DATA`, or ./arena-data."""
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))

@@ -17,7 +17,7 @@ from arena.network.connection import CloseInfo
 from arena.operator.status import Failure
 from arena.store.registry import Incident
 from machine.event_loop import Tasks
-from machine.log_output import LeftOut
+from machine.log_output import LeftOut, about
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket
 from protocol import close_codes
@@ -177,7 +177,7 @@ class EventLog:
         try:
             await self._note_down(bot, incident)
         except ArenaFault as fault:
-            log.warning("an incident of %s can't be noted: %s", bot, fault)
+            log.warning("an incident of %s can't be noted: %s", bot, fault, extra=about(bot=bot))
 
     def _count(self, now: float) -> None:
         bucket = int(now // BUCKET)

@@ -13,6 +13,7 @@ from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
 from arena.store.registry import Incident
+from machine.log_output import about
 from machine.timestamps import utc
 from protocol import error_codes
 from protocol.errors import BotFault
@@ -90,7 +91,8 @@ class FinishedMatch:
         try:
             self._journal.forget(self.result.match)
         except JournalFault as fault:
-            log.error("match %s is stored, but %s", self.result.match, fault)
+            match = self.result.match
+            log.error("match %s is stored, but %s", match, fault, extra=about(match=match))
 
 
 class Identity(NamedTuple):

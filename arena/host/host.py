@@ -28,6 +28,7 @@ from arena.network.connection import Connection
 from arena.network.listener import Listener
 from arena.network.tls import Encryption
 from machine.event_loop import Tasks, until_first
+from machine.log_output import about
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
@@ -233,7 +234,8 @@ class MatchHost:
             _refuse(connection, codec, fault, close_code)
             return None
         except ArenaFault as fault:
-            log.error("a bot can't be let in: %s", fault)
+            named = {} if hello is None or hello.bot is None else {"bot": hello.bot}
+            log.error("%s can't be let in: %s", named.get("bot", "a client"), fault, extra=about(**named))
             later = Unavailable("hello: the arena can't look bots up now: come back later")
             _refuse(connection, codec, later, RESTARTING)
             return None
@@ -306,9 +308,11 @@ class MatchHost:
             await self._handler.finalize(match)
             self.quotas.store(parts, match.size)
         except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start
-            log.error("the result of match %s can't be stored, it stays in the journal: %s", runner.id, fault)
+            text = "the result of match %s can't be stored, it stays in the journal: %s"
+            log.error(text, runner.id, fault, extra=about(match=runner.id))
         except Exception:
-            log.exception("the result of match %s can't be stored, it stays in the journal", runner.id)
+            text = "the result of match %s can't be stored, it stays in the journal"
+            log.exception(text, runner.id, extra=about(match=runner.id))
         finally:
             runner.close()
 
@@ -341,7 +345,8 @@ async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match,
             try:
                 one = await _recovered(match, journal, handler)
             except Fault as fault:
-                log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
+                text = "match %s can't go on, its journal is left as it is: %s"
+                log.warning(text, match, fault, extra=about(match=match))
             else:
                 found += [one] if one is not None else []
     except asyncio.CancelledError:
@@ -354,7 +359,8 @@ async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match,
 async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tuple[Match, Recalled, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
-        log.warning("match %s: its journal ends before the header, so nobody was told of it, and is removed", match)
+        text = "match %s: its journal ends before the header, so nobody was told of it, and is removed"
+        log.warning(text, match, extra=about(match=match))
         journal.forget(match)
         return None
     if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):

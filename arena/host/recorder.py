@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 
 from arena.host.commit_log import CommitLog, Entry
 from machine.histogram import Histogram
+from machine.log_output import about
 
 SYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 """Bounds between which times of syncs are counted."""
@@ -83,7 +84,7 @@ class Recorder:
                     else:
                         self._written.append(_Written(match, Entry(match.id, at, match.lines), self._loop.time()))
                 except Exception:
-                    log.exception("a match could not be recorded")
+                    log.exception("match %s could not be recorded", match.id, extra=about(match=match.id))
         if self._written and not self._is_syncing:
             self._sync()
 
@@ -125,4 +126,4 @@ class Recorder:
                 else:
                     match.recorded(now - since)
             except Exception:
-                log.exception("a match could not go on")
+                log.exception("match %s could not go on", match.id, extra=about(match=match.id))

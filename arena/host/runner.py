@@ -15,6 +15,7 @@ from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, R
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
+from machine.log_output import about
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
@@ -202,7 +203,7 @@ class Runner:
 
     def _void(self, failed: str, *, undo: bool) -> None:
         """Call the match off, as the arena `failed`; nobody is told before that is recorded: it may not go on."""
-        log.exception("match %s is void: the arena failed at %s", self.id, failed)
+        log.exception("match %s is void: the arena failed at %s", self.id, failed, extra=about(match=self.id))
         if not self._ended:
             effects = self._match.receive(Voided(undo=undo), self._loop.time())
             self._perform(effects or [Deadline(None), Finish()])  # nothing is left to be called off, but to be finished
@@ -426,7 +427,7 @@ class Runner:
 
     def call_off(self, why: str) -> None:
         """Void the match, and tell the seats `why`."""
-        log.warning("match %s is called off: %s", self.id, why)
+        log.warning("match %s is called off: %s", self.id, why, extra=about(match=self.id))
         self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {why}", ref=self.id))
         self.receive(Voided())
 
@@ -491,7 +492,8 @@ class Runner:
 
     def _could_not_send(self, message: FromServer) -> None:
         """One peer's trouble is nobody else's."""
-        log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
+        what = type(message).__name__.lower()
+        log.exception("match %s: a %s could not be sent", self.id, what, extra=about(match=self.id))
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

@@ -177,7 +177,13 @@ COLLECTED = (
         "Whether it begins no match any more.",
         _one(lambda s: s.arena.drain.on or s.arena.nodes.draining),
     ),
-    Described(GAUGE, "paused", "Whether play is held because that can't be written.", _by(_paused), ("by",)),
+    Described(
+        GAUGE,
+        "paused",
+        "Whether play is held because the store, or the journal, can't be written.",
+        _by(_paused),
+        ("by",),
+    ),
     Described(
         GAUGE,
         "warnings",
@@ -187,7 +193,7 @@ COLLECTED = (
     Described(
         GAUGE,
         "nodes",
-        "Nodes of the arena as this one sees them; none where there is one server.",
+        "Nodes that are pairing, draining, gone, or have left in order, as this one sees them; none on SQLite.",
         _by(_nodes),
         ("state",),
     ),
@@ -238,10 +244,12 @@ COLLECTED = (
     Described(
         HISTOGRAM,
         "store_commit_seconds",
-        "Time of a transaction that stores finished matches and those that begin, also of one that failed.",
+        "Time of a transaction that stores finished matches and those that begin.",
         _one(lambda s: s.arena.store.commits),
     ),
-    Described(COUNTER, "store_failures", "Such transactions that failed.", _one(lambda s: s.arena.store.failures)),
+    Described(
+        COUNTER, "store_failures", "How many of these transactions failed.", _one(lambda s: s.arena.store.failures)
+    ),
     Described(
         GAUGE, "results_waiting", "Finished matches that are not stored yet.", _one(lambda s: s.arena.store.waiting)
     ),
@@ -262,7 +270,11 @@ COLLECTED = (
         HISTOGRAM, "seek_wait_seconds", "How long seeks waited for their match.", _one(lambda s: s.arena.ladder.waits)
     ),
     Described(
-        GAUGE, "clients", "Connections, by who is there; unknown: they have not said yet.", _by(_clients), ("role",)
+        GAUGE,
+        "clients",
+        "Connections of bots, spectators, operators, and of who is unknown as it has said nothing yet.",
+        _by(_clients),
+        ("role",),
     ),
     Described(
         COUNTER,
@@ -299,14 +311,14 @@ COLLECTED = (
     Described(
         COUNTER,
         "client_rests",
-        "How often clients had to rest before their turn, by whose share was used up.",
+        "How often clients had to rest before their turn: the share of a connection, an address or all was used up.",
         _by(lambda s: {whose: rests.count for whose, rests in s.arena.host.listener.scheduler.rests.items()}),
         ("share",),
     ),
     Described(
         COUNTER,
         "client_rest_seconds",
-        "For how long they had to.",
+        "For how long they had to, in all.",
         _by(lambda s: {whose: rests.seconds for whose, rests in s.arena.host.listener.scheduler.rests.items()}),
         ("share",),
     ),
@@ -316,19 +328,31 @@ COLLECTED = (
         "How often a bot was suspended, as it did not come to its match.",
         _one(lambda s: s.arena.host.events.missed_matches),
     ),
-    Described(GAUGE, "quota_used_ratio", "How much of what is kept for clients is taken.", _by(_quotas), ("quota",)),
-    Described(GAUGE, "disk_free_bytes", "What is free on the disk of a folder.", _by(_disks("free")), ("folder",)),
-    Described(GAUGE, "disk_size_bytes", "The size of that disk.", _by(_disks("total")), ("folder",)),
+    Described(
+        GAUGE,
+        "quota_used_ratio",
+        "How much is taken of what clients may have: matches, memory, disk.",
+        _by(_quotas),
+        ("quota",),
+    ),
+    Described(
+        GAUGE,
+        "disk_free_bytes",
+        "What is free on the disk of the data folder, and of the database's where it is a file.",
+        _by(_disks("free")),
+        ("folder",),
+    ),
+    Described(GAUGE, "disk_size_bytes", "The sizes of these disks.", _by(_disks("total")), ("folder",)),
     Described(
         GAUGE,
         "feed_up",
-        "Whether there is a broker of the feed; these metrics are there with --mqtt.",
+        "Whether there is a broker; what begins so is there with --mqtt alone.",
         _of_feed(lambda feed: feed.online),
     ),
     Described(
         GAUGE, "feed_waiting_messages", "Messages that wait to be published.", _of_feed(lambda feed: len(feed.outbox))
     ),
-    Described(GAUGE, "feed_waiting_bytes", "Their bytes.", _of_feed(lambda feed: feed.outbox.bytes)),
+    Described(GAUGE, "feed_waiting_bytes", "The bytes of these.", _of_feed(lambda feed: feed.outbox.bytes)),
     Described(
         GAUGE,
         "feed_in_flight_messages",
@@ -341,7 +365,7 @@ COLLECTED = (
     Described(
         COUNTER,
         "feed_crowded_out",
-        "Messages for which there was no room: turns are gone, the lasting ones published later.",
+        "Messages for which there was no room: turns are gone, the lasting are published later.",
         _by(_crowded_out),
         ("kind",),
     ),

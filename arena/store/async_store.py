@@ -20,6 +20,7 @@ from arena.store.nodes import UnderWay, begin_matches
 from arena.store.store import Store
 from machine.backoff import Backoff
 from machine.histogram import Histogram
+from machine.log_output import about
 from protocol.errors import Fault
 from referee.result import Ratings
 
@@ -219,9 +220,9 @@ class AsyncStore:
         one = self._waiting.pop(0)
         if isinstance(exc, Fault) and not self._hurry.is_set():
             seconds = one.backoff.delay()
-            log.error(
-                "match %s can't be stored, it is tried again in %g s: %s", one.finished.result.match, seconds, exc
-            )
+            match = one.finished.result.match
+            text = "match %s can't be stored, it is tried again in %g s: %s"
+            log.error(text, match, seconds, exc, extra=about(match=match))
             loop = asyncio.get_running_loop()
             timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, one))
             self._aside[timer] = one
