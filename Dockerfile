@@ -38,7 +38,7 @@ COPY --from=build /opt/arena /opt/arena
 ENV PATH=/opt/arena/bin:$PATH ARENA_HOST=0.0.0.0 ARENA_PORT=8765 ARENA_DATA=/data
 USER 10001:10001
 VOLUME /data
-EXPOSE 8765 8080
+EXPOSE 8765 8080 9464
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
   CMD ["python", "-c", "import http.client, os; arena = http.client.HTTPConnection('127.0.0.1', int(os.environ['ARENA_PORT']), 4); arena.request('GET', '/healthz'); raise SystemExit(arena.getresponse().status != 200)"]

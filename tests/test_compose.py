@@ -128,16 +128,16 @@ async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages
     async with compose_stack(tmp_path) as stack, stack.node("a") as a, stack.node("b") as b:
         for node in (a, b):
             await node.says("takes matches")
-        command = ("arena-bot", "run", "random", "--game", "nim", "--matches", "4")
-        comings = [("ann", "a"), ("bob", "b"), ("cid", "socket"), ("dan", "socket")]
+        command = ("arena-bot", "run", "random", "--matches", "2")
+        comings = [("ann", "nim", "a"), ("bob", "nim", "b"), ("cid", "leduc", "a"), ("dan", "leduc", "socket")]
         bots = [
-            run(*command, "--name", name, "--url", stack.url(path), folder=tmp_path, **stack.trusting)
-            for name, path in comings
+            run(*command, "--name", name, "--game", game, "--url", stack.url(path), folder=tmp_path, **stack.trusting)
+            for name, game, path in comings
         ]
         assert [(code, err) for code, _, err in await asyncio.gather(*bots)] == [(0, "")] * 4
         page = await asyncio.to_thread(answer, stack.url("", "https"), trust=stack.certificate)
         assert page.status == 200
-        assert all(name in page.text for name, _ in comings)
+        assert all(name in page.text for name, _, _ in comings)
 
 
 @pytest.mark.ci
