@@ -26,6 +26,7 @@ from commands import REPOSITORY
 from compose_stack import COMPOSE, compose_stack
 from conftest import Mosquitto, free_port, mosquitto
 from nginx import replaced
+from postgres import new_database
 from processes import play, run, serving
 from web_client import answer
 
@@ -73,6 +74,17 @@ def test_secrets_that_are_there_are_left_alone(tmp_path: Path) -> None:
     for _ in range(2):
         made = subprocess.run([tmp_path / "prepare"], check=True, capture_output=True, text=True).stdout
     assert made == ""
+
+
+async def test_what_the_url_of_the_database_does_not_say_comes_from_a_service_file(tmp_path: Path) -> None:
+    url, _, folder = new_database().partition("?host=")
+    services = tmp_path / "pg_service.conf"
+    services.write_text(f"[arena]\nhost={folder}\n")
+    words = ("arena", "node", "list", "--db", f"{url}?service=arena")
+    told = await run(*words, folder=tmp_path, PGSERVICEFILE=str(services))
+    assert told[0] == 0
+    assert told[1].startswith("no node ever ran")
+    assert SERVICES["node-a"]["environment"]["ARENA_DB"].endswith("?service=arena")
 
 
 def test_addresses_and_ports_agree_between_the_composition_and_the_proxy() -> None:

@@ -138,8 +138,8 @@ def test_the_image_runs_as_an_ordinary_user_and_says_what_it_is(engine: Engine) 
 
 
 @pytest.mark.ci
-def test_the_image_speaks_to_postgresql_and_mqtt_and_has_nothing_that_builds(engine: Engine) -> None:
-    shell(engine, "python -c 'import aiomqtt, psycopg'")
+def test_the_image_speaks_to_postgresql_mqtt_and_prometheus_and_has_nothing_that_builds(engine: Engine) -> None:
+    shell(engine, "python -c 'import aiomqtt, prometheus_client, psycopg'")
     assert shell(engine, "for name in pip gcc make apt-cache; do command -v $name; done; ls /var/lib/apt/lists") in (
         "/usr/bin/apt-cache",
     )
