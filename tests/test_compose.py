@@ -91,7 +91,7 @@ def test_addresses_and_ports_agree_between_the_composition_and_the_proxy() -> No
     proxy = (COMPOSE / "nginx.conf").read_text()
     dockerfile = (REPOSITORY / "Dockerfile").read_text()
     front = {name: SERVICES[name]["networks"]["front"]["ipv4_address"] for name in ("node-a", "node-b", "proxy")}
-    assert SERVICES["proxy"]["extra_hosts"] == {name: front[name] for name in ("node-a", "node-b")}
+    assert SERVICES["proxy"]["extra_hosts"] == [f"{name}:{front[name]}" for name in ("node-a", "node-b")]
     exposed = re.search(r"^EXPOSE (.*)$", dockerfile, re.MULTILINE)
     assert exposed is not None
     assert set(re.findall(r"node-[ab]:(\d+)", proxy)) == set(exposed[1].split()) - {"9464"}
