@@ -28,7 +28,7 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-LONGEST = ("test_agents.py", "test_axelrod.py", "test_crash.py", "test_doctor.py")
+LONGEST = ("test_agents.py", "test_axelrod.py", "test_container_image.py", "test_crash.py", "test_doctor.py")
 """Files whose tests take a minute together, most of them waiting."""
 UNMEASURED = ("tests", "bots", "browser")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
