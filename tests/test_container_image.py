@@ -9,7 +9,7 @@ import signal
 import tomllib
 from asyncio.subprocess import PIPE
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -110,8 +110,9 @@ async def test_the_health_check_holds_until_the_server_answers_no_more(engine: E
 
 @pytest.mark.ci
 async def test_a_match_goes_on_in_the_next_container_on_the_same_volume(engine: Engine) -> None:
-    async with running(engine, "match") as arena, player(arena.url, "ann") as ann, player(arena.url, "bob") as bob:
-        match = (await meet(ann, bob))["match"]
+    async with AsyncExitStack() as clients, running(engine, "match") as arena:
+        before = [await clients.enter_async_context(player(arena.url, name)) for name in ("ann", "bob")]
+        match = (await meet(*before))["match"]
     async with running(engine, "match") as arena, player(arena.url, "ann") as ann, player(arena.url, "bob") as bob:
         assert [one.heard[0]["resumed"] for one in (ann, bob)] == [[match], [match]]
         ends = await asyncio.gather(ann.play(), bob.play())
