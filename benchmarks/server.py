@@ -282,7 +282,8 @@ def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> N
         if one is echo:
             what, more = "round trips/s", "of processor time each"
         elif one is not this:
-            more += f", {one.beside(this).rate:.2f} of this version's"
+            ours = one.beside(this)
+            more += f"; {ours.cost:.2f} of this version's, {ours.rate:.2f} of its rate"
         print(f"{one.name:<8}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
     print(f"ratio {this.beside(echo).rate:.2f}")
 
@@ -422,7 +423,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.network.admission import Access
     from arena.network.binding import bound, port_of
     from arena.network.connection_limits import Bounds
-    from arena.operations import metrics
+    from arena.operations import metrics, prometheus
     from arena.server.arena import Arena
     from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
@@ -479,7 +480,7 @@ async def _serve_arena(options: argparse.Namespace) -> None:
         else:
             read = bound("127.0.0.1", 0)
             sources = metrics.Sources(arena, meters, feed, {}, "sqlite", "")
-            async with metrics.served(sources, read), event_loop.running(_read_metrics(port_of(read))):
+            async with prometheus.served(sources, read), event_loop.running(_read_metrics(port_of(read))):
                 await _until_told(port)
         await arena.close()
         if feed and publishing:

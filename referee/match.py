@@ -433,7 +433,8 @@ class Match:
         """The turn for who follows, and for who watches."""
         standing = self.standing
         effects: list[Effect] = []
-        effects += self._tell_followers(standing.follows - {*asked, *standing.playing.out}, clock_ms, digest)
+        if standing.follows:
+            effects += self._tell_followers(standing.follows - {*asked, *standing.playing.out}, clock_ms, digest)
         if self._watched:
             effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
         return effects

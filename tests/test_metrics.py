@@ -20,6 +20,9 @@ from typing import Any
 
 import msgpack
 import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
 from prometheus_client.parser import text_string_to_metric_families
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
@@ -150,6 +153,23 @@ async def test_dashboard_and_alerts_name_no_metric_that_a_server_does_not_have(t
         rules = (PROMETHEUS / "alerts.yml").read_text()
         assert asked("\n".join(re.findall(r"expr: (?:>-\n)?((?:.+\n)+?) +(?:for|labels):", rules))) <= known
         assert len(asked(rules)) > 15
+
+
+def test_grafanas_own_types_read_the_dashboard_whole() -> None:
+    register_default_plugins()
+    written = json.loads(DASHBOARD.read_text())
+    read = json.loads(JSONEncoder().encode(Dashboard.from_json(written)))
+    assert lost(written, read) == []
+
+
+def lost(written: Any, read: Any, at: str = "") -> list[str]:
+    """Where something of a document was not read; null is nothing."""
+    if isinstance(written, dict):
+        return [name for key in written for name in lost(written[key], (read or {}).get(key), f"{at}.{key}")]
+    if isinstance(written, list) and isinstance(read, list) and len(written) == len(read):
+        pairs = enumerate(zip(written, read, strict=True))
+        return [name for number, (one, other) in pairs for name in lost(one, other, f"{at}[{number}]")]
+    return [] if written == read else [at]
 
 
 async def test_metrics_are_answered_at_their_path_alone(tmp_path: Path) -> None:

@@ -125,13 +125,15 @@ async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_on
 async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path) -> None:
     async with two_nodes(tmp_path) as nodes:
         names = ("random", "greedy")
-        bots = [asyncio.create_task(play(nodes.nim, name, 30)) for name in names]
+        there = ("--url", nodes.nim.url, "--game", "nim")
+        bots = [asyncio.create_task(run("arena-bot", "run", name, *there, folder=tmp_path)) for name in names]
         for name in names:
             await nodes.nim.says(f"{name} (bot-arena/python) came")
         words = ("--game", "nim", "--at", str(nodes.other.data), "--data", str(tmp_path / "results"))
         code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
         assert code == 0, err
-        await asyncio.gather(*bots)
+        for bot in bots:
+            bot.cancel()
 
 
 async def test_a_node_that_is_drained_sends_bots_away_and_ends_what_goes_on(tmp_path: Path) -> None:

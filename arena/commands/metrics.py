@@ -46,7 +46,8 @@ async def answering_metrics(
     database: Database,
 ) -> AsyncIterator[None]:
     """Metrics of an arena, which has these `meters`, are answered on the sockets inside."""
-    from arena.operations.metrics import PATH, Sources, served
+    from arena.operations.metrics import Sources
+    from arena.operations.prometheus import PATH, served
 
     folders = {"data": Path(settings.data)}
     if database.file is not None:

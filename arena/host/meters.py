@@ -57,6 +57,8 @@ class MeasuredRunner(Runner):
         self._moved = began = perf_counter()
         Runner.receive(self, event)
         self._referee.observe(perf_counter() - began)
+        if self._unrecorded is None:  # a move that came too late, or was told at once
+            self._moved = None
 
     def record(self) -> int | None:
         if self._moved is None:

@@ -1,51 +1,24 @@
-"""What a server counts and measures, as Prometheus reads it: `COLLECTED` are the metrics, each described once, and all
-is looked up when it is asked for.
-"""
+"""What a server counts and measures: `METRICS`, each described once, and looked up when somebody reads them."""
 
 from __future__ import annotations
 
-import asyncio
 import shutil
-from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from contextlib import asynccontextmanager
-from http import HTTPStatus
+from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
-from itertools import accumulate
 from pathlib import Path
 from platform import python_version
-from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from prometheus_client import CollectorRegistry, ProcessCollector, make_asgi_app
-from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.registry import Collector
-from prometheus_client.utils import floatToGoString
-from starlette.datastructures import Headers
-from starlette.responses import PlainTextResponse
-
-from arena.network.addresses import misdirected
-from arena.network.connection_limits import Bounds
-from arena.network.http_server import HttpServer
-from machine.event_loop import running
 from machine.histogram import Histogram
 from protocol.games import NAMES
 
 if TYPE_CHECKING:
-    import socket
-
-    from starlette.types import ASGIApp, Receive, Scope, Send
-
     from arena.feed import Feed
     from arena.host.meters import Meters
     from arena.server.arena import Arena
     from arena.store.nodes import Node
 
-PATH = "/metrics"
-LOOK_EVERY = 0.1
-"""Seconds between two looks at how late the event loop is."""
-BOUNDS = Bounds(waiting=64, waiting_per_address=16)
-"""Connections of who reads metrics, at once."""
-
+COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 Values = Iterable[tuple[tuple[str, ...], float | Histogram]]
 """The values of a metric, each with those of its labels."""
 
@@ -65,9 +38,11 @@ class Sources(NamedTuple):
 
 
 class Described(NamedTuple):
-    """A metric: its kind, its name without the `arena_` before it, what it says, how values are found, its labels."""
+    """A metric: its kind, its name without `arena_` before it and, of a counter, `_total` behind it, what it says, how
+    its values are found, and their labels.
+    """
 
-    kind: type[CounterMetricFamily | GaugeMetricFamily | HistogramMetricFamily]
+    kind: str
     name: str
     help: str
     values: Callable[[Sources], Values]
@@ -86,7 +61,12 @@ def _by(values: Callable[[Sources], Mapping[str, float]]) -> Callable[[Sources],
 
 def _of_games(values: Callable[[Sources], Mapping[str, float]]) -> Callable[[Sources], Values]:
     """The same by game, for all games that there are."""
-    return lambda sources: [((game,), values(sources).get(game, 0)) for game in NAMES]
+
+    def look(sources: Sources) -> Values:
+        found = values(sources)
+        return [((game,), found.get(game, 0)) for game in NAMES]
+
+    return look
 
 
 def _under_way(sources: Sources) -> dict[str, float]:
@@ -155,9 +135,7 @@ def _crowded_out(sources: Sources) -> Mapping[str, float]:
     return {} if feed is None else {kind: feed.crowded_out[kind] for kind in ("turns", "lasting")}
 
 
-COUNTER, GAUGE, HISTOGRAM = CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily
-
-COLLECTED = (
+METRICS = (
     Described(
         GAUGE,
         "build_info",
@@ -370,67 +348,3 @@ COLLECTED = (
         ("kind",),
     ),
 )
-
-
-class ArenaCollector(Collector):
-    """Looks all metrics up."""
-
-    def __init__(self, sources: Sources) -> None:
-        self._sources = sources
-
-    def collect(self) -> Iterator[Metric]:
-        for described in COLLECTED:
-            family = described.kind(f"arena_{described.name}", described.help, labels=described.labels)
-            for labels, value in described.values(self._sources):
-                if isinstance(value, Histogram):
-                    assert isinstance(family, HistogramMetricFamily)
-                    family.add_metric(labels, _buckets(value), value.sum)
-                else:
-                    assert not isinstance(family, HistogramMetricFamily)
-                    family.add_metric(labels, float(value))
-            yield family
-
-
-def _buckets(times: Histogram) -> list[tuple[str, float]]:
-    """How many observations there are up to each bound."""
-    bounds = [*map(floatToGoString, times.bounds), "+Inf"]
-    return list(zip(bounds, accumulate(times.counts), strict=True))
-
-
-@asynccontextmanager
-async def served(sources: Sources, sockets: list[socket.socket]) -> AsyncIterator[None]:
-    """Metrics are measured inside, and answered on these sockets, which listen already."""
-    registry = CollectorRegistry()
-    registry.register(ArenaCollector(sources))
-    ProcessCollector(registry=registry)
-    server = HttpServer(_at_path(make_asgi_app(registry)), BOUNDS)
-    serving = asyncio.create_task(server.serve(sockets))
-    try:
-        async with running(measure_lag(sources.meters.lag)):
-            yield
-    finally:
-        server.leave()
-        await serving
-
-
-async def measure_lag(lag: Histogram) -> None:
-    """Look for ever how late the event loop is."""
-    while True:
-        due = perf_counter() + LOOK_EVERY
-        await asyncio.sleep(LOOK_EVERY)
-        lag.observe(max(0.0, perf_counter() - due))
-
-
-def _at_path(app: ASGIApp) -> ASGIApp:
-    """Answers at `PATH` alone, and on loopback only under names of this machine."""
-
-    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
-        if misdirected(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:
-            text = "on loopback the metrics are asked for under a name of this machine, like localhost\n"
-            await PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
-        elif scope["path"] != PATH:
-            await PlainTextResponse(f"the metrics are at {PATH}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
-        else:
-            await app(scope, receive, send)
-
-    return serve

@@ -18,8 +18,11 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.commands import metrics
+from arena.commands.serve_nodes import words_of
+from arena.commands.settings import ServerSettings
 from arena.host.meters import EVERY, Meters
-from arena.operations.metrics import COLLECTED, COUNTER, GAUGE, LOOK_EVERY, ArenaCollector, Sources, measure_lag
+from arena.operations.metrics import COUNTER, METRICS, Sources
+from arena.operations.prometheus import LOOK_EVERY, ArenaCollector, measure_lag
 from arena.store.result_queries import result_of
 from commands import call
 from machine.event_loop import running
@@ -85,6 +88,20 @@ async def test_one_of_so_many_moves_is_measured_until_it_is_told(serve: Any) -> 
     assert measured in (2, 3)
     assert read("journal_write_seconds_count") == read("move_seconds_count") == measured
     assert 0 < read("referee_seconds_sum", game="nim") < read("move_seconds_sum") < WITHIN
+
+
+async def test_of_a_move_that_comes_too_late_no_time_is_measured_until_the_next_is_told(serve: Any) -> None:
+    meters = Meters()
+    served = await serve(meters=meters)
+    first, second, start = await served.begun()
+    turn = await first.expect("turn")
+    meters.left = 1
+    await second.send(type="move", match=start["match"], ply=7, move=turn["legal"][0])
+    await second.expect("rejected")
+    assert reading(served)("referee_seconds_count", game="nim") == 1
+    await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+    await second.expect("turn")
+    assert reading(served)("move_seconds_count") == 0
 
 
 async def test_a_server_that_is_not_asked_to_measures_no_move(serve: Any) -> None:
@@ -177,13 +194,18 @@ def test_metrics_without_their_client_are_refused_in_a_line_that_says_what_to_in
     assert list(tmp_path.iterdir()) == []
 
 
+def test_each_of_several_nodes_on_a_machine_has_a_port_of_its_own_for_metrics() -> None:
+    settings = ServerSettings(nodes=3, metrics_port=9464, operator_token="token")
+    words = words_of(settings, 8765, "token").values()
+    assert [next(word for word in those if "metrics" in word) for those in words] == [
+        f"--metrics-port={port}" for port in (9464, 9465, 9466)
+    ]
+
+
 def test_every_metric_is_in_the_documents_as_it_is_told() -> None:
     rows = []
-    for described in COLLECTED:
-        kind = {COUNTER: "counter", GAUGE: "gauge"}.get(described.kind, "histogram")
-        name = f"arena_{described.name}{'_total' if kind == 'counter' else ''}"
-        rows.append(
-            f"| `{name}` | {kind} | {', '.join(f'`{label}`' for label in described.labels)} | {described.help} |"
-        )
-    text = (REPOSITORY / "docs" / "operating.md").read_text()
-    assert [line for line in text.splitlines() if line.startswith("| `arena_")] == rows
+    for kind, name, text, _, labels in METRICS:
+        whole = f"arena_{name}_total" if kind == COUNTER else f"arena_{name}"
+        rows.append(f"| `{whole}` | {kind} | {', '.join(f'`{label}`' for label in labels)} | {text} |")
+    document = (REPOSITORY / "docs" / "operating.md").read_text()
+    assert [line for line in document.splitlines() if line.startswith("| `arena_")] == rows

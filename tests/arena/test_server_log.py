@@ -21,6 +21,7 @@ from websockets.typing import Subprotocol
 
 from arena.host import event_log
 from arena.host.event_log import EventLog
+from arena.store.database import StoreUnavailable
 from commands import call
 from machine import log_output
 from machine.log_output import JsonLines, LeftOut, LineLimit, TextLines, about
@@ -237,15 +238,22 @@ def test_a_line_names_the_node_and_the_match_that_it_is_about() -> None:
     assert TextLines("a").format(record) == "arena a: match m-1 is called off"
 
 
-async def test_a_match_that_can_not_be_stored_is_named_in_a_field(serve: Any, caplog: Any) -> None:
+async def test_a_match_that_can_not_be_stored_is_named_in_a_field(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*words: object) -> None:
+        raise StoreUnavailable("it is away")
+
     served = await serve()
     first, second, start = await served.begun()
-    served.store.database.file.unlink()
-    await first.send(type="resign", match=start["match"])
-    await second.expect("error")
-    await served.stop()
+    with monkeypatch.context() as patch:
+        patch.setattr(served.store, "write", away)
+        await first.send(type="resign", match=start["match"])
+        await second.expect("error")
+        await served.stop()
     [record] = [record for record in caplog.records if "stays in the journal" in record.getMessage()]
     assert record.fields == {"match": start["match"]}
+    await served.start()
 
 
 @pytest.mark.parametrize(
