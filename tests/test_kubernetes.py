@@ -13,7 +13,6 @@ from kubernetes_validate.utils import major_minor
 
 from arena.commands.settings import SETTINGS
 from arena.network.listener import ALIVE, READY
-from arena.operations.metrics import PATH
 from commands import REPOSITORY, run
 
 FOLDER = REPOSITORY / "deploy" / "kubernetes"
@@ -67,7 +66,6 @@ def test_a_pod_is_alive_and_ready_by_what_the_server_answers_and_is_drained_befo
     script = CONTAINER["lifecycle"]["preStop"]["exec"]["command"][-1]
     assert script == 'exec arena node drain "$ARENA_NODE" --wait'
     assert "--wait" in run("arena", "node", "drain", "--help").stdout
-    assert PATH == "/metrics"  # where Prometheus looks unless it is told otherwise
 
 
 def test_ports_are_those_of_the_image() -> None:
