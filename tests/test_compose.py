@@ -8,7 +8,9 @@ import re
 import shutil
 import ssl
 import subprocess
+from collections.abc import Sequence
 from contextlib import AsyncExitStack, closing
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,7 @@ from conftest import Mosquitto, free_port, mosquitto
 from nginx import replaced
 from postgres import new_database
 from processes import play, run, serving
+from referee.result import Result
 from web_client import answer
 
 COMPOSITION = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
@@ -153,7 +156,9 @@ async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages
 
 
 @pytest.mark.ci
-async def test_a_rolling_restart_under_play_voids_no_match_and_ends_no_bot(tmp_path: Path) -> None:
+async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps_none_long(
+    tmp_path: Path,
+) -> None:
     async with compose_stack(tmp_path) as stack, AsyncExitStack() as up:
         places = {"a": "nim", "b": "leduc"}  # by the name of a node, which game it pairs
         assert all(max(places, key=lambda name: weight(name, game)) == home for home, game in places.items())
@@ -175,5 +180,16 @@ async def test_a_rolling_restart_under_play_voids_no_match_and_ends_no_bot(tmp_p
         assert [bot.returncode for bot in bots] == [None] * 4
         await up.aclose()
         with closing(Reader.open(database_at(stack.db))) as reader:
-            reasons = {seat.reason for result in reader.read(lambda c: list(iter_results(c))) for seat in result.seats}
-        assert reasons <= {"win", "payoffs", "draw"}
+            results = reader.read(lambda connection: list(iter_results(connection)))
+        assert {seat.reason for result in results for seat in result.seats} <= {"win", "draw"}
+        away = {seat.bot: longest_without_a_match(results, seat.bot) for result in results for seat in result.seats}
+        print(f"longest without a match: {away}")
+        assert max(away.values()) < 60.0
+
+
+def longest_without_a_match(results: Sequence[Result], bot: str) -> float:
+    """The most seconds between two matches of a bot."""
+    played = [result for result in results if bot in [seat.bot for seat in result.seats]]
+    begun = sorted(datetime.fromisoformat(result.started) for result in played)
+    over = sorted(datetime.fromisoformat(result.finished) for result in played)
+    return max((start - end).total_seconds() for end, start in zip(over, begun[1:], strict=False))
