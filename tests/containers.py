@@ -37,7 +37,7 @@ graphroot = "{folder}/images"
 runroot = "{folder}/run"
 """
 _PLACE = """mount --make-rprivate /
-if mountpoint -q /sys/fs/cgroup/unified; then umount /sys/fs/cgroup/unified; fi
+if mountpoint -q /sys/fs/cgroup/unified; then umount --lazy /sys/fs/cgroup/unified; fi
 echo ready
 exec cat
 """
