@@ -12,10 +12,10 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+from arena.network import http_server
 from arena.network.addresses import networks
 from arena.network.connection_limits import Bounds
 from arena.store.store import Reader, Store
-from arena.network import http_server
 from arena.web import http_connections
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
