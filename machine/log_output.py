@@ -49,7 +49,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message`, and of a node its name: `node`."""
+    """One object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message`, and of nodes the `node`."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
