@@ -582,6 +582,14 @@ def db_thin(
     *,
     words: dict[str, Any],
     config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may say these.")] = None,
+    older: Annotated[
+        str | None, typer.Option(metavar="DAYS", help="Move unrated and the house's, older than 90d, to files instead.")
+    ] = None,
+    rated: Annotated[bool, typer.Option("--rated", help="With --older: those of all rated matches, too.")] = False,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --older: where the files are [archive, with the data].")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how much it would be.")] = False,
     vacuum: Annotated[
         bool, typer.Option("--vacuum", help="Make the file smaller, too: without a server, with as much room free.")
     ] = False,
@@ -590,9 +598,18 @@ def db_thin(
 ) -> None:
     """Remove the records of old matches, also while a server runs; results and ratings stay."""
     from arena.commands.config import retention, settings
-    from arena.commands.db import thin
+    from arena.commands.db import move, thin
+    from machine.arguments import read_days
 
-    thin(_database_of(db, data), data_folder(data), retention(settings(words, config)), vacuum=vacuum)
+    where, folder = _database_of(db, data), data_folder(data)
+    if older is None:
+        if rated or to is not None:
+            raise UsageFault("--rated and --to say what --older moves, and where to: --older is missing")
+        thin(where, folder, retention(settings(words, config)), vacuum=vacuum, dry_run=dry_run)
+        return
+    if any(word is not None for word in words.values()):
+        raise UsageFault("--older moves records to files, --keep-… and --max-… remove them: one after the other")
+    move(where, folder, read_days(older, "--older"), to, rated=rated, vacuum=vacuum, dry_run=dry_run)
 
 
 @db_app.command("check")

@@ -13,6 +13,7 @@ from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock
 
 MOST_BYTES = 1024 * 1024
+MOST_DAYS = 36500
 MOST_DIGITS = 4300
 """Of an integer: Python reads and shows no more. Only TOML's hexadecimal, octal and binary ones could have more."""
 _TOO_LONG = 10**MOST_DIGITS
@@ -25,6 +26,15 @@ def read_clock(text: str, key: str = "clock") -> Clock:
     if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
         raise UsageFault(f"{key} is {text!r}: it is seconds and increment, like 60+0.5, from 0.001 s to a day")
     return Clock(bank_ms=bank, increment_ms=increment)
+
+
+def read_days(text: str, key: str) -> int:
+    """Days from `90d`, or from weeks, `12w`. Raises `UsageFault`, naming the key."""
+    found = re.fullmatch(r"(\d{1,5})([dw])", text)
+    days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
+    if not 1 <= days <= MOST_DAYS:
+        raise UsageFault(f"{key} is {text!r}: it is days or weeks, like 90d or 12w, from 1d to {MOST_DAYS}d")
+    return days
 
 
 def read_value(text: str) -> Any:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
+from arena.builtin_bots import HOUSE_FOLDER, HOUSE_TOKENS, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.certificate import encryption_of
 from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
@@ -157,7 +157,7 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         store = stack.enter_context(await _opened(stored_in, settings.node, fed=feed is not None))
         token = credentials.token_of(data, None if settings.operator_token is None else Path(settings.operator_token))
         secret = token if isinstance(store, NodeStore) else None
-        house = await stack.enter_async_context(_house(bots, store, data / "house", secret)) if bots else None
+        house = await stack.enter_async_context(_house(bots, store, data / HOUSE_FOLDER, secret)) if bots else None
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -213,7 +213,7 @@ async def _house(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[Supervisor]:
     """The house's bots, registered, which play until the end once they are told to begin."""
-    tokens = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots], secret)
+    tokens = house_tokens(store, folder / HOUSE_TOKENS, [bot.name for bot in bots], secret)
     house = Supervisor(bots, tokens, folder, passed(os.environ))
     try:
         yield house
