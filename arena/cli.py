@@ -113,16 +113,32 @@ def _option_of(name: str, described: Described) -> inspect.Parameter:
     )
 
 
+_OF_SERVE = {name: _option_of(name, described) for name, described in SETTINGS.items()}
+ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of these [ARENA_CONFIG_FILE].")]
+
+
+def _joined(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as settings have them: those that were given more than once as a list with commas."""
+    return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
+
+
 @app.command()
-@_with({name: _option_of(name, described) for name, described in SETTINGS.items()})
-def serve(
-    *, words: dict[str, Any], config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None
-) -> None:
+@_with(_OF_SERVE)
+def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
     from arena.commands.config import settings
     from arena.commands.serve import run
 
-    run(settings({key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}, config))
+    run(settings(_joined(words), config))
+
+
+@app.command("config")
+@_with(_OF_SERVE)
+def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
+    """What `arena serve` with the same options would go by, and where each setting is from."""
+    from arena.commands.config import in_force, show
+
+    show(in_force(_joined(words), config), to_json=to_json)
 
 
 @app.command()

@@ -45,6 +45,18 @@ def read_value(text: str) -> Any:
     return read_file(text[1:]) if text.startswith("@") else read_text(text)
 
 
+def text_or_file(text: str, key: str) -> str:
+    """A text, or the first line of the file that it names (`@/run/secrets/db`), as a password is kept. Raises
+    `UsageFault`, naming the key and no more than the file.
+    """
+    if not text.startswith("@"):
+        return text
+    try:
+        return _bytes(text[1:]).decode().split("\n", 1)[0].strip()
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"{key}: the file {_shown(text[1:])} is not text") from exc
+
+
 def read_file(name: str) -> Any:
     """What a file holds, a table as a `FileTable`: JSON if its name ends in `.json`, else TOML. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"

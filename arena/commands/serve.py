@@ -54,7 +54,7 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade
 from machine import event_loop
-from machine.arguments import read_clock
+from machine.arguments import read_clock, text_or_file
 from machine.event_loop import running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
@@ -150,12 +150,13 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
         node = settings.node if isinstance(stored_in, PostgresDatabase) else None
-        feed = None if settings.mqtt is None else Feed(settings.mqtt, node=node)
+        feed = None if settings.mqtt is None else Feed(text_or_file(settings.mqtt, "mqtt"), node=node)
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
         store = stack.enter_context(await _opened(stored_in, settings.node, fed=feed is not None))
-        token = credentials.token_of(data, None if settings.operator_token is None else Path(settings.operator_token))
+        held = settings.operator_token_file
+        token = credentials.token_of(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None
         house = await stack.enter_async_context(_house(bots, store, data / HOUSE_FOLDER, secret)) if bots else None
         archive = AsyncStore(store)
