@@ -21,6 +21,7 @@ from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
+from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
 from arena.feed import Feed
@@ -28,7 +29,7 @@ from arena.host.journal import Journal
 from arena.host.quotas import Quotas
 from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
-from arena.network.binding import bound, port_of, url_of
+from arena.network.binding import ARENA, PAGE, HandedOver, bound, port_of, url_of
 from arena.network.connection_limits import Bounds
 from arena.network.tls import Encryption
 from arena.operations import disk_space
@@ -55,7 +56,7 @@ from arena.store.store import Store
 from arena.store.upgrade import upgrade
 from machine import event_loop
 from machine.arguments import read_clock, text_or_file
-from machine.event_loop import running
+from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
 from protocol.display import counted
@@ -75,12 +76,16 @@ def run(settings: ServerSettings) -> None:
     write_log(settings.log_level, settings.log)
     for line in unknown_variables(os.environ):
         log.warning("%s", line)
+    restart = Restart(os.environ)
+    handed = HandedOver(os.environ)
     data = Path(settings.data)
     bots = builtin_bots_of(settings)
-    with listening(settings) as ports, hold_data_dir(data, settings.db) as where:
+    with listening(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(database_at(where), settings.backup_to)
-        event_loop.run(serve(settings, data, ports, bots))
+        event_loop.run(serve(settings, data, ports, bots, restart))
+    if restart.wanted:
+        restart.perform()
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:
@@ -116,11 +121,18 @@ class Ports(NamedTuple):
 
 
 @contextlib.contextmanager
-def listening(settings: ServerSettings) -> Iterator[Ports]:
-    """The ports of a server, inside; taken before its data folder is made. Raises `PortFault`."""
+def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
+    """The ports of a server, inside; taken before its data folder is made, and those first that were `handed` over.
+
+    Raises `PortFault`.
+    """
+    found = HandedOver({}) if handed is None else handed
     with contextlib.ExitStack() as stack:
-        page = [stack.enter_context(one) for one in web_sockets(settings)]
-        arena = [stack.enter_context(one) for one in bound(settings.host, settings.port)]
+        page = found.take(PAGE, settings.web_port) if settings.web else []
+        page = [stack.enter_context(one) for one in page or web_sockets(settings)]
+        arena = found.take(ARENA, settings.port)
+        arena = [stack.enter_context(one) for one in arena or bound(settings.host, settings.port)]
+        found.close()
         yield Ports(arena, page)
 
 
@@ -137,15 +149,25 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     return bots
 
 
-async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
-    """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
+async def serve(
+    settings: ServerSettings,
+    data: Path,
+    ports: Ports,
+    bots: Sequence[BuiltinBot] = (),
+    restart: Restart | None = None,
+) -> None:
+    """Serve from this event loop until SIGINT or SIGTERM, or until SIGUSR2, after which `restart` is wanted. However it
+    ends, what was opened by then is closed.
+    """
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
         for number in (signal.SIGINT, signal.SIGTERM):
             asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        if restart is not None:
+            _restart_on_signal(restart, ports, stop)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
-        encryption = encryption_of(settings, others)
+        encryption = encryption_of(settings, others, manager)
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
@@ -192,10 +214,26 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
                 url = page_url(settings, ports.page)
                 log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
         await stack.enter_async_context(_looked_after(arena, settings, stored_in.file, folders))
-        manager.tell("READY=1")
-        stack.callback(manager.tell, "STOPPING=1")
+        manager.tell_ready()
+        stack.callback(_tell_the_end, manager, restart)
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
+
+
+def _restart_on_signal(restart: Restart, ports: Ports, stop: asyncio.Event) -> None:
+    preparing = Tasks()
+
+    def begin() -> None:
+        preparing.begin(restart.prepare(ports.arena, ports.page, stop.set))
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, begin)
+
+
+def _tell_the_end(manager: ServiceManager, restart: Restart | None) -> None:
+    if restart is not None and restart.wanted:
+        manager.tell_reloading()
+    else:
+        manager.tell("STOPPING=1")
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:

@@ -64,16 +64,22 @@ class Acceptor:
         """Whether `close` was not called yet."""
         return bool(self._accepting)
 
-    def close(self) -> None:
-        """Accept no more, and let those go that are not connections yet."""
-        for task in (*self._accepting, *self._beginning):
+    def stop(self) -> None:
+        """Accept no more; those that were accepted go on to become connections."""
+        for task in self._accepting:
             task.cancel()
         self._accepting = []
         for one in self.sockets:
             one.close()
 
+    def close(self) -> None:
+        """Accept no more, and let those go that are not connections yet."""
+        self.stop()
+        for task in self._beginning:
+            task.cancel()
+
     async def wait_closed(self) -> None:
-        """Return when those are gone."""
+        """Return when none is about to become a connection any more."""
         await self._beginning.wait()
 
     async def _accept(self, listening: socket.socket) -> None:
