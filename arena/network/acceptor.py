@@ -55,6 +55,7 @@ class Acceptor:
         self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
         self._beginning = Tasks()
         self._exhausted = False
+        self._closed = False
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
@@ -62,7 +63,7 @@ class Acceptor:
 
     def is_serving(self) -> bool:
         """Whether `close` was not called yet."""
-        return bool(self._accepting)
+        return not self._closed
 
     def stop(self) -> None:
         """Accept no more; those that were accepted go on to become connections."""
@@ -75,6 +76,7 @@ class Acceptor:
     def close(self) -> None:
         """Accept no more, and let those go that are not connections yet."""
         self.stop()
+        self._closed = True
         for task in self._beginning:
             task.cancel()
 
