@@ -170,33 +170,39 @@ async def test_systemd_is_told_that_it_starts_anew_and_that_it_is_ready_again(
         assert await told() == "STOPPING=1"
 
 
-async def test_it_listens_on_sockets_that_it_was_handed_over_and_who_waits_there_is_let_in(tmp_path: Path) -> None:
+async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_between_two_runs_is_let_in(
+    tmp_path: Path,
+) -> None:
     (arena,), (page,), (other,) = (bound("127.0.0.1", 0) for _ in range(3))
     with arena, page, other:
-        waiting = asyncio.create_task(
-            connect(f"ws://127.0.0.1:{port_of([arena])}", compression=None, open_timeout=WITHIN).__aenter__()
-        )
-        ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
-        descriptors = [one.fileno() for one in (arena, page, other)]
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
-            *("serve", *ports, "--data", str(tmp_path)),
-            cwd=REPOSITORY,
-            pass_fds=descriptors,
-            stderr=PIPE,
-        )
-        try:
-            async with asyncio.timeout(WITHIN):
-                connection = await waiting
-                with await asyncio.to_thread(
-                    urllib.request.urlopen, f"http://127.0.0.1:{port_of([page])}/healthz", timeout=WITHIN
-                ) as answer:
-                    assert answer.status == 200
-                await connection.close()
-        finally:
-            process.terminate()
-            _, said = await process.communicate()
-        assert f"unknown was handed over listening on port {port_of([other])}, which no setting names" in said.decode()
+        for _ in range(2):
+            url = f"ws://127.0.0.1:{port_of([arena])}"
+            waiting = asyncio.create_task(connect(url, compression=None, open_timeout=WITHIN).__aenter__())
+            asked = asyncio.create_task(asyncio.to_thread(status_of, f"http://127.0.0.1:{port_of([page])}/healthz"))
+            ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
+            descriptors = [one.fileno() for one in (arena, page, other)]
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
+                *("serve", *ports, "--data", str(tmp_path)),
+                cwd=REPOSITORY,
+                pass_fds=descriptors,
+                stderr=PIPE,
+            )
+            try:
+                async with asyncio.timeout(WITHIN):
+                    connection = await waiting
+                    assert await asked == 200
+            finally:
+                process.terminate()
+                _, said = await process.communicate()
+            await connection.close()
+            left = f"unknown was handed over listening on port {port_of([other])}, which no setting names"
+            assert left in said.decode()
+
+
+def status_of(url: str) -> int:
+    with urllib.request.urlopen(url, timeout=WITHIN) as answer:
+        return int(answer.status)
 
 
 def test_sockets_are_taken_by_their_names_or_else_by_their_ports(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -244,6 +250,30 @@ def test_what_is_no_listening_socket_is_one_line() -> None:
 
 async def test_only_arena_serve_can_start_anew(caplog: pytest.LogCaptureFixture) -> None:
     restart = Restart({}, [sys.executable, "-m", "pytest"])
-    await restart.prepare([], [], lambda: pytest.fail("it stopped"))
+    stop = asyncio.Event()
+    await restart.prepare([], [], stop)
     assert "it was not started by `arena serve`" in caplog.text
     assert not restart.wanted
+    assert not stop.is_set()
+
+
+async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
+    async with serving(tmp_path / "data") as arena:
+        arena.process.send_signal(signal.SIGUSR2)
+        arena.process.terminate()
+        assert await asyncio.wait_for(arena.process.wait(), WITHIN) == 0
+        assert not any("anew" in line for line in arena.said)
+
+
+async def test_a_stop_takes_a_restart_back_and_gives_the_ports_free() -> None:
+    (listening,) = bound("127.0.0.1", 0)
+    port, stop = port_of([listening]), asyncio.Event()
+    restart = Restart(os.environ, [sys.executable, "-m", "arena", "serve"])
+    with listening:
+        await restart.prepare([listening], [], stop)
+        assert restart.wanted
+        assert stop.is_set()
+    restart.forget()
+    assert not restart.wanted
+    for one in bound("127.0.0.1", port):
+        one.close()

@@ -79,7 +79,11 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
-    copied = back_up(database_at(where), to)
+    database = database_at(where)
+    if database.file is None:
+        with closing(Reader.open(database)) as reader:
+            _name_folders(reader.read(all_archives))
+    copied = back_up(database, to)
     matches = counted(copied.matches, "match", "matches")
     say(f"{to}: the whole database, with {matches}; it was read again, and is sound")
     if copied.files:
@@ -88,6 +92,12 @@ def backup(where: str, to: Path) -> None:
         )
     if copied.missing:
         say(f"not copied: {few(copied.missing)}: what has old records of it, but is not below the database's folder")
+
+
+def _name_folders(files: Sequence[Archive]) -> None:
+    """Say which folders belong with a database that other programs back up."""
+    if files:
+        say(f"{_moved(files)} in {few(sorted({one.path.parent for one in files}))}: copy that as well")
 
 
 def copy(source: str, to: str) -> None:

@@ -9,7 +9,7 @@ import logging
 import socket
 import sys
 from asyncio.subprocess import DEVNULL, PIPE
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from arena.network.binding import ARENA, PAGE
 from machine.service_manager import Handed, run_instead
@@ -34,10 +34,10 @@ class Restart:
         self.wanted = False
         self._sockets: list[Handed] = []
 
-    async def prepare(
-        self, arena: Sequence[socket.socket], page: Sequence[socket.socket], stop: Callable[[], None]
-    ) -> None:
-        """Have the server stop, if it would start: keep what it listens on, and call `stop`. Else say what is wrong."""
+    async def prepare(self, arena: Sequence[socket.socket], page: Sequence[socket.socket], stop: asyncio.Event) -> None:
+        """Have the server stop, if it would start: keep what it listens on, and set `stop`, unless that is set by then.
+        Else say what is wrong.
+        """
         if self._checking or self.wanted:
             return
         self._checking = True
@@ -45,6 +45,8 @@ class Restart:
             complaint = await self._complaint()
         finally:
             self._checking = False
+        if stop.is_set():
+            return
         if complaint is not None:
             log.error("the server goes on as it is, for it would not start anew: %s", complaint)
             return
@@ -52,7 +54,14 @@ class Restart:
         for name, sockets in ((ARENA, arena), (PAGE, page)):
             self._sockets += [Handed(name, one.dup()) for one in sockets]
         self.wanted = True
-        stop()
+        stop.set()
+
+    def forget(self) -> None:
+        """Start nothing anew: the server was told to stop meanwhile."""
+        self.wanted = False
+        for one in self._sockets:
+            one.socket.close()
+        self._sockets = []
 
     def perform(self) -> None:
         """Start anew. It returns only by raising `ArenaFault`."""

@@ -162,10 +162,7 @@ async def serve(
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
-        if restart is not None:
-            _restart_on_signal(restart, ports, stop)
+        _obey_signals(stop, ports, restart)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = encryption_of(settings, others, manager)
         where = database(settings.db, data)
@@ -220,13 +217,19 @@ async def serve(
         await _until(stop, arena, restoring)
 
 
-def _restart_on_signal(restart: Restart, ports: Ports, stop: asyncio.Event) -> None:
-    preparing = Tasks()
+def _obey_signals(stop: asyncio.Event, ports: Ports, restart: Restart | None) -> None:
+    """Have SIGINT and SIGTERM set `stop`, and SIGUSR2 do so for a `restart`, which the other two take back."""
+    loop, preparing = asyncio.get_running_loop(), Tasks()
 
-    def begin() -> None:
-        preparing.begin(restart.prepare(ports.arena, ports.page, stop.set))
+    def end() -> None:
+        stop.set()
+        if restart is not None:
+            restart.forget()
 
-    asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, begin)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
+    if restart is not None:
+        loop.add_signal_handler(signal.SIGUSR2, lambda: preparing.begin(restart.prepare(ports.arena, ports.page, stop)))
 
 
 def _tell_the_end(manager: ServiceManager, restart: Restart | None) -> None:

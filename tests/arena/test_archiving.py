@@ -290,6 +290,17 @@ def test_a_backup_has_the_files_beside_it_and_each_once(
     assert (copied.stat().st_mode & 0o777, copied.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+def test_of_a_database_on_a_server_the_files_are_named_that_belong_with_it(
+    store: Store, tmp_path: Path, arena: Callable[..., Done], database_kind: str
+) -> None:
+    if database_kind == "sqlite":
+        pytest.skip("that is copied by the arena itself")
+    arena("db", "thin", "--older", "1d")
+    done = arena("db", "backup", str(tmp_path / "copy"))
+    assert done.out == f"6 records are in 1 file of old ones in {tmp_path}/archive: copy that as well\n"
+    assert "pg_dump" in done.err
+
+
 @SQLITE_ALONE
 def test_a_data_folder_that_was_moved_has_its_records_still(store: Store, tmp_path: Path) -> None:
     before = bodies(store)
