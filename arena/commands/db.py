@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from time import sleep
 
 from msgspec.structs import asdict
 from rich.progress import Progress
@@ -14,13 +15,15 @@ from rich.progress import Progress
 from arena.builtin_bots import house_names
 from arena.commands.data_dir import exclusively
 from arena.commands.server_or_local import by_server_or_local
-from arena.operations.archiving import MoveRecords
-from arena.operations.thinning import Thin
+from arena.operations.thinning import REST, Thin
+from arena.operator.requests import COMMAND_LINE
 from arena.replay.verify import differences, verify
 from arena.store import rating_rebuild
+from arena.store.actions import note_action
 from arena.store.archives import Archive, all_archives
-from arena.store.archiving import Moved, Old, count_old, default_folder, move_all
+from arena.store.archiving import Old, count_old, default_folder, move_all
 from arena.store.backup import back_up
+from arena.store.data_folder import is_held
 from arena.store.database import Database
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
@@ -40,6 +43,7 @@ from arena.store.thinning import (
 )
 from arena.store.upgrade import upgrade as upgrade_database
 from machine.console import Console
+from machine.subprocesses import be_nice
 from machine.terminal import say
 from machine.timestamps import utc
 from measuring.luck import luck_of
@@ -51,6 +55,10 @@ from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
 
+NICE = 10
+"""A server, its page and its bots go first."""
+MOVED = "move_records"
+"""What moving old records to files is called in the log of actions."""
 _AS_LARGE = "the database has that room for what comes, and is as large as before"
 CLOSE = 1e-6
 """By so much may luck differ that was worked out elsewhere: tables are right to 1e-9, and hundreds of events add up."""
@@ -140,7 +148,7 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool
 
 def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vacuum: bool, dry_run: bool) -> None:
     """Move the records of unrated matches and of the house's, or of `rated` ones too, that ended so many days ago to
-    files, by the server where one runs; `vacuum` gives the room back.
+    files, also while a server runs, with rests between; `vacuum` gives the room back.
 
     Raises `UsageFault` where other nodes might not find the files.
     """
@@ -154,15 +162,18 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
     if to is None and database.file is None:
         _check_alone(database)
     folder = default_folder(database, data) if to is None else to.absolute()
-    if vacuum:
-        with exclusively(where, data), closing(Store.open(database, create=False)) as store:
-            moved = move_all(store, old, folder)
-            freed = store.vacuum()
-        then = f"{database} is {_mib(freed)} smaller"
-    else:
-        request = MoveRecords(old=old, folder=str(folder))
-        moved = by_server_or_local(where, data, request, Moved, lambda store: move_all(store, old, folder))
-        then = _AS_LARGE
+    folders = {data} if database.file is None else {data, database.file.absolute().parent}
+    beside = any(map(is_held, folders))
+    alone = not beside and database.file is not None
+    if beside:
+        be_nice(NICE)
+    with ExitStack() as stack:
+        if vacuum:
+            stack.enter_context(exclusively(where, data))
+        store = stack.enter_context(closing(Store.open(database, create=False, checkpoint=alone)))
+        moved = move_all(store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(REST * seconds))
+        store.write(note_action, COMMAND_LINE, MOVED, ())
+        then = f"{database} is {_mib(store.vacuum())} smaller" if vacuum else _AS_LARGE
     made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_mib(moved.file_bytes)}" if moved.files else ""
     say(f"{_records(moved.records, moved.bytes)} moved{made}; {then}")
 

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from arena.operations import archiving, draining, names, status, thinning, tournaments
+from arena.operations import draining, names, status, thinning, tournaments
 from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, StartSeason
 from arena.operator.requests import Handler, Tell
 from arena.server.arena import REPLACED, REVOKED
@@ -39,7 +39,6 @@ def operations(arena: Arena) -> dict[str, Handler]:
         _play_of(arena),
         *tournaments.operations(arena),
         thinning.operation(arena),
-        archiving.operation(arena),
         draining.operation(arena),
     )
     return {operation.request.do(): operation for operation in every}

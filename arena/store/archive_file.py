@@ -1,5 +1,5 @@
-"""A file of records of old matches: a ZIP of blocks of records, whose directory says which block has which match, so
-that one record is read by unpacking one block. It is named by what is in it, and never changed.
+"""A file of records of old matches: a ZIP of blocks of records, each packed by xz, whose directory says which block has
+which match, so that one record is read by unpacking one block. It is named by what is in it, and never changed.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import functools
 import hashlib
 import lzma
 import zipfile
-import zlib
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -22,6 +21,8 @@ from referee.record_reader import unpack
 
 BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
 """What is unpacked for one record, some 4 ms; a longer record has a block of its own."""
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
+"""A larger dictionary is of no use, and is made for each block anew."""
 ENDING = ".zip"
 _BEGUN = "*.part"
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -121,7 +122,7 @@ def _reading(path: Path) -> Iterator[None]:
         raise ArchiveMissing(f"the file {path} is missing") from exc
     except OSError as exc:
         raise ArenaFault(f"{path} can't be read: {exc.strerror}") from exc
-    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, lzma.LZMAError, zlib.error) as exc:
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, lzma.LZMAError) as exc:
         raise BadRecord(f"{path} is damaged: {exc}") from exc
 
 
@@ -143,16 +144,16 @@ def _directory(file: _File) -> dict[str, _Place]:
 def _text(file: _File, block: str) -> bytes:
     """What a block unpacks to. That of the last is kept, for who asks for one match after another."""
     with zipfile.ZipFile(file.path) as opened:
-        return opened.read(block)
+        return lzma.decompress(opened.read(block), lzma.FORMAT_XZ)
 
 
 def _write(path: Path, texts: Mapping[str, bytes]) -> None:
     with zipfile.ZipFile(path, "w") as opened:
         for at, block in enumerate(_in_blocks(texts)):
-            entry = zipfile.ZipInfo(f"{at:05}.jsonl", _DATE)
-            entry.compress_type = zipfile.ZIP_LZMA
+            entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _DATE)
             entry.comment = " ".join(f"{match} {len(texts[match])}" for match in block).encode()
-            opened.writestr(entry, b"".join(texts[match] for match in block))
+            text = b"".join(texts[match] for match in block)
+            opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_FILTERS))
 
 
 def _in_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:

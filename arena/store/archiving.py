@@ -6,7 +6,8 @@ A file is whole and on disk before a row loses its record: whatever is cut off, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,7 +26,7 @@ from protocol.errors import ArenaFault
 
 FOLDER = "archive"
 """The folder of the files, in that of the database or the data folder."""
-MOST_IN_FILE, MOST_BYTES_IN_FILE = 4096, 8 * 1024 * 1024
+MOST_IN_FILE, MOST_BYTES_IN_FILE = 1024, 4 * 1024 * 1024
 """Records of a file, as they are in the database; one goes however large it is."""
 
 _OLD = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
@@ -118,8 +119,10 @@ def move_records(connection: Connection, path: Path, file: tuple[int, int], move
     return Moved(records=len(same), bytes=sum(len(one.data) for one in same))
 
 
-def move_all(store: Store, old: Old, folder: Path) -> Moved:
-    """Move all old records into files of a folder. Raises `ArenaFault`; what was moved until then stays so."""
+def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None] = lambda seconds: None) -> Moved:
+    """Move all old records into files of a folder, with a `rest` after each transaction, which is told how many seconds
+    that took. Raises `ArenaFault`; what was moved until then stays so.
+    """
     moved, place = Moved(), Place()
     while True:
         found, place = store.read(next_old, old, place)
@@ -130,7 +133,9 @@ def move_all(store: Store, old: Old, folder: Path) -> Moved:
             size = path.stat().st_size
             moved += Moved(files=1, file_bytes=size)
             for some in in_batches(written):
+                began = time.monotonic()
                 moved += store.write(move_records, path, (len(written), size), some)
+                rest(time.monotonic() - began)
 
 
 def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import gzip
 import json
+import lzma
 import os
+import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import partial
@@ -12,7 +16,6 @@ from typing import Any
 
 import pytest
 
-from arena.operations.archiving import MoveRecords
 from arena.operations.names import Delete
 from arena.store import archive_file, archiving
 from arena.store.archives import all_archives
@@ -225,6 +228,24 @@ def test_one_record_is_read_by_unpacking_one_block(
     assert bodies(store) == before
 
 
+def test_after_each_transaction_it_rests_for_those_who_wait(store: Store, tmp_path: Path) -> None:
+    rests: list[float] = []
+    move_all(store, EVER, tmp_path / "archive", rests.append)
+    assert len(rests) == 2
+    assert min(rests) > 0
+
+
+def test_any_zip_and_xz_reads_a_file(store: Store, tmp_path: Path) -> None:
+    body = store.read(record_of, "friendly-0")
+    move_all(store, Old(until="9"), tmp_path / "archive")
+    (file,) = files(tmp_path)
+    with zipfile.ZipFile(file) as opened:
+        lines = b"".join(lzma.decompress(opened.read(name)) for name in opened.namelist())
+    assert body is not None
+    assert lines.startswith(gzip.decompress(body))
+    assert lines.count(b'{"type":"header"') == 6
+
+
 def test_a_file_and_a_transaction_are_of_a_bounded_size(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -232,7 +253,7 @@ def test_a_file_and_a_transaction_are_of_a_bounded_size(
     assert move_all(store, Old(until="9"), tmp_path / "archive").files == 6
     many = [archive_file.OldRecord(number, f"m{number}", bytes(300_000)) for number in range(8)]
     assert [len(batch) for batch in in_batches(many)] == [3, 3, 2]
-    assert MOST_IN_FILE <= 4096
+    assert MOST_IN_FILE <= 1024
 
 
 def test_without_its_file_a_record_is_told_to_be_missing_and_comes_back_from_a_backup(
@@ -347,11 +368,14 @@ def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path
     assert store.read(all_archives) == []
 
 
-async def test_a_running_server_moves_them_when_it_is_asked(serve: Any, tmp_path: Path) -> None:
+async def test_they_are_moved_beside_a_running_server_which_then_takes_those_of_a_bot_out(
+    serve: Any, tmp_path: Path
+) -> None:
     served = await serve()
     Library(served.store).play("nim", [ANN, BOB], match="old", rated=False)
     before = bodies(served.store)
-    done = await served.perform(MoveRecords(old=Old(until="9"), folder=str(tmp_path / "archive")))
+    with closing(Store.open(served.data / "arena.db", checkpoint=False)) as store:
+        done = await asyncio.to_thread(move_all, store, Old(until="9"), tmp_path / "archive")
     assert (done.records, done.files) == (1, 1)
     assert moved(served.store) == {"old"}
     assert bodies(served.store) == before
