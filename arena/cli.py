@@ -586,10 +586,11 @@ def db_copy(
     source: Annotated[str, typer.Argument(metavar="FROM")],
     to: Annotated[str, typer.Argument(metavar="TO")],
 ) -> None:
-    """Copy an arena to another database: a file or postgresql://…, either way."""
+    """Copy an arena to another database: a file or postgresql://…, or @FILE that has such a URL, either way."""
     from arena.commands.db import copy
+    from machine.arguments import text_or_file
 
-    copy(source, to)
+    copy(text_or_file(source, "FROM"), text_or_file(to, "TO"))
 
 
 @db_app.command("thin")

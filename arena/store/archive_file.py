@@ -41,8 +41,33 @@ class OldRecord(NamedTuple):
     data: bytes
 
 
+class ArchivesBusy(ArenaFault):
+    """Another process changes the files of a folder."""
+
+
+@contextlib.contextmanager
+def changing(folder: Path) -> Iterator[None]:
+    """Change the files of a folder, inside, which is made if need be: what is in them, and what a database knows of it.
+    Nobody else does meanwhile.
+
+    Raises `ArchivesBusy`, and `ArenaFault` where the folder can't be used.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            with private_umask():
+                folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+            stack.enter_context(locked(folder / "archive"))
+            for left in folder.glob(_BEGUN):  # by a process that was killed
+                left.unlink()
+        except BlockingIOError as exc:
+            raise ArchivesBusy(f"another process changes the files in {folder}: try again when it is done") from exc
+        except OSError as exc:
+            raise ArenaFault(f"the folder {folder} can't be used: {exc.strerror}") from exc
+        yield
+
+
 def write_archive(folder: Path, held: Sequence[OldRecord]) -> tuple[Path | None, Sequence[OldRecord]]:
-    """Write records into a new file of a folder, which is made if need be; the file, and the records that it has.
+    """Write records into a new file of a folder, while it is being changed; the file, and the records that it has.
 
     When it returns the file is on disk, and was read again. Damaged records are left out; without any other there is no
     file. Raises `ArenaFault`.
@@ -57,21 +82,14 @@ def write_archive(folder: Path, held: Sequence[OldRecord]) -> tuple[Path | None,
     name = f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ENDING}"
     path = folder / name
     try:
-        with private_umask():
-            folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-            with locked(folder / "archive"):
-                for left in folder.glob(_BEGUN):  # by a process that was killed
-                    left.unlink()
-                with in_place_of(path) as part:
-                    part.touch(mode=FILE)
-                    _write(part, texts)
-                    sync(part)
-                    if dict(_texts(part)) != texts:
-                        raise ArenaFault(f"{path} is not what was written: look after the disk; no record was moved")
-                sync(folder)
-                sync(folder.parent)
-    except BlockingIOError as exc:
-        raise ArenaFault(f"another process writes records to {folder}: try again when it is done") from exc
+        with in_place_of(path) as part:
+            part.touch(mode=FILE)
+            _write(part, texts)
+            sync(part)
+            if dict(_texts(part)) != texts:
+                raise ArenaFault(f"{path} is not what was written: look after the disk; no record was moved")
+        sync(folder)
+        sync(folder.parent)
     except OSError as exc:
         raise ArenaFault(f"{path} can't be written: {exc.strerror}") from exc
     return path, written

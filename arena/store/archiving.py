@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from arena.store.archive_file import OldRecord, read_archive, write_archive
+from arena.store.archive_file import OldRecord, changing, read_archive, write_archive
 from arena.store.archives import Archive, all_archives, note_archive, replace_archive
 from arena.store.database import Database
 from arena.store.dialect import execute
@@ -123,19 +123,21 @@ def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None]
     """Move all old records into files of a folder, with a `rest` after each transaction, which is told how many seconds
     that took. Raises `ArenaFault`; what was moved until then stays so.
     """
-    moved, place = Moved(), Place()
-    while True:
-        found, place = store.read(next_old, old, place)
-        if not found:
-            return moved
-        path, written = write_archive(folder, found)
-        if path is not None:
-            size = path.stat().st_size
-            moved += Moved(files=1, file_bytes=size)
-            for some in in_batches(written):
-                began = time.monotonic()
-                moved += store.write(move_records, path, (len(written), size), some)
-                rest(time.monotonic() - began)
+    moved, place, before = Moved(), Place(), None
+    while place != before:
+        before = place
+        found, place = store.read(next_old, old, before)
+        if found:
+            with changing(folder):
+                path, written = write_archive(folder, found)
+                if path is not None:
+                    size = path.stat().st_size
+                    moved += Moved(files=1, file_bytes=size)
+                    for some in in_batches(written):
+                        began = time.monotonic()
+                        moved += store.write(move_records, path, (len(written), size), some)
+                        rest(time.monotonic() - began)
+    return moved
 
 
 def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
@@ -153,12 +155,13 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def leave_out_removed(store: Store) -> None:
-    """Have no file keep a record that was removed since. Raises `ArenaFault`."""
+    """Have no file keep a record that was removed since. Raises `ArenaFault`, `ArchivesBusy` too."""
     for one in store.read(all_archives):
         if one.held != one.records:
-            written = write_anew(one, store.read(matches_in, one.number))
-            store.write(replace_archive, one.number, *written)
-            drop(one, written[0])
+            with changing(one.path.parent):
+                written = write_anew(one, store.read(matches_in, one.number))
+                store.write(replace_archive, one.number, *written)
+                drop(one, written[0])
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
