@@ -73,7 +73,7 @@ def moved(store: Store) -> set[str]:
 
 
 def files(folder: Path) -> list[Path]:
-    return sorted((folder / "archive").iterdir())
+    return sorted(path for path in (folder / "archive").iterdir() if path.suffix != ".lock")
 
 
 def test_old_records_of_unrated_matches_are_moved_and_read_as_before(
@@ -251,6 +251,8 @@ def test_a_file_that_is_being_moved_to_is_not_written_anew(store: Store, tmp_pat
     refused: list[str] = []
 
     def rest(seconds: float) -> None:
+        if len(moved(store)) == 6:
+            return
         with pytest.raises(archive_file.ArchivesBusy) as busy:
             leave_out_removed(store)
         refused.append(str(busy.value))
@@ -259,7 +261,7 @@ def test_a_file_that_is_being_moved_to_is_not_written_anew(store: Store, tmp_pat
         patch.setattr(archiving, "in_batches", lambda records: ([one] for one in records))
         move_all(store, Old(until="9"), tmp_path / "archive", rest)
     told = f"another process changes the files in {tmp_path}/archive: try again when it is done"
-    assert refused == [told] * 6
+    assert refused == [told] * 5
     leave_out_removed(store)
     assert bodies(store) == before
 
