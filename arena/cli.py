@@ -600,7 +600,10 @@ def db_thin(
     words: dict[str, Any],
     config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may say these.")] = None,
     older: Annotated[
-        str | None, typer.Option(metavar="DAYS", help="Move unrated and the house's, older than 90d, to files instead.")
+        str | None,
+        typer.Option(
+            metavar="DAYS", help="Instead move unrated ones and the house's to files: older than 90d, or 12w."
+        ),
     ] = None,
     rated: Annotated[bool, typer.Option("--rated", help="With --older: those of all rated matches, too.")] = False,
     to: Annotated[
@@ -613,7 +616,7 @@ def db_thin(
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Remove the records of old matches, also while a server runs; results and ratings stay."""
+    """Remove records of old matches, or move them to files, also while a server runs; results and ratings stay."""
     from arena.commands.config import retention, settings
     from arena.commands.db import move, thin
     from machine.arguments import read_days
