@@ -93,7 +93,7 @@ def make(folder: Path, sizes: list[int]) -> None:
                 batch = []
             if number in sizes[:-1]:
                 (folder / str(number)).mkdir()
-                back_up(file, folder / str(number) / "arena.db")
+                back_up(store.database, folder / str(number) / "arena.db")
 
 
 def cost(words: str, folder: Path) -> Cost:

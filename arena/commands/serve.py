@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
+from arena.builtin_bots import HOUSE_FOLDER, HOUSE_TOKENS, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.certificate import encryption_of
 from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
@@ -22,6 +22,7 @@ from arena.commands.fd_limits import Shares, raise_fd_limit
 from arena.commands.metrics import answering_metrics, metrics_sockets
 from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
+from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database, node_of
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
 from arena.feed import Feed
@@ -30,7 +31,7 @@ from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
-from arena.network.binding import bound, port_of, url_of
+from arena.network.binding import ARENA, PAGE, HandedOver, bound, port_of, url_of
 from arena.network.connection_limits import Bounds
 from arena.network.tls import Encryption
 from arena.operations import disk_space
@@ -56,8 +57,8 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade
 from machine import event_loop
-from machine.arguments import read_clock
-from machine.event_loop import running
+from machine.arguments import read_clock, text_or_file
+from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
 from protocol.display import counted
@@ -77,12 +78,16 @@ def run(settings: ServerSettings) -> None:
     write_log(settings.log_level, settings.log, node_of(settings))
     for line in unknown_variables(os.environ):
         log.warning("%s", line)
+    restart = Restart(os.environ)
+    handed = HandedOver(os.environ)
     data = Path(settings.data)
     bots = builtin_bots_of(settings)
-    with listening(settings) as ports, hold_data_dir(data, settings.db) as where:
+    with listening(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(database_at(where), settings.backup_to)
-        event_loop.run(serve(settings, data, ports, bots))
+        event_loop.run(serve(settings, data, ports, bots, restart))
+    if restart.wanted:
+        restart.perform()
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:
@@ -119,14 +124,21 @@ class Ports(NamedTuple):
 
 
 @contextlib.contextmanager
-def listening(settings: ServerSettings) -> Iterator[Ports]:
-    """The ports of a server, inside; taken before its data folder is made. Raises `PortFault`."""
+def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
+    """The ports of a server, inside; taken before its data folder is made, and those first that were `handed` over.
+
+    Raises `PortFault`.
+    """
+    found = HandedOver({}) if handed is None else handed
     with contextlib.ExitStack() as stack:
-        page = [stack.enter_context(one) for one in web_sockets(settings)]
+        page = found.take(PAGE, settings.web_port) if settings.web else []
+        page = [stack.enter_context(one) for one in page or web_sockets(settings)]
         metrics = [stack.enter_context(one) for one in metrics_sockets(settings)]
-        arena = [stack.enter_context(one) for one in bound(settings.host, settings.port)]
-        if settings.shared_port:
+        arena = found.take(ARENA, settings.port)
+        arena = [stack.enter_context(one) for one in arena or bound(settings.host, settings.port)]
+        if settings.shared_port and all(port_of([one]) != settings.shared_port for one in arena):
             arena += [stack.enter_context(one) for one in bound(settings.host, settings.shared_port, shared=True)]
+        found.close()
         yield Ports(arena, page, metrics)
 
 
@@ -143,26 +155,34 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     return bots
 
 
-async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
-    """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
+async def serve(
+    settings: ServerSettings,
+    data: Path,
+    ports: Ports,
+    bots: Sequence[BuiltinBot] = (),
+    restart: Restart | None = None,
+) -> None:
+    """Serve from this event loop until SIGINT or SIGTERM, or until SIGUSR2, after which `restart` is wanted. However it
+    ends, what was opened by then is closed.
+    """
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        _obey_signals(stop, ports, restart)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
-        encryption = encryption_of(settings, others)
+        encryption = encryption_of(settings, others, manager)
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
-        feed = None if settings.mqtt is None else Feed(settings.mqtt, node=node_of(settings))
+        feed = None if settings.mqtt is None else Feed(text_or_file(settings.mqtt, "mqtt"), node=node_of(settings))
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
         store = stack.enter_context(await _opened(stored_in, settings.node, fed=feed is not None))
-        token = credentials.token_of(data, None if settings.operator_token is None else Path(settings.operator_token))
+        held = settings.operator_token_file
+        token = credentials.token_of(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None
-        house = await stack.enter_async_context(_house(bots, store, data / "house", secret)) if bots else None
+        house = await stack.enter_async_context(_house(bots, store, data / HOUSE_FOLDER, secret)) if bots else None
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
@@ -199,11 +219,33 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
         if meters is not None:
             await stack.enter_async_context(answering_metrics(settings, ports.metrics, arena, meters, feed, stored_in))
         await stack.enter_async_context(_looked_after(arena, settings, stored_in.file, folders))
-        manager.tell("READY=1")
-        stack.callback(manager.tell, "STOPPING=1")
+        manager.tell_ready()
+        stack.callback(_tell_the_end, manager, restart)
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
         arena.stopping = True
+
+
+def _obey_signals(stop: asyncio.Event, ports: Ports, restart: Restart | None) -> None:
+    """Have SIGINT and SIGTERM set `stop`, and SIGUSR2 do so for a `restart`, which the other two take back."""
+    loop, preparing = asyncio.get_running_loop(), Tasks()
+
+    def end() -> None:
+        stop.set()
+        if restart is not None:
+            restart.forget()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
+    if restart is not None:
+        loop.add_signal_handler(signal.SIGUSR2, lambda: preparing.begin(restart.prepare(ports.arena, ports.page, stop)))
+
+
+def _tell_the_end(manager: ServiceManager, restart: Restart | None) -> None:
+    if restart is not None and restart.wanted:
+        manager.tell_reloading()
+    else:
+        manager.tell("STOPPING=1")
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
@@ -222,7 +264,7 @@ async def _house(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[Supervisor]:
     """The house's bots, registered, which play until the end once they are told to begin."""
-    tokens = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots], secret)
+    tokens = house_tokens(store, folder / HOUSE_TOKENS, [bot.name for bot in bots], secret)
     house = Supervisor(bots, tokens, folder, passed(os.environ))
     try:
         yield house

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+from machine.arguments import text_or_file
 from protocol import PORT
 from protocol.display import among
 
@@ -48,7 +49,9 @@ class ServerSettings:
         PORT
     )
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
-    db: Annotated[str | None, Setting("The database.", "a database URL or file", "URL")] = None
+    db: Annotated[str | None, Setting("The database, or @FILE that has its URL.", "a database URL or file", "URL")] = (
+        None
+    )
     node: Annotated[
         str, Setting("Its name among several servers on one PostgreSQL database.", "a name like a or arena-0", "NAME")
     ] = "main"
@@ -78,7 +81,8 @@ class ServerSettings:
         ),
     ] = 60
     mqtt: Annotated[
-        str | None, Setting("mqtt://host:1883/prefix for live events.", "a broker like mqtt://host:1883/prefix", "URL")
+        str | None,
+        Setting("mqtt://host:1883/prefix for live events, or @FILE.", "a broker like mqtt://host:1883/prefix", "URL"),
     ] = None
     registration: Annotated[str, Setting("open or closed.", '"open" or "closed"', choices=("open", "closed"))] = "open"
     registrations_per_hour: Annotated[int, Setting("New names from one address.", "a number from 1", least=1)] = 100
@@ -232,7 +236,7 @@ class ServerSettings:
             many=True,
         ),
     ] = ""
-    operator_token: Annotated[
+    operator_token_file: Annotated[
         str | None,
         Setting("A file with the operator's token, the same for all nodes.", "a file that holds a token", "FILE"),
     ] = None
@@ -286,5 +290,7 @@ def data_folder(flag: Path | None) -> Path:
 
 
 def database(flag: str | None, data: Path) -> str:
-    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder."""
-    return flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
+    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` where the flag or
+    the variable names a file (`@FILE`) that can't be read.
+    """
+    return text_or_file(flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}", "db")

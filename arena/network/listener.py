@@ -32,6 +32,8 @@ from protocol.messages import MAX_CLIENT_FRAME
 
 ALIVE, READY = "/healthz", "/readyz"
 REQUEST_WITHIN = 10.0
+OPENED_WITHIN = 0.5
+"""Seconds in which handshakes end that have begun when no more connections are taken."""
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
 
@@ -59,6 +61,10 @@ class Listener:
         self._gate = gate
         self.encryption = encryption
         self._servers: list[Server] = []
+        self._acceptors: list[Acceptor] = []
+        self._opening: set[Any] = set()
+        """Connections whose handshake has begun."""
+        self._opened = asyncio.Event()
         self._foreign = TlsMismatch()
         self._budget = FairScheduler(asyncio.get_running_loop())
         self.flusher = Flusher(asyncio.get_running_loop())
@@ -98,19 +104,33 @@ class Listener:
             encryption = self.encryption if address is None else None
             arrive = partial(self._gate.arrive, address=address, operators=operators)
             look = partial(self._gate.recognize, address=address) if address and operators else None
-            return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
+            acceptor = Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
+            self._acceptors.append(acceptor)
+            return acceptor
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
         self._servers.append(server)
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Take no more, and close those there are with `code` and why."""
+        """Take no more, let handshakes end that have begun, and close all there are with `code` and why."""
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OPENED_WITHIN):
+                await self._all_opened()
         for server in self._servers:
             server.close(code=code, reason=reason)
         self._gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
+
+    async def _all_opened(self) -> None:
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
+        while self._opening:
+            self._opened.clear()
+            await self._opened.wait()
 
     def _wire(self, server: Server, place: ConnectionSlot) -> Connection:
         protocol = FastProtocol(
@@ -132,10 +152,12 @@ class Listener:
 
     async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:
         """One connection, from its request to its end, as websockets' own `serve` does it."""
+        self._opening.add(wire)
         try:
             async with asyncio.timeout(REQUEST_WITHIN):
                 with contextlib.suppress(ConnectionClosed):  # it ended before it was answered, or no frame followed
                     await wire.handshake(look_at, None, None)
+            self._end_opening(wire)
             if wire.protocol.state is not State.OPEN:
                 return
             wire.server.all_connections.add(wire)
@@ -151,11 +173,16 @@ class Listener:
         except Exception:
             log.exception("a connection failed")
         finally:
+            self._end_opening(wire)
             wire.server.all_connections.discard(wire)
             wire.transport.abort()
             task = asyncio.current_task()
             assert task is not None
             wire.server.handler_tasks.discard(task)
+
+    def _end_opening(self, wire: Any) -> None:
+        self._opening.discard(wire)
+        self._opened.set()
 
     def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
         """The answer to a request that does not become a connection."""

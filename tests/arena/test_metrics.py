@@ -195,7 +195,7 @@ def test_metrics_without_their_client_are_refused_in_a_line_that_says_what_to_in
 
 
 def test_each_of_several_nodes_on_a_machine_has_a_port_of_its_own_for_metrics() -> None:
-    settings = ServerSettings(nodes=3, metrics_port=9464, operator_token="token")
+    settings = ServerSettings(nodes=3, metrics_port=9464, operator_token_file="token")
     words = words_of(settings, port=8765, page=8080, token="token").values()
     assert [next(word for word in those if "metrics" in word) for those in words] == [
         f"--metrics-port={port}" for port in (9464, 9465, 9466)
