@@ -41,6 +41,8 @@ PACE = ("--min-move-time", "0.7")
 """So that people can follow."""
 FIRST_WAIT = 1.0
 """Seconds until a bot is started again, at first."""
+HOUSE_FOLDER, HOUSE_TOKENS = "house", "tokens.json"
+"""In a data folder: what the house has, and its tokens there."""
 NICE = 10
 """The referee goes first, then the page."""
 LOOK_EVERY = 5.0
@@ -121,6 +123,11 @@ def house_tokens(store: Store, file: Path, names: Sequence[str], secret: str | N
             except NameInUse as exc:
                 raise UsageFault(_taken(name)) from exc
     return made
+
+
+def house_names(data: Path) -> list[str]:
+    """The bots that are or were the house's on a data folder, their names in lower case. Raises `ArenaFault`."""
+    return sorted(_read_tokens(data / HOUSE_FOLDER / HOUSE_TOKENS))
 
 
 def _token(name: str, secret: str) -> str:

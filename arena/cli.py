@@ -113,20 +113,34 @@ def _option_of(name: str, described: Described) -> inspect.Parameter:
     )
 
 
+_OF_SERVE = {name: _option_of(name, described) for name, described in SETTINGS.items()}
+ConfigFile = Annotated[Path | None, typer.Option(help="A TOML file with any of these [ARENA_CONFIG_FILE].")]
+
+
+def _joined(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Options as settings have them: those that were given more than once as a list with commas."""
+    return {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}
+
+
 @app.command()
-@_with({name: _option_of(name, described) for name, described in SETTINGS.items()})
-def serve(
-    *, words: dict[str, Any], config: Annotated[Path | None, typer.Option(help="A TOML file with any of these.")] = None
-) -> None:
+@_with(_OF_SERVE)
+def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
     """Serve until stopped. Every option may also come as ARENA_… from the environment."""
     from arena.commands.config import settings
     from arena.commands.serve import run
     from arena.commands.serve_nodes import run_nodes
 
-    found = settings(
-        {key: ",".join(value) if isinstance(value, list) else value for key, value in words.items()}, config
-    )
+    found = settings(_joined(words), config)
     (run if found.nodes == 1 else run_nodes)(found)
+
+
+@app.command("config")
+@_with(_OF_SERVE)
+def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
+    """What `arena serve` with the same options would go by, and where each setting is from."""
+    from arena.commands.config import in_force, show
+
+    show(in_force(_joined(words), config), to_json=to_json)
 
 
 @app.command()
@@ -574,10 +588,11 @@ def db_copy(
     source: Annotated[str, typer.Argument(metavar="FROM")],
     to: Annotated[str, typer.Argument(metavar="TO")],
 ) -> None:
-    """Copy an arena to another database: a file or postgresql://…, either way."""
+    """Copy an arena to another database: a file or postgresql://…, or @FILE that has such a URL, either way."""
     from arena.commands.db import copy
+    from machine.arguments import text_or_file
 
-    copy(source, to)
+    copy(text_or_file(source, "FROM"), text_or_file(to, "TO"))
 
 
 @db_app.command("thin")
@@ -586,17 +601,37 @@ def db_thin(
     *,
     words: dict[str, Any],
     config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may say these.")] = None,
+    older: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAYS", help="Instead move unrated ones and the house's to files: older than 90d, or 12w."
+        ),
+    ] = None,
+    rated: Annotated[bool, typer.Option("--rated", help="With --older: those of all rated matches, too.")] = False,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --older: where the files are [archive, with the data].")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how much it would be.")] = False,
     vacuum: Annotated[
         bool, typer.Option("--vacuum", help="Make the file smaller, too: without a server, with as much room free.")
     ] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Remove the records of old matches, also while a server runs; results and ratings stay."""
+    """Remove records of old matches, or move them to files, also while a server runs; results and ratings stay."""
     from arena.commands.config import retention, settings
-    from arena.commands.db import thin
+    from arena.commands.db import move, thin
+    from machine.arguments import read_days
 
-    thin(_database_of(db, data), data_folder(data), retention(settings(words, config)), vacuum=vacuum)
+    where, folder = _database_of(db, data), data_folder(data)
+    if older is None:
+        if rated or to is not None:
+            raise UsageFault("--rated and --to say what --older moves, and where to: --older is missing")
+        thin(where, folder, retention(settings(words, config)), vacuum=vacuum, dry_run=dry_run)
+        return
+    if any(word is not None for word in words.values()):
+        raise UsageFault("--older moves records to files, --keep-… and --max-… remove them: one after the other")
+    move(where, folder, read_days(older, "--older"), to, rated=rated, vacuum=vacuum, dry_run=dry_run)
 
 
 @db_app.command("check")

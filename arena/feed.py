@@ -11,7 +11,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -196,8 +196,22 @@ class Feed:
         self._closing = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
         self._told_of_outage = False
+        self.published = 0
+        """Messages that were given to the broker; some may be given to it again."""
+        self.crowded_out: Counter[str] = Counter()
+        """Messages for which there was no room, by kind: `turns` or `lasting`."""
         # One identifier for all connections of this feed: a new one ends the old one, and with it the old one's will.
         self._identifier = f"arena-{secrets.token_hex(6)}"
+
+    @property
+    def online(self) -> bool:
+        """Whether there is a broker."""
+        return self._connection is not None
+
+    @property
+    def in_flight(self) -> int:
+        """Messages that the broker has not acknowledged yet."""
+        return len(self._in_flight)
 
     def report(self, message: FromServer) -> None:
         """Something was shown of a match: a start, a turn or an end as watchers are told it."""
@@ -330,6 +344,7 @@ class Feed:
             if identifier:
                 self._in_flight[identifier] = numbered
                 self._settled.clear()
+        self.published += len(packets)
         self._connection.write(b"".join(packets))
 
     def _acknowledged(self, identifier: int) -> None:
@@ -343,6 +358,7 @@ class Feed:
 
     def _forget(self, messages: Iterable[Message]) -> None:
         for message in messages:
+            self.crowded_out["lasting" if message.publication.qos else "turns"] += 1
             if message.ended is not None:
                 self.dropped(message.ended)
 

@@ -5,12 +5,13 @@ clients in a process each. A ply is one frame in and one frame out, as an echo i
 commit has it, are measured in turn with them, by the same clients. What is said beside the echo is the median of each
 round's ratio. The last line is `ratio N`, the plies of this version by the echo's round trips.
 
-With `--mqtt` this version is measured too as it publishes all of it to a Mosquitto, which is started for that.
+With `--mqtt` this version is measured too as it publishes all of it to a Mosquitto, which is started for that, with
+`--metrics` as it measures itself and is asked for its metrics every second, and with both as it does both.
 
 With `--rate` bots move at random moments, so many plies a second in all, and what is printed is the time from a move to
 the opponent's turn, as bots see it, and the server's resident memory, at the end of a run and at most.
 Usage: python benchmarks/server.py [--connections 64] [--seconds 5] [--rounds 3] [--rate N] [--against COMMIT]...
-       [--mqtt] [--profile FILE]
+       [--mqtt] [--metrics] [--profile FILE]
 """
 
 from __future__ import annotations
@@ -192,7 +193,9 @@ def _options() -> argparse.Namespace:
     )
     parser.add_argument("--synced", action="store_true", help="also this version as with --durability machine")
     parser.add_argument("--mqtt", action="store_true", help="also this version with a feed to a Mosquitto")
+    parser.add_argument("--metrics", action="store_true", help="also this version with metrics that are read")
     parser.add_argument("--publish", metavar="URL", help=argparse.SUPPRESS)
+    parser.add_argument("--measured", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--profile", type=Path, help="write the arena server's cProfile here")
     parser.add_argument("--serve", choices=("echo", "arena"), help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -206,6 +209,10 @@ def _contenders(options: argparse.Namespace, folder: Path, broker: str | None) -
     others = [_other(commit, folder / str(number)) for number, commit in enumerate(commits)]
     synced = [_Contender("synced", [*this, "arena", "--synced"])] if options.synced else []
     fed = [_Contender("mqtt", [*this, "arena", "--publish", broker])] if broker else []
+    if options.metrics:
+        fed.append(_Contender("metrics", [*this, "arena", "--measured"]))
+        if broker:
+            fed.append(_Contender("both", [*this, "arena", "--measured", "--publish", broker]))
     return [_Contender("echo", [*this, "echo"]), _Contender("this", [*this, "arena", *profile]), *fed, *synced, *others]
 
 
@@ -274,6 +281,9 @@ def _print_rates(contenders: list[_Contender], options: argparse.Namespace) -> N
         what, more = "plies/s", f"  {beside.cost:.2f} of the echo's, {beside.rate:.2f} of its rate"
         if one is echo:
             what, more = "round trips/s", "of processor time each"
+        elif one is not this:
+            ours = one.beside(this)
+            more += f"; {ours.cost:.2f} of this version's, {ours.rate:.2f} of its rate"
         print(f"{one.name:<8}{typical.rate:8,.0f} {what:<13}{typical.cost:7.1f} µs {more}")
     print(f"ratio {this.beside(echo).rate:.2f}")
 
@@ -408,9 +418,12 @@ async def _serve_arena(options: argparse.Namespace) -> None:
     from arena.feed import Feed
     from arena.host.handler import FinishedMatch, Identity
     from arena.host.journal import Journal
+    from arena.host.meters import Meters
     from arena.host.session import Session
     from arena.network.admission import Access
+    from arena.network.binding import bound, port_of
     from arena.network.connection_limits import Bounds
+    from arena.operations import metrics, prometheus
     from arena.server.arena import Arena
     from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
@@ -451,21 +464,40 @@ async def _serve_arena(options: argparse.Namespace) -> None:
         archive = AsyncStore(store)
         feed = Feed(options.publish) if options.publish else None
         publishing = asyncio.create_task(feed.run()) if feed else None
+        meters = Meters() if options.measured else None
         arena = Paired(
             archive,
             Journal(Path(folder) / "journal", synced=options.synced),
             Authenticator(archive, Registration()),
             Clock(bank_ms=60_000, increment_ms=500),
             feed=feed,
+            meters=meters,
             access=Access(bounds=Bounds(per_address=1000)),
         )
-        await _until_told(await arena.host.listener.open("127.0.0.1", 0))
+        port = await arena.host.listener.open("127.0.0.1", 0)
+        if meters is None:
+            await _until_told(port)
+        else:
+            read = bound("127.0.0.1", 0)
+            sources = metrics.Sources(arena, meters, feed, {}, "sqlite", "")
+            async with prometheus.served(sources, read), event_loop.running(_read_metrics(port_of(read))):
+                await _until_told(port)
         await arena.close()
         if feed and publishing:
             await feed.close()
             publishing.cancel()
         await archive.drain()
         store.close()
+
+
+async def _read_metrics(port: int) -> None:
+    """Ask for the metrics every second, as Prometheus does."""
+    while True:
+        await asyncio.sleep(1)
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        await reader.read()
+        writer.close()
 
 
 async def _until_told(port: int) -> None:

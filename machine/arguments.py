@@ -13,6 +13,7 @@ from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock
 
 MOST_BYTES = 1024 * 1024
+MOST_DAYS = 36500
 MOST_DIGITS = 4300
 """Of an integer: Python reads and shows no more. Only TOML's hexadecimal, octal and binary ones could have more."""
 _TOO_LONG = 10**MOST_DIGITS
@@ -27,12 +28,33 @@ def read_clock(text: str, key: str = "clock") -> Clock:
     return Clock(bank_ms=bank, increment_ms=increment)
 
 
+def read_days(text: str, key: str) -> int:
+    """Days from `90d`, or from weeks, `12w`. Raises `UsageFault`, naming the key."""
+    found = re.fullmatch(r"(\d{1,5})([dw])", text)
+    days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
+    if not 1 <= days <= MOST_DAYS:
+        raise UsageFault(f"{key} is {text!r}: it is days or weeks, like 90d or 12w, from 1d to {MOST_DAYS}d")
+    return days
+
+
 def read_value(text: str) -> Any:
     """What a file holds (`@my.toml`), or a value as `read_text` reads it.
 
     Raises `UsageFault` for a file that cannot be read.
     """
     return read_file(text[1:]) if text.startswith("@") else read_text(text)
+
+
+def text_or_file(text: str, key: str) -> str:
+    """A text, or the first line of the file that it names (`@/run/secrets/db`), as a password is kept. Raises
+    `UsageFault`, naming the key and no more than the file.
+    """
+    if not text.startswith("@"):
+        return text
+    try:
+        return _bytes(text[1:]).decode().split("\n", 1)[0].strip()
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"{key}: the file {_shown(text[1:])} is not text") from exc
 
 
 def read_file(name: str) -> Any:

@@ -31,16 +31,29 @@ OF_STRANGERS = (*LIBRARIES, "arena.network", "arena.web.errors")
 log = logging.getLogger("arena.log")
 
 
+def about(**fields: str) -> dict[str, dict[str, str]]:
+    """The `extra` of a line that says which match or bot it is about."""
+    return {"fields": fields}
+
+
 class TextLines(logging.Formatter):
-    """`arena: message`; only a traceback has more than one line."""
+    """`arena: message`, of a node `arena NODE: message`; only a traceback has more than one line."""
+
+    def __init__(self, node: str | None = None) -> None:
+        super().__init__()
+        self._begins = "arena" if node is None else f"arena {node}"
 
     def format(self, record: logging.LogRecord) -> str:
-        text = f"arena: {_message(record)}"
+        text = f"{self._begins}: {_message(record)}"
         return f"{text}\n{_traceback(record)}" if _has_traceback(record) else text
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields` and `message`."""
+    """One object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message`, and of nodes the `node`."""
+
+    def __init__(self, node: str | None = None) -> None:
+        super().__init__()
+        self._node = {} if node is None else {"node": node}
 
     def format(self, record: logging.LogRecord) -> str:
         import msgspec  # slow to load for what needs the names of levels alone
@@ -52,6 +65,7 @@ class JsonLines(logging.Formatter):
         line = {
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
             "level": record.levelname.lower(),
+            **self._node,
             "event": getattr(record, "event", "log"),
             "fields": {name: bounded(field) for name, field in getattr(record, "fields", {}).items()},
             "message": _message(record),
@@ -112,10 +126,10 @@ class LineLimit(logging.Filter):
         return not too_many
 
 
-def write_log(level: str, form: str) -> None:
-    """Have everything from a level on written to standard error, in this form."""
+def write_log(level: str, form: str, node: str | None = None) -> None:
+    """Have everything from a level on written to standard error, in this form, by a server that may be a `node`."""
     handler = logging.StreamHandler()
-    handler.setFormatter(JsonLines() if form == "json" else TextLines())
+    handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()
     handler.addFilter(limit)
     atexit.register(limit.left_out.tell)

@@ -118,6 +118,12 @@ class Match:
             self.standing, self._before = restored(self._before), None
         return _TRANSITIONS[self.standing.phase][type(event)](self, event, now)
 
+    @property
+    def ply(self) -> int:
+        """How many plies were played."""
+        course = self.standing.course
+        return 0 if course is None else course.ply
+
     def follow(self, seat: int) -> None:
         """Tell a seat the turn of every ply, until it leaves."""
         self.standing.follows |= {seat}
@@ -427,7 +433,8 @@ class Match:
         """The turn for who follows, and for who watches."""
         standing = self.standing
         effects: list[Effect] = []
-        effects += self._tell_followers(standing.follows - {*asked, *standing.playing.out}, clock_ms, digest)
+        if standing.follows:
+            effects += self._tell_followers(standing.follows - {*asked, *standing.playing.out}, clock_ms, digest)
         if self._watched:
             effects.append(Show(messages.turn(self.id, standing, standing.news(None), clock_ms, digest)))
         return effects

@@ -169,7 +169,12 @@ def public(line: bytes) -> bool:
 
 def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
     """A closed record: the lines from the header on, the footer, gzip. The same record gives the same bytes."""
-    return gzip.compress(b"".join(lines) + write_line(footer), compresslevel=3, mtime=0)
+    return packed(b"".join(lines) + write_line(footer))
+
+
+def packed(text: bytes) -> bytes:
+    """The lines of a record as they are kept: gzip."""
+    return gzip.compress(text, compresslevel=3, mtime=0)
 
 
 def header_of(

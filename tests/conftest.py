@@ -28,7 +28,7 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-LONGEST = ("test_agents.py", "test_axelrod.py", "test_crash.py", "test_doctor.py")
+LONGEST = ("test_agents.py", "test_axelrod.py", "test_container_image.py", "test_crash.py", "test_doctor.py")
 """Files whose tests take a minute together, most of them waiting."""
 UNMEASURED = ("tests", "bots", "browser")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
@@ -62,17 +62,22 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         sys.settrace(tracer)
 
 
-class Mosquitto:
-    """A Mosquitto on a port of its own, to be killed and started again at will. It forgets everything when it dies."""
+FORGETFUL = (
+    "listener PORT 127.0.0.1\nallow_anonymous true\npersistence false\n"
+    "log_dest stderr\nlog_type information\nconnection_messages false\nmax_queued_messages 0\n"
+)
 
-    def __init__(self, program: str, folder: Path) -> None:
+
+class Mosquitto:
+    """A Mosquitto on a port of its own, to be killed and started again at will. It forgets everything when it dies,
+    unless another `config` has it otherwise, with `PORT` in place of its port.
+    """
+
+    def __init__(self, program: str, folder: Path, config: str = FORGETFUL) -> None:
         self._program = program
         self.port = free_port()
         self._config = folder / "mosquitto.conf"
-        self._config.write_text(
-            f"listener {self.port} 127.0.0.1\nallow_anonymous true\npersistence false\n"
-            "log_dest stderr\nlog_type information\nconnection_messages false\nmax_queued_messages 0\n"
-        )
+        self._config.write_text(config.replace("PORT", str(self.port)))
         self._process: subprocess.Popen[str] | None = None
 
     def url(self, prefix: str = "test") -> str:
@@ -107,18 +112,23 @@ def free_port() -> int:
             return port
 
 
-@pytest.fixture
-def broker(tmp_path: Path) -> Iterator[Mosquitto]:
-    """A running Mosquitto. Where it is not installed the test is skipped, in CI it fails."""
+def mosquitto() -> str:
+    """The program. Where it is not installed the test is skipped, in CI it fails."""
     program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
     if program is None:
         if os.environ.get("CI"):
             pytest.fail("mosquitto is not installed")
         pytest.skip("mosquitto is not installed")
-    mosquitto = Mosquitto(program, tmp_path)
-    mosquitto.start()
-    yield mosquitto
-    mosquitto.kill()
+    return program
+
+
+@pytest.fixture
+def broker(tmp_path: Path) -> Iterator[Mosquitto]:
+    """A running Mosquitto."""
+    broker = Mosquitto(mosquitto(), tmp_path)
+    broker.start()
+    yield broker
+    broker.kill()
 
 
 @pytest.fixture(scope="module")

@@ -256,11 +256,17 @@ def test_words_that_a_bot_of_ones_own_can_not_read_are_one_line(
     [
         (
             'hots = "x"',
-            "the config file arena.toml has an unknown key 'hots': one of host, port, data, db, node",
+            "the config file arena.toml, line 1, has an unknown key 'hots': did you mean 'host'?",
         ),
-        ('port = "x"', "port is 'x': it is a port from 0 to 65535"),
-        ("port = true", "port is True: it is a port from 0 to 65535"),
-        ("clock = 60", "clock is 60: it is seconds and increment, like 60+0.5"),
+        ('host = "::"\nport = "x"', "port in arena.toml, line 2, is 'x': it is a port from 0 to 65535"),
+        ("port = true", "port in arena.toml, line 1, is true: it is a port from 0 to 65535"),
+        ("house = [1]", "house in arena.toml, line 1, is [1]: it is bots like random,greedy,alphabeta:nodes=20000"),
+        (
+            "[zoo]\nport = 1",
+            "the config file arena.toml, line 1, has an unknown key 'zoo': `arena config` names those there are",
+        ),
+        ('clock = "x"', "clock in arena.toml, line 1, is 'x': it is seconds and increment, like 60+0.5"),
+        ("clock = 60", "clock in arena.toml, line 1, is 60: it is seconds and increment, like 60+0.5"),
         ("port = ", "the config file arena.toml is not TOML: Invalid value (at "),
         ("\x00", "the config file arena.toml is not TOML: "),
     ],
@@ -271,7 +277,7 @@ def test_a_bad_config_file_is_refused_in_one_line(tmp_path: Path, content: str, 
 
 
 def test_a_bad_variable_is_refused_in_one_line() -> None:
-    assert_refused(call("arena", "serve", ARENA_PORT="http"), 2, "port is 'http': it is a port from 0 to 65535")
+    assert_refused(call("arena", "serve", ARENA_PORT="http"), 2, "ARENA_PORT is 'http': it is a port from 0 to 65535")
 
 
 # Databases that are not to be touched

@@ -32,13 +32,15 @@ def locked(name: str) -> dict[str, list[str]]:
     return versions
 
 
-@pytest.mark.parametrize("lock", ["run.lock", "dev.lock", "build.lock"])
+@pytest.mark.parametrize("lock", ["run.lock", "image.lock", "dev.lock", "build.lock"])
 def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str) -> None:
     content = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project = content["project"]
+    extras = project["optional-dependencies"]
     wanted = {
         "run.lock": project["dependencies"],
-        "dev.lock": [*project["dependencies"], *project["optional-dependencies"]["dev"]],
+        "image.lock": [*project["dependencies"], *extras["postgres"], *extras["metrics"]],
+        "dev.lock": [*project["dependencies"], *extras["dev"]],
         "build.lock": content["build-system"]["requires"],
     }[lock]
     versions = locked(lock)
@@ -49,15 +51,19 @@ def test_a_lock_has_every_dependency_in_a_version_that_is_allowed(lock: str) -> 
 
 
 def test_what_is_tested_is_what_runs() -> None:
-    run, dev = locked("run.lock"), locked("dev.lock")
+    run, image, dev = locked("run.lock"), locked("image.lock"), locked("dev.lock")
     assert {name: dev.get(name) for name in run} == run
+    assert {name: dev.get(name) for name in image} == image
 
 
 def test_the_image_gets_nothing_that_no_lock_has_the_hash_of() -> None:
-    installs = re.findall(r"\bpip install (.*)", (ROOT / "Dockerfile").read_text())
-    hashed = [re.search(r"--require-hashes --requirement (\S+)$", words) for words in installs]
-    assert [found and found[1] for found in hashed] == ["build.lock", "run.lock", None]
-    assert installs[-1].endswith(" --no-build-isolation --no-deps .")
+    commands = re.findall(
+        r"/pip .*?\b(?:install|wheel) (.*?)(?: \\)?$", (ROOT / "Dockerfile").read_text(), re.MULTILINE
+    )
+    hashed = [re.search(r"--require-hashes --requirement (\S+)$", words) for words in commands]
+    assert [found and found[1] for found in hashed] == ["build.lock", "image.lock", None, None]
+    assert all("--no-build-isolation --no-deps" in words for words in commands[1:3])
+    assert "--no-index --no-deps" in commands[3]
 
 
 def test_an_audit_that_could_look_nothing_up_fails_where_it_is_required(tmp_path: Path) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
-import shutil
 import ssl
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -22,13 +20,11 @@ from arena.operator.status import ServerStatus, StatusRequest
 from arena.web.client_wheel import client_wheel
 from certificates import Pair, make
 from conftest import free_port
+from nginx import nginx, replaced
 from processes import REPOSITORY, run, serving
-from timeouts import WITHIN
 from web_client import answer, code
 
-FRAME = """daemon off;
-master_process off;
-pid {folder}/nginx.pid;
+FRAME = """pid {folder}/nginx.pid;
 error_log stderr notice;
 events {{}}
 http {{
@@ -45,38 +41,22 @@ http {{
 
 @asynccontextmanager
 async def proxy(folder: Path, pair: Pair, to: str, page: str) -> AsyncIterator[int]:
-    """nginx with the recipe, in front of this server and its page: its port. Skipped where it is not installed."""
-    program = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("nginx is not installed")
-        pytest.skip("nginx is not installed")
+    """nginx with the recipe, in front of this server and its page: its port."""
     found = re.search(r"```nginx\n(.*?)```", (REPOSITORY / "docs" / "operating.md").read_text(), re.DOTALL)
     assert found is not None
-    port, recipe = free_port(), found[1]
-    for pattern, ours in (
-        (r"listen 443 ssl", f"listen 127.0.0.1:{port} ssl"),
-        (r"ssl_certificate \S+;", f"ssl_certificate {pair.certificate};"),
-        (r"ssl_certificate_key \S+;", f"ssl_certificate_key {pair.key};"),
-        (r"http://127.0.0.1:8765", to),
-        (r"http://127.0.0.1:8080", page),
-    ):
-        recipe, count = re.subn(pattern, ours, recipe)
-        assert count == 1, pattern
-    config = folder / "nginx.conf"
-    config.write_text(FRAME.format(folder=folder, server=recipe))
-    process = await asyncio.create_subprocess_exec(
-        program, "-p", str(folder), "-c", str(config), stderr=asyncio.subprocess.PIPE
+    port = free_port()
+    recipe = replaced(
+        found[1],
+        {
+            r"listen 443 ssl": f"listen 127.0.0.1:{port} ssl",
+            r"ssl_certificate \S+;": f"ssl_certificate {pair.certificate};",
+            r"ssl_certificate_key \S+;": f"ssl_certificate_key {pair.key};",
+            r"http://127.0.0.1:8765": to,
+            r"http://127.0.0.1:8080": page,
+        },
     )
-    assert process.stderr is not None
-    try:
-        async with asyncio.timeout(WITHIN):
-            while b"start worker" not in (line := await process.stderr.readline()) and b"using the" not in line:
-                assert line, "nginx ended"
+    async with nginx(folder, FRAME.format(folder=folder, server=recipe)):
         yield port
-    finally:
-        process.terminate()
-        await process.wait()
 
 
 async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_gets_through(

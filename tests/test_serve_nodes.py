@@ -31,6 +31,8 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         await served.says("node main-2 was killed by signal 9; it is started again in 0.5 s")
         served.said.clear()
         await served.says(f"(data in {tmp_path / 'main-2'})")
+        served.process.send_signal(signal.SIGUSR2)
+        await served.says("all nodes have started anew")
         await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
     assert served.process.returncode == 0
 

@@ -39,7 +39,8 @@ def test_versions_are_compared_with_the_echo_of_the_same_round(capsys: pytest.Ca
         "64 connections, medians of 3 runs of 5 s, in turn",
         "echo      20,000 round trips/s   40.0 µs of processor time each",
         "this      15,000 plies/s         60.0 µs   2.00 of the echo's, 0.60 of its rate",
-        "1f799d0    5,000 plies/s        160.0 µs   4.00 of the echo's, 0.25 of its rate",
+        "1f799d0    5,000 plies/s        160.0 µs   4.00 of the echo's, 0.25 of its rate; "
+        "2.67 of this version's, 0.33 of its rate",
         "ratio 0.60",
     ]
 

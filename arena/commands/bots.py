@@ -13,6 +13,7 @@ from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
 from arena.operator.client import NoServer
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
+from arena.store.archiving import leave_out_removed
 from arena.store.database import Database
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
@@ -75,6 +76,8 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
         _check_journal(data)
         placeholder = store.write(registry.delete_bot, name)
         removed = remove_all(store, RecordsOfBot(placeholder).remove) if records else Removed()
+        if removed.records:
+            leave_out_removed(store)
         return Deleted(placeholder=placeholder, records=removed.records)
 
     done = by_server_or_local(where, data, Delete(name=name, records=records), Deleted, delete, alone=True)

@@ -11,20 +11,23 @@ from pathlib import Path
 
 from arena.commands.settings import ServerSettings
 from arena.network.tls import CertificateFault, Encryption
+from machine.service_manager import ServiceManager
 
 LOOK_EVERY = 24 * 3600.0
 
 log = logging.getLogger("arena")
 
 
-def encryption_of(settings: ServerSettings, others: Sequence[Callable[[], None]]) -> Encryption | None:
-    """TLS as it is set, None without: on SIGHUP its files are read again, and then by the others.
+def encryption_of(
+    settings: ServerSettings, others: Sequence[Callable[[], None]], manager: ServiceManager
+) -> Encryption | None:
+    """TLS as it is set, None without: on SIGHUP its files are read again, and then by the others; `manager` is told.
 
     What clients will not accept, or soon not any more, is said now and every day. Raises `CertificateFault`.
     """
     loop = asyncio.get_running_loop()
     if settings.tls_cert is None or settings.tls_key is None:
-        loop.add_signal_handler(signal.SIGHUP, say_nothing_is_read_again)
+        loop.add_signal_handler(signal.SIGHUP, manager.reload, say_nothing_is_read_again)
         return None
     encryption = Encryption(Path(settings.tls_cert), Path(settings.tls_key))
 
@@ -51,7 +54,7 @@ def encryption_of(settings: ServerSettings, others: Sequence[Callable[[], None]]
             read_again()
 
     look_daily()
-    loop.add_signal_handler(signal.SIGHUP, reload)
+    loop.add_signal_handler(signal.SIGHUP, manager.reload, reload)
     return encryption
 
 

@@ -1,63 +1,91 @@
-"""The settings of a server out of defaults, a TOML file, the environment and flags."""
+"""The settings of a server out of defaults, a TOML file, the environment and flags; and which are in force."""
 
 from __future__ import annotations
 
 import os
 import re
+import sys
 import tomllib
 from collections.abc import Mapping
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from arena.commands.output import WIDTH, columns, print_document, table
 from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.database_url import is_on_server
 from arena.store.thinning import Retention
-from machine.arguments import read_clock
+from machine.arguments import read_clock, text_or_file
+from machine.terminal import say
 from protocol import bot_launch
 from protocol.display import among
 from protocol.errors import UsageFault
 
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
-ELSEWHERE = ("ARENA_OPERATOR_TOKEN", "ARENA_PLAIN")
+FILE_VARIABLE = "ARENA_CONFIG_FILE"
+"""Names the TOML file."""
+ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN")
 """Variables that commands and the machine know, beside those of a server and of bots."""
 _PREFIX = "ARENA_"
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins, "admin_host": host_names}
+
+
+class Given(NamedTuple):
+    """A value of a setting, where it is from, and what it is called there."""
+
+    value: Any
+    source: str
+    name: str
+
+
+class InForce(NamedTuple):
+    """The settings of a server, and where those are from that are not defaults: `--port`, `ARENA_PORT` or the like."""
+
+    settings: ServerSettings
+    sources: dict[str, str]
 
 
 def settings(
     flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ
 ) -> ServerSettings:
     """Settings from flags (None: not given) over `ARENA_…` variables over a TOML file. Raises `UsageFault`."""
-    values: dict[str, Any] = {}
-    if file is not None:
-        values.update(_from_file(file))
-    for old, new in RENAMED.items():
-        if f"ARENA_{old.upper()}" in environment:
-            raise UsageFault(f"ARENA_{old.upper()} is called ARENA_{new.upper()} now")
-    for key, described in SETTINGS.items():
-        text = environment.get(f"ARENA_{key.upper()}")
-        if text is not None:
-            values[key] = _read(text, described.kind)
-    values.update({key: value for key, value in flags.items() if value is not None})
-    if values.get("demo") is True:
-        values = {**DEMO, **values}
-    for key, value in values.items():
-        _check(key, value)
-    made = ServerSettings(**values)
+    return in_force(flags, file, environment).settings
+
+
+def in_force(flags: Mapping[str, Any], file: Path | None, environment: Mapping[str, str] = os.environ) -> InForce:
+    """The same, and where each is from. The file may be named by `ARENA_CONFIG_FILE`. Raises `UsageFault`."""
+    if file is None and FILE_VARIABLE in environment:
+        file = Path(environment[FILE_VARIABLE])
+    given = {} if file is None else _from_file(file)
+    given |= _from_environment(environment)
+    for key, value in flags.items():
+        if value is not None:
+            given[key] = Given(value, f"--{key.replace('_', '-')}", key)
+    if "demo" in given and given["demo"].value is True:
+        given = {key: Given(value, "demo", key) for key, value in DEMO.items()} | given
+    for key, one in given.items():
+        _check(key, one)
+    made = ServerSettings(**{key: one.value for key, one in given.items()})
     if made.public_url is not None and made.nodes == 1:
         made = replace(made, public_url=made.public_url.replace(NAME, made.node))
-    read_clock(made.clock)
-    read_clock(made.slow_clock, "slow_clock")
+    _check_together(made, {key: given[key].name if key in given else key for key in SETTINGS})
+    return InForce(made, {key: one.source for key, one in given.items()})
+
+
+def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
+    """Refuse what has the right type, and can't be nevertheless; `names` is what each is called where it was given."""
+    for key in ("clock", "slow_clock"):
+        read_clock(getattr(made, key), names[key])
     if made.mqtt is not None:
-        Broker.parse(made.mqtt)
-    for name, url in (("socket_url", made.socket_url), ("public_url", made.public_url)):
+        Broker.parse(text_or_file(made.mqtt, names["mqtt"]))
+    for key in ("socket_url", "public_url"):
+        url = getattr(made, key)
         if url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", url):
-            raise UsageFault(f"{name} is {url!r}: it is {SETTINGS[name].setting.takes}")
+            raise UsageFault(f"{names[key]} is {url!r}: it is {SETTINGS[key].setting.takes}")
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
     if made.backup_to is not None and made.db is not None and is_on_server(made.db):
@@ -68,32 +96,80 @@ def settings(
         try:
             parse(getattr(made, key))
         except ValueError as exc:
-            raise UsageFault(f"{key}: {exc}; it is {SETTINGS[key].setting.takes}") from exc
-    return made
+            raise UsageFault(f"{names[key]}: {exc}; it is {SETTINGS[key].setting.takes}") from exc
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:
     """A line for each `ARENA_…` variable that nothing here knows, with the known name that is nearest."""
-    names = [*(f"ARENA_{key.upper()}" for key in SETTINGS), *vars(bot_launch).values(), *ELSEWHERE]
+    names = [*map(_variable, SETTINGS), *vars(bot_launch).values(), *ELSEWHERE]
     known = [name.removeprefix(_PREFIX) for name in names if isinstance(name, str) and name.startswith(_PREFIX)]
     lines = []
     for name in sorted(environment):
         key = name.removeprefix(_PREFIX)
         if key != name and key not in known:
             near = get_close_matches(key, known, 1)
-            meant = f"did you mean {_PREFIX}{near[0]}?" if near else "`arena serve --help` names the settings"
+            meant = f"did you mean {_PREFIX}{near[0]}?" if near else "`arena config` names the settings"
             lines.append(f"{name} in the environment is ignored, as nothing here knows it: {meant}")
     return lines
 
 
-def _check(key: str, value: Any) -> None:
+def show(found: InForce, *, to_json: bool) -> None:
+    """Print every setting, its value, and where that is from; no password is shown. What is in the environment and is
+    none is said.
+    """
+    for line in unknown_variables(os.environ):
+        say(f"arena: {line}", err=True)
+    rows = [
+        (key, _without_password(getattr(found.settings, key)), found.sources.get(key, "default")) for key in SETTINGS
+    ]
+    if to_json:
+        print_document({key: {"value": value, "source": source} for key, value, source in rows})
+    else:
+        said = [
+            (key, "" if value is None else _in_toml(value), source.rpartition("/")[2])  # of a file its name is enough
+            for key, value, source in rows
+        ]
+        width = min(columns(), WIDTH) if sys.stdout.isatty() else WIDTH
+        say(table(("setting", "value", "from"), said, elastic=1, left=(0, 2), width=width))
+
+
+def _without_password(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    hidden = re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", value)
+    return re.sub(r"([?&]password=)[^&]*", r"\1***", hidden)
+
+
+def _in_toml(value: Any) -> str:
+    """A value as a TOML file has it, for what is given there; text without quotes."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check(key: str, given: Given) -> None:
     kind, setting = SETTINGS[key]
-    if type(value) is not kind:
-        raise UsageFault(f"{key} is {value!r}: it is {setting.takes}")
-    if setting.choices and value not in setting.choices:
-        raise UsageFault(f"{key} is {value!r}: it is {among(setting.choices)}")
+    value = given.value
+    if type(value) is not kind or (setting.choices and value not in setting.choices):
+        shown = _in_toml(value) if isinstance(value, bool) else repr(value)
+        right = among(setting.choices) if setting.choices else setting.takes
+        raise UsageFault(f"{given.name} is {shown}: it is {right}")
     if isinstance(value, int) and not setting.least <= value <= setting.most:
-        raise UsageFault(f"{key} is {value}: it is {setting.takes}")
+        raise UsageFault(f"{given.name} is {value}: it is {setting.takes}")
+
+
+def _from_environment(environment: Mapping[str, str]) -> dict[str, Given]:
+    given = {}
+    for old, new in RENAMED.items():
+        if _variable(old) in environment:
+            raise UsageFault(f"{_variable(old)} is called {_variable(new)} now")
+    for key, described in SETTINGS.items():
+        text = environment.get(_variable(key))
+        if text is not None:
+            given[key] = Given(_read(text, described.kind), _variable(key), _variable(key))
+    return given
+
+
+def _variable(key: str) -> str:
+    return f"{_PREFIX}{key.upper()}"
 
 
 def _read(text: str, kind: type) -> str | int | bool:
@@ -103,19 +179,33 @@ def _read(text: str, kind: type) -> str | int | bool:
     return int(text) if kind is int and text.isdecimal() else text
 
 
-def _from_file(file: Path) -> dict[str, Any]:
+def _from_file(file: Path) -> dict[str, Given]:
     try:
-        values = tomllib.loads(file.read_text())
+        text = file.read_text()
+        values = tomllib.loads(text)
     except OSError as exc:
         raise UsageFault(f"the config file {file} can't be read: {exc.strerror}") from exc
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
         raise UsageFault(f"the config file {file} is not TOML: {exc}") from exc
-    for key in values:
+    given = {}
+    for key, value in values.items():
+        where = f"{file}{_line_of(key, text)}"
         if key in RENAMED:
-            raise UsageFault(f"the config file {file} has a key {key!r}, which is called {RENAMED[key]!r} now")
+            raise UsageFault(f"the config file {where}, has a key {key!r}, which is called {RENAMED[key]!r} now")
         if key not in SETTINGS:
-            raise UsageFault(f"the config file {file} has an unknown key {key!r}: one of {', '.join(SETTINGS)}")
-    return values
+            near = get_close_matches(key, SETTINGS, 1)
+            meant = f"did you mean {near[0]!r}?" if near else "`arena config` names those there are"
+            raise UsageFault(f"the config file {where}, has an unknown key {key!r}: {meant}")
+        if SETTINGS[key].setting.many and isinstance(value, list) and all(isinstance(one, str) for one in value):
+            value = ",".join(value)
+        given[key] = Given(value, where, f"{key} in {where},")
+    return given
+
+
+def _line_of(key: str, text: str) -> str:
+    """In which line of a TOML file a key is, in words."""
+    found = re.search(rf"^[ \t]*[\[\"']*{re.escape(key)}\b", text, re.MULTILINE)
+    return f", line {text.count(chr(10), 0, found.start()) + 1}" if found else ""
 
 
 def retention(settings: ServerSettings) -> Retention:

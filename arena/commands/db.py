@@ -4,37 +4,62 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from functools import partial
 from pathlib import Path
+from time import sleep
 
 from msgspec.structs import asdict
 from rich.progress import Progress
 
+from arena.builtin_bots import house_names
 from arena.commands.data_dir import exclusively
 from arena.commands.server_or_local import by_server_or_local
-from arena.operations.thinning import Thin
+from arena.operations.thinning import REST, Thin
+from arena.operator.requests import COMMAND_LINE
 from arena.replay.verify import differences, verify
 from arena.store import rating_rebuild
+from arena.store.actions import note_action
+from arena.store.archives import Archive, all_archives
+from arena.store.archiving import Old, count_old, default_folder, move_all
 from arena.store.backup import back_up
+from arena.store.data_folder import is_held
+from arena.store.database import Database
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck
-from arena.store.store import Store
-from arena.store.thinning import MIB, Removed, Retention, count_removed, find_removable, remove_all, remove_records
+from arena.store.nodes import list_nodes
+from arena.store.store import Reader, Store
+from arena.store.thinning import (
+    MIB,
+    Removed,
+    Retention,
+    count_removable,
+    count_removed,
+    find_removable,
+    remove_all,
+    remove_records,
+)
 from arena.store.upgrade import upgrade as upgrade_database
 from machine.console import Console
+from machine.subprocesses import be_nice
 from machine.terminal import say
+from machine.timestamps import utc
 from measuring.luck import luck_of
 from measuring.value_registry import names_of
-from protocol.display import counted
-from protocol.errors import ArenaFault, BadRecord
+from protocol.display import counted, few
+from protocol.errors import ArenaFault, BadRecord, UsageFault
 from protocol.games import rules_of
 from referee import record_reader
 from referee.record import Record
 from referee.result import Result, SeatRating
 
+NICE = 10
+"""A server, its page and its bots go first."""
+MOVED = "move_records"
+"""What moving old records to files is called in the log of actions."""
+_AS_LARGE = "the database has that room for what comes, and is as large as before"
 CLOSE = 1e-6
 """By so much may luck differ that was worked out elsewhere: tables are right to 1e-9, and hundreds of events add up."""
 
@@ -62,8 +87,25 @@ def rebuild_ratings(where: str, data: Path) -> None:
 
 def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
-    matches = back_up(database_at(where), to)
-    say(f"{to}: the whole database, with {counted(matches, 'match', 'matches')}; it was read again, and is sound")
+    database = database_at(where)
+    if database.file is None:
+        with closing(Reader.open(database)) as reader:
+            _name_folders(reader.read(all_archives))
+    copied = back_up(database, to)
+    matches = counted(copied.matches, "match", "matches")
+    say(f"{to}: the whole database, with {matches}; it was read again, and is sound")
+    if copied.files:
+        say(
+            f"with it belong files of old records, {counted(len(copied.files), 'file', 'files')} that are beside it now"
+        )
+    if copied.missing:
+        say(f"not copied: {few(copied.missing)}: what has old records of it, but is not below the database's folder")
+
+
+def _name_folders(files: Sequence[Archive]) -> None:
+    """Say which folders belong with a database that other programs back up."""
+    if files:
+        say(f"{_moved(files)} in {few(sorted({one.path.parent for one in files}))}: copy that as well")
 
 
 def copy(source: str, to: str) -> None:
@@ -74,6 +116,7 @@ def copy(source: str, to: str) -> None:
         copy_database(database_at(source), arrived, rows.__setitem__)
         with closing(Store.open(arrived, create=False)) as store:
             complaints = list(store.iterate(check_database, look, progress))
+            files = store.read(all_archives)
     for line in complaints:
         say(line)
     if complaints:
@@ -82,10 +125,17 @@ def copy(source: str, to: str) -> None:
         )
     matches, bots = counted(rows["matches"], "match", "matches"), counted(rows["bots"], "bot", "bots")
     say(f"{arrived} has {matches} of {bots}, every row as it was, and is sound")
+    if files:
+        say(f"{_moved(files)} in {few(sorted({one.path.parent for one in files}))}, where they were: keep them there")
 
 
-def thin(where: str, data: Path, keep: Retention, *, vacuum: bool) -> None:
+def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool = False) -> None:
     """Remove the records of old matches, by the server where one runs; `vacuum` gives the room back."""
+    if dry_run:
+        with closing(Reader.open(where)) as reader:
+            would_go = reader.read(count_removable, reader.read(find_removable, keep))
+        say(f"{_records(would_go.records, would_go.bytes)} would be removed; nothing was")
+        return
     if vacuum:
         with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             removed = _removed(store, keep)
@@ -93,7 +143,54 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool) -> None:
         say(f"{_told(removed)}; {store.database} is {_mib(freed)} smaller")
         return
     removed = by_server_or_local(where, data, Thin(**asdict(keep)), Removed, lambda store: _removed(store, keep))
-    say(f"{_told(removed)}; the database has that room for what comes, and is as large as before")
+    say(f"{_told(removed)}; {_AS_LARGE}")
+
+
+def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vacuum: bool, dry_run: bool) -> None:
+    """Move the records of unrated matches and of the house's, or of `rated` ones too, that ended so many days ago to
+    files, also while a server runs, with rests between; `vacuum` gives the room back.
+
+    Raises `UsageFault` where other nodes might not find the files.
+    """
+    database = database_at(where)
+    old = Old(until=utc(days_ago=days), house=tuple(house_names(data)), rated=rated)
+    if dry_run:
+        with closing(Reader.open(database)) as reader:
+            would_go = reader.read(count_old, old)
+        say(f"{_records(would_go.records, would_go.bytes)} would be moved to files; nothing was")
+        return
+    if to is None and database.file is None:
+        _check_alone(database)
+    folder = default_folder(database, data) if to is None else to.absolute()
+    folders = {data} if database.file is None else {data, database.file.absolute().parent}
+    beside = any(map(is_held, folders))
+    alone = not beside and database.file is not None
+    if beside:
+        be_nice(NICE)
+    with ExitStack() as stack:
+        if vacuum:
+            stack.enter_context(exclusively(where, data))
+        store = stack.enter_context(closing(Store.open(database, create=False, checkpoint=alone)))
+        moved = move_all(store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(REST * seconds))
+        store.write(note_action, COMMAND_LINE, MOVED, ())
+        then = f"{database} is {_mib(store.vacuum())} smaller" if vacuum else _AS_LARGE
+    made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_mib(moved.file_bytes)}" if moved.files else ""
+    say(f"{_records(moved.records, moved.bytes)} moved{made}; {then}")
+
+
+def _check_alone(database: Database) -> None:
+    """Raise `UsageFault` if several nodes use a database, of which each has a data folder of its own."""
+    with closing(Reader.open(database)) as reader:
+        names = [node.name for node in reader.read(list_nodes)]
+    if len(names) > 1:
+        raise UsageFault(
+            f"{few(names)} share this database: name with --to a folder that all of them, and who else reads records, "
+            "have at the same path"
+        )
+
+
+def _records(count: int, size: int) -> str:
+    return f"{counted(count, 'record', 'records')}, {_mib(size)},"
 
 
 def _removed(store: Store, keep: Retention) -> Removed:
@@ -114,14 +211,22 @@ def check(where: str, *, quick: bool = False) -> None:
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
+        files = store.read(all_archives)
     for line in complaints:
         say(line)
     if complaints:
         raise Unsound(f"{store.database} does not add up: {counted(len(complaints), 'complaint', 'complaints')}")
     records = "agrees with its record" if quick else "agrees with its record, which verifies"
-    gone = f"; {counted(removed, 'record was', 'records were')} removed" if removed else ""
+    told = [f"{counted(removed, 'record was', 'records were')} removed"] if removed else []
+    told += [_moved(files)] if files else []
+    more = "".join(f"; {one}" for one in told)
     looked_at = "its rows" if store.database.file is None else "the file, its rows"
-    say(f"{store.database} is sound: {looked_at}, every result {records}, and the ratings follow{gone}")
+    say(f"{store.database} is sound: {looked_at}, every result {records}, and the ratings follow{more}")
+
+
+def _moved(files: Sequence[Archive]) -> str:
+    records = counted(sum(one.held for one in files), "record is", "records are")
+    return f"{records} in {counted(len(files), 'file', 'files')} of old ones"
 
 
 def look(

@@ -13,6 +13,7 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from arena.network.listener import ALIVE
 from arena.network.tls import Encryption
 
 ROOM = 1024 * 1024
@@ -21,10 +22,13 @@ TRY_AGAIN = 1.0
 """Seconds until it is looked again."""
 REQUEST_WITHIN = 5.0
 _SAYS = b"the arena waits for room on its disk\n"
-_AWAY = (
-    b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\nContent-Type: text/plain\r\nConnection: close\r\n"
-    b"Content-Length: %d\r\n\r\n%s" % (len(_SAYS), _SAYS)
+_PLAIN = b"Content-Type: text/plain\r\nConnection: close\r\n"
+_AWAY = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n%sContent-Length: %d\r\n\r\n%s" % (
+    _PLAIN,
+    len(_SAYS),
+    _SAYS,
 )
+_ALIVE = b"HTTP/1.1 200 OK\r\n%sContent-Length: 3\r\n\r\nok\n" % _PLAIN
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 log = logging.getLogger("arena")
@@ -38,7 +42,7 @@ async def wait_for_room(
 ) -> None:
     """Return when there is room for a start in each of the folders, or `stop` is set.
 
-    Whoever connects to the sockets meanwhile, which listen already, is answered 503.
+    Whoever connects to the sockets meanwhile, which listen already, is answered 503, but 200 who asks for its life.
     """
     lack = _lack(folders)
     if lack is None:
@@ -76,7 +80,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
     """Tell a client why there is no arena yet."""
     with contextlib.suppress(OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
         async with asyncio.timeout(REQUEST_WITHIN):
-            await reader.readuntil(b"\r\n\r\n")
-            writer.write(_AWAY)
+            request = await reader.readuntil(b"\r\n\r\n")
+            writer.write(_ALIVE if request.startswith(f"GET {ALIVE} ".encode()) else _AWAY)
             await writer.drain()
     writer.close()

@@ -13,22 +13,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
+from arena.builtin_bots import HOUSE_FOLDER, HOUSE_TOKENS, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.certificate import encryption_of
 from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import Shares, raise_fd_limit
+from arena.commands.metrics import answering_metrics, metrics_sockets
 from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
-from arena.commands.settings import ServerSettings, database
+from arena.commands.restart import Restart
+from arena.commands.settings import ServerSettings, database, node_of
 from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
 from arena.feed import Feed
 from arena.host.journal import Journal
+from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.network.addresses import OwnPage, is_loopback, networks, origins
 from arena.network.admission import Access
-from arena.network.binding import bound, port_of, url_of
+from arena.network.binding import ARENA, PAGE, HandedOver, bound, port_of, url_of
 from arena.network.connection_limits import Bounds
 from arena.network.tls import Encryption
 from arena.operations import disk_space
@@ -54,8 +57,8 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade
 from machine import event_loop
-from machine.arguments import read_clock
-from machine.event_loop import running
+from machine.arguments import read_clock, text_or_file
+from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
 from protocol.display import counted
@@ -72,15 +75,19 @@ log = logging.getLogger("arena")
 
 def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
-    write_log(settings.log_level, settings.log)
+    write_log(settings.log_level, settings.log, node_of(settings))
     for line in unknown_variables(os.environ):
         log.warning("%s", line)
+    restart = Restart(os.environ)
+    handed = HandedOver(os.environ)
     data = Path(settings.data)
     bots = builtin_bots_of(settings)
-    with listening(settings) as ports, hold_data_dir(data, settings.db) as where:
+    with listening(settings, handed) as ports, hold_data_dir(data, settings.db) as where:
         if settings.upgrade:
             upgrade_if_older(database_at(where), settings.backup_to)
-        event_loop.run(serve(settings, data, ports, bots))
+        event_loop.run(serve(settings, data, ports, bots, restart))
+    if restart.wanted:
+        restart.perform()
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:
@@ -109,21 +116,30 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
 
 
 class Ports(NamedTuple):
-    """What listens: the sockets of the arena and those of its page, none where there is no page."""
+    """What listens: the sockets of the arena, of its page and of its metrics, none where there are none."""
 
     arena: list[socket.socket]
     page: list[socket.socket]
+    metrics: list[socket.socket]
 
 
 @contextlib.contextmanager
-def listening(settings: ServerSettings) -> Iterator[Ports]:
-    """The ports of a server, inside; taken before its data folder is made. Raises `PortFault`."""
+def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
+    """The ports of a server, inside; taken before its data folder is made, and those first that were `handed` over.
+
+    Raises `PortFault`.
+    """
+    found = HandedOver({}) if handed is None else handed
     with contextlib.ExitStack() as stack:
-        page = [stack.enter_context(one) for one in web_sockets(settings)]
-        arena = [stack.enter_context(one) for one in bound(settings.host, settings.port)]
-        if settings.shared_port:
+        page = found.take(PAGE, settings.web_port) if settings.web else []
+        page = [stack.enter_context(one) for one in page or web_sockets(settings)]
+        metrics = [stack.enter_context(one) for one in metrics_sockets(settings)]
+        arena = found.take(ARENA, settings.port)
+        arena = [stack.enter_context(one) for one in arena or bound(settings.host, settings.port)]
+        if settings.shared_port and all(port_of([one]) != settings.shared_port for one in arena):
             arena += [stack.enter_context(one) for one in bound(settings.host, settings.shared_port, shared=True)]
-        yield Ports(arena, page)
+        found.close()
+        yield Ports(arena, page, metrics)
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
@@ -139,34 +155,42 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     return bots
 
 
-async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequence[BuiltinBot] = ()) -> None:
-    """Serve from this event loop until SIGINT or SIGTERM. However it ends, what was opened by then is closed."""
+async def serve(
+    settings: ServerSettings,
+    data: Path,
+    ports: Ports,
+    bots: Sequence[BuiltinBot] = (),
+    restart: Restart | None = None,
+) -> None:
+    """Serve from this event loop until SIGINT or SIGTERM, or until SIGUSR2, after which `restart` is wanted. However it
+    ends, what was opened by then is closed.
+    """
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            asyncio.get_running_loop().add_signal_handler(number, stop.set)
+        _obey_signals(stop, ports, restart)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
-        encryption = encryption_of(settings, others)
+        encryption = encryption_of(settings, others, manager)
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
-        node = settings.node if isinstance(stored_in, PostgresDatabase) else None
-        feed = None if settings.mqtt is None else Feed(settings.mqtt, node=node)
+        feed = None if settings.mqtt is None else Feed(text_or_file(settings.mqtt, "mqtt"), node=node_of(settings))
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
         store = stack.enter_context(await _opened(stored_in, settings.node, fed=feed is not None))
-        token = credentials.token_of(data, None if settings.operator_token is None else Path(settings.operator_token))
+        held = settings.operator_token_file
+        token = credentials.token_of(data, None if held is None else Path(held))
         secret = token if isinstance(store, NodeStore) else None
-        house = await stack.enter_async_context(_house(bots, store, data / "house", secret)) if bots else None
+        house = await stack.enter_async_context(_house(bots, store, data / HOUSE_FOLDER, secret)) if bots else None
         archive = AsyncStore(store)
         stack.push_async_callback(archive.drain)
         if feed is not None:
             await stack.enter_async_context(_publishing(feed))
         scheme, port = "wss" if encryption else "ws", port_of(ports.arena)
         nodes = nodes_of(store, archive, settings.public_url or url_of(scheme, settings.host, port))
-        arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes)
+        meters = Meters() if ports.metrics else None
+        arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
         arena.drain.stop = stop.set
         stack.push_async_callback(arena.close)
         if nodes is not None:
@@ -192,11 +216,36 @@ async def serve(settings: ServerSettings, data: Path, ports: Ports, bots: Sequen
             if settings.demo:
                 url = page_url(settings, ports.page)
                 log.info("matches begin within seconds; open %s in a browser; Ctrl-C ends it", url)
+        if meters is not None:
+            await stack.enter_async_context(answering_metrics(settings, ports.metrics, arena, meters, feed, stored_in))
         await stack.enter_async_context(_looked_after(arena, settings, stored_in.file, folders))
-        manager.tell("READY=1")
-        stack.callback(manager.tell, "STOPPING=1")
+        manager.tell_ready()
+        stack.callback(_tell_the_end, manager, restart)
         await stack.enter_async_context(running(manager.watch(lambda: _status(arena))))
         await _until(stop, arena, restoring)
+        arena.stopping = True
+
+
+def _obey_signals(stop: asyncio.Event, ports: Ports, restart: Restart | None) -> None:
+    """Have SIGINT and SIGTERM set `stop`, and SIGUSR2 do so for a `restart`, which the other two take back."""
+    loop, preparing = asyncio.get_running_loop(), Tasks()
+
+    def end() -> None:
+        stop.set()
+        if restart is not None:
+            restart.forget()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, end)
+    if restart is not None:
+        loop.add_signal_handler(signal.SIGUSR2, lambda: preparing.begin(restart.prepare(ports.arena, ports.page, stop)))
+
+
+def _tell_the_end(manager: ServiceManager, restart: Restart | None) -> None:
+    if restart is not None and restart.wanted:
+        manager.tell_reloading()
+    else:
+        manager.tell("STOPPING=1")
 
 
 async def _opened(database: Database, node: str, *, fed: bool) -> contextlib.closing[Store]:
@@ -215,7 +264,7 @@ async def _house(
     bots: Sequence[BuiltinBot], store: Store, folder: Path, secret: str | None
 ) -> AsyncIterator[Supervisor]:
     """The house's bots, registered, which play until the end once they are told to begin."""
-    tokens = house_tokens(store, folder / "tokens.json", [bot.name for bot in bots], secret)
+    tokens = house_tokens(store, folder / HOUSE_TOKENS, [bot.name for bot in bots], secret)
     house = Supervisor(bots, tokens, folder, passed(os.environ))
     try:
         yield house
@@ -232,6 +281,7 @@ def _arena(
     page: list[socket.socket],
     operator: str,
     nodes: Nodes | None,
+    meters: Meters | None,
 ) -> Arena:
     """The arena as it is set; `operator` is the token by which an operator is known."""
     files = raise_fd_limit(settings.max_connections)
@@ -254,6 +304,7 @@ def _arena(
         bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
         operations=operations,
         nodes=nodes,
+        meters=meters,
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR, HOUSE}),
     )
 

@@ -24,7 +24,7 @@ from arena.store.database_url import database_at
 from arena.store.postgres_database import PostgresDatabase
 from machine.atomic_write import in_place_of
 from machine.backoff import Backoff
-from machine.event_loop import running
+from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
 from machine.subprocesses import die_with_parent, ending
@@ -35,6 +35,8 @@ FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds until a node is started again."""
 SILENT_MOST = 20.0
 """Seconds without a sign of life after which a node is taken for hung: twice as long as its name is kept."""
+RESTARTED_WITHIN = 60.0
+"""Seconds until a node has started anew that would."""
 LONGEST_NOTICE = 4096
 """Bytes."""
 FAULTS = (1, 2)
@@ -70,7 +72,7 @@ class Nodes:
     """The nodes of a machine behind a port that they share; `notices` is a folder for what they tell."""
 
     def __init__(self, settings: ServerSettings, port: int, data: Path, notices: Path) -> None:
-        token = settings.operator_token or str(_token_file(data))
+        token = settings.operator_token_file or str(_token_file(data))
         page = settings.web_port or _free_port(settings.web_host or settings.host)
         words = words_of(settings, port, page, token)
         self._nodes = [NodeProcess(name, told, notices) for name, told in words.items()]
@@ -84,10 +86,13 @@ class Nodes:
         for number in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(number, stop.set)
         loop.add_signal_handler(signal.SIGHUP, self._reload)
+        restarts = Tasks()
+        loop.add_signal_handler(signal.SIGUSR2, lambda: restarts or restarts.begin(self._restart()))
         async with running(self._tell()):
             async with asyncio.TaskGroup() as group:
                 keeping = [group.create_task(node.keep(stop)) for node in self._nodes]
             self._manager.tell("STOPPING=1")
+        await restarts.cancel()
         return max(task.result() for task in keeping)
 
     async def _tell(self) -> None:
@@ -105,6 +110,14 @@ class Nodes:
         for node in self._nodes:
             node.send(signal.SIGHUP)
 
+    async def _restart(self) -> None:
+        """Have one after the other start anew, as long as they do."""
+        for node in self._nodes:
+            if not await node.restart():
+                log.error("node %s has not started anew: the others go on as they are", node.name)
+                return
+        log.info("all nodes have started anew")
+
 
 class NodeProcess:
     """A node's process, started with these words after `arena serve`'s own; it tells what it is through `notices`."""
@@ -112,7 +125,9 @@ class NodeProcess:
     def __init__(self, name: str, words: Sequence[str], notices: Path) -> None:
         self.ready = asyncio.Event()
         """Set while it serves."""
-        self._name = name
+        self.name = name
+        self._leaving = asyncio.Event()
+        """Set once it is about to start anew."""
         self._command = (sys.executable, "-P", "-m", "arena", *sys.argv[1:], *words)
         self._notices = notices / name
         self._process: asyncio.subprocess.Process | None = None
@@ -132,7 +147,7 @@ class NodeProcess:
                 return code
             backoff.reset(time.monotonic() - began)
             wait = backoff.delay()
-            log.warning("node %s %s; it is started again in %g s", self._name, ending(code), wait)
+            log.warning("node %s %s; it is started again in %g s", self.name, ending(code), wait)
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), wait)
 
@@ -141,6 +156,17 @@ class NodeProcess:
         if self._process is not None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.send_signal(number)
+
+    async def restart(self) -> bool:
+        """Have it start anew; whether it did."""
+        self._leaving.clear()
+        self.send(signal.SIGUSR2)
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(RESTARTED_WITHIN):
+                await self._leaving.wait()
+                await self.ready.wait()
+                return True
+        return False
 
     async def _run(self, stop: asyncio.Event) -> tuple[int, bool]:
         """Run it once; its exit code, and whether it served."""
@@ -169,10 +195,14 @@ class NodeProcess:
                 async with asyncio.timeout(SILENT_MOST if self.ready.is_set() else None):
                     told = await asyncio.get_running_loop().sock_recv(notices, LONGEST_NOTICE)
             except TimeoutError:
-                log.warning("node %s gave no sign of life for %g s: it is killed", self._name, SILENT_MOST)
+                log.warning("node %s gave no sign of life for %g s: it is killed", self.name, SILENT_MOST)
                 self.send(signal.SIGKILL)
                 return
-            if b"READY=1" in told.split(b"\n"):
+            lines = told.split(b"\n")
+            if b"RELOADING=1" in lines:
+                self.ready.clear()
+                self._leaving.set()
+            if b"READY=1" in lines:
                 self.ready.set()
 
 
@@ -186,8 +216,10 @@ def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict
         data = Path(settings.data) if number == 1 else Path(settings.data) / name
         own = port + number if settings.port else 0
         words[name] = ["--nodes=1", f"--node={name}", f"--data={data}", f"--port={own}", f"--shared-port={port}"]
-        words[name].append(f"--operator-token={token}")
+        words[name].append(f"--operator-token-file={token}")
         words[name].append(f"--web-port={page}")
+        if settings.metrics_port:
+            words[name].append(f"--metrics-port={settings.metrics_port + number - 1}")
         if number > 1:
             words[name].append("--no-web")
     return words

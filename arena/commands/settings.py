@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+from machine.arguments import text_or_file
 from protocol import PORT
 from protocol.display import among
 
@@ -48,7 +49,9 @@ class ServerSettings:
         PORT
     )
     data: Annotated[str, Setting("The data folder.", "a folder")] = DEFAULT_DATA
-    db: Annotated[str | None, Setting("The database.", "a database URL or file", "URL")] = None
+    db: Annotated[str | None, Setting("The database, or @FILE that has its URL.", "a database URL or file", "URL")] = (
+        None
+    )
     node: Annotated[
         str, Setting("Its name among several servers on one PostgreSQL database.", "a name like a or arena-0", "NAME")
     ] = "main"
@@ -78,7 +81,8 @@ class ServerSettings:
         ),
     ] = 60
     mqtt: Annotated[
-        str | None, Setting("mqtt://host:1883/prefix for live events.", "a broker like mqtt://host:1883/prefix", "URL")
+        str | None,
+        Setting("mqtt://host:1883/prefix for live events, or @FILE.", "a broker like mqtt://host:1883/prefix", "URL"),
     ] = None
     registration: Annotated[str, Setting("open or closed.", '"open" or "closed"', choices=("open", "closed"))] = "open"
     registrations_per_hour: Annotated[int, Setting("New names from one address.", "a number from 1", least=1)] = 100
@@ -215,6 +219,11 @@ class ServerSettings:
             "URL",
         ),
     ] = None
+    metrics_port: Annotated[
+        int | None,
+        Setting("Where Prometheus finds metrics; 0: any free port.", "a port from 0 to 65535", "PORT", most=65535),
+    ] = None
+    metrics_host: Annotated[str, Setting("The address of that port.", "a host name or address")] = "127.0.0.1"
     admin: Annotated[
         bool, Setting("Pages for who has the operator's token, at /admin.", "true or false", flags=("--admin",))
     ] = False
@@ -227,7 +236,7 @@ class ServerSettings:
             many=True,
         ),
     ] = ""
-    operator_token: Annotated[
+    operator_token_file: Annotated[
         str | None,
         Setting("A file with the operator's token, the same for all nodes.", "a file that holds a token", "FILE"),
     ] = None
@@ -269,11 +278,19 @@ OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records
 """Those that say which records are kept."""
 
 
+def node_of(settings: ServerSettings) -> str | None:
+    """The name of a server as a node; None of one that is alone, with its database in a file."""
+    where = database(settings.db, Path(settings.data))
+    return settings.node if where.startswith(("postgresql://", "postgres://")) else None
+
+
 def data_folder(flag: Path | None) -> Path:
     """The data folder: the flag, `ARENA_DATA`, or ./arena-data."""
     return flag if flag is not None else Path(os.environ.get("ARENA_DATA", DEFAULT_DATA))
 
 
 def database(flag: str | None, data: Path) -> str:
-    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder."""
-    return flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
+    """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` where the flag or
+    the variable names a file (`@FILE`) that can't be read.
+    """
+    return text_or_file(flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}", "db")

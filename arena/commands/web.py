@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator
 from urllib.parse import urlsplit
 
 from arena.commands.certificate import say_nothing_is_read_again
-from arena.commands.settings import ServerSettings
+from arena.commands.settings import ServerSettings, node_of
 from arena.network.addresses import host_names
 from arena.network.binding import bound, port_of, url_of
 from arena.processes.process import keep_running
@@ -179,6 +179,7 @@ async def shown(
         admin=admin,
         log_level=settings.log_level,
         log=settings.log,
+        node=node_of(settings),
     )
     page = PageProcess(order, sockets[0].getsockname()[:2])
     log.info("the page is at %s", page_url(settings, sockets))

@@ -10,6 +10,7 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from machine.log_output import about
 from protocol.codec import Codec, Frame
 from protocol.messages import End, FromServer, Start, Turn
 
@@ -130,7 +131,7 @@ class Audience:
             try:
                 report(message)
             except Exception:
-                log.exception("match %s: it could not be reported", self._name)
+                log.exception("match %s: it could not be reported", self._name, extra=about(match=self._name))
         if self._watchers or (self.rounds.subscribers and isinstance(message, Start | End)):
             self._append(message)
             if not self._in_round:
@@ -171,7 +172,7 @@ class Audience:
             if shown is not None:
                 peer.show(shown)
         except Exception:
-            log.exception("match %s: a watcher could not be told", self._name)
+            log.exception("match %s: a watcher could not be told", self._name, extra=about(match=self._name))
 
 
 class _Round:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -17,7 +17,7 @@ from arena.network.connection import CloseInfo
 from arena.operator.status import Failure
 from arena.store.registry import Incident
 from machine.event_loop import Tasks
-from machine.log_output import LeftOut
+from machine.log_output import LeftOut, about
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket
 from protocol import close_codes
@@ -68,6 +68,14 @@ class EventLog:
         self._left_out = LeftOut(log)
         self._ended: deque[tuple[int, int]] = deque(maxlen=HOUR // BUCKET + 1)
         """Buckets of time in which matches ended, with how many."""
+        self.begun_matches: Counter[str] = Counter()
+        """By game."""
+        self.ended_matches: Counter[tuple[str, str]] = Counter()
+        """By game and reason."""
+        self.missed_matches = 0
+        """How often a bot did not come."""
+        self.rejected: Counter[str] = Counter()
+        """Clients that were not let in after they had connected, by error code."""
         self.failures: deque[Failure] = deque(maxlen=KEPT_FAILURES)
         """The newest last."""
 
@@ -89,8 +97,10 @@ class EventLog:
         fields = {"bot": bot, "address": address, "why": trouble or ending(ended), "failed": trouble is not None}
         self._of_strangers("left", address, f"{bot} left: {fields['why']}", **fields)
 
-    def refused(self, address: str, why: str, bot: str | None = None) -> None:
-        """Somebody was not let in."""
+    def refused(self, address: str, why: str, bot: str | None = None, code: str | None = None) -> None:
+        """Somebody was not let in; `code` says why where it had connected."""
+        if code is not None:
+            self.rejected[code] += 1
         self._failed(bot or address, f"not let in: {why}")
         who = f"{bot} from {address}" if bot else address
         self._of_strangers("refused", address, f"{who} was not let in: {why}", bot=bot, address=address, why=why)
@@ -102,6 +112,7 @@ class EventLog:
 
     def missed(self, bot: str, match: str, pause: float) -> None:
         """A bot did not come to its match."""
+        self.missed_matches += 1
         text = f"did not come to {match}, and may not seek for {pause:g} s"
         self._failed(bot, text)
         self._write(logging.DEBUG, "missed", f"{bot} {text}", bot=bot, match=match, pause=pause)
@@ -117,6 +128,7 @@ class EventLog:
 
     def begun(self, header: Header) -> None:
         """A match began."""
+        self.begun_matches[header.game] += 1
         bots = [seat.bot for seat in header.seats]
         text = f"{header.match} began: {header.game}, {', '.join(bots)}"
         fields = {
@@ -131,6 +143,7 @@ class EventLog:
         """A match ended; `failures` says by seat why the programs of bots failed."""
         now = self._now()
         self._count(now)
+        self.ended_matches[result.game, result.reason] += 1
         for number, seat in enumerate(result.seats):
             if seat.reason not in (*PLAYED_OUT, RESIGNED):
                 why = f": {failures[number]}" if number in failures else ""
@@ -164,7 +177,7 @@ class EventLog:
         try:
             await self._note_down(bot, incident)
         except ArenaFault as fault:
-            log.warning("an incident of %s can't be noted: %s", bot, fault)
+            log.warning("an incident of %s can't be noted: %s", bot, fault, extra=about(bot=bot))
 
     def _count(self, now: float) -> None:
         bucket = int(now // BUCKET)

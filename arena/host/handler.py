@@ -13,6 +13,7 @@ from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.ratings.rating_system import INITIAL
 from arena.store.registry import Incident
+from machine.log_output import about
 from machine.timestamps import utc
 from protocol import error_codes
 from protocol.errors import BotFault
@@ -97,7 +98,8 @@ class FinishedMatch:
         try:
             self._journal.forget(self.result.match)
         except JournalFault as fault:
-            log.error("match %s is stored, but %s", self.result.match, fault)
+            match = self.result.match
+            log.error("match %s is stored, but %s", match, fault, extra=about(match=match))
 
 
 class Identity(NamedTuple):
@@ -142,6 +144,10 @@ class HostHandler(ABC):
     def players(self, header: Header) -> list[Player]:
         """Who sits at a match, with the ratings they bring to it. Raises `BotFault`."""
         return [Player(bot=seat.bot, version=seat.version, mu=INITIAL.mu, sigma=INITIAL.sigma) for seat in header.seats]
+
+    def unready(self) -> str | None:
+        """Why nobody should be sent to this host now, in a line; None where nothing speaks against it."""
+        return None
 
     def others(self) -> list[str]:
         """The URLs of other hosts with matches of the same arena."""

@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from functools import partial
 
 from arena.host.actions import act
@@ -16,6 +17,7 @@ from arena.host.event_log import EventLog
 from arena.host.handler import FinishedMatch, HostHandler, TooOften, Unavailable
 from arena.host.journal import Journal, JournalFault, MatchJournal
 from arena.host.journal_weights import weigh_journals
+from arena.host.meters import MeasuredRunner, Meters
 from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
 from arena.host.runner import Runner
@@ -26,6 +28,7 @@ from arena.network.connection import Connection
 from arena.network.listener import Listener
 from arena.network.tls import Encryption
 from machine.event_loop import Tasks, until_first
+from machine.log_output import about
 from protocol.close_codes import NO_HELLO, NOT_AUTHENTICATED, RESTARTING, TOO_MANY
 from protocol.codec import Codec, Frame
 from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMessage
@@ -56,6 +59,11 @@ class Health:
         """In a line, why nothing new begins; None when all is well."""
         return next(iter(self._troubles.values()), None)
 
+    @property
+    def places(self) -> Collection[str]:
+        """Where something is wrong: `store`, `seeks`, and the ids of matches that can't be recorded."""
+        return self._troubles.keys()
+
     def tell(self, where: str, reason: str | None) -> None:
         """Something is wrong at a place, or, with None, no longer is."""
         if reason is not None:
@@ -72,7 +80,7 @@ class MatchHost:
     `listener` take connections.
 
     `disconnect` leaves matches under way in the journal; `drain` waits until those that are over are kept. `operate`
-    serves the connections of operators, whom `access` lets in.
+    serves the connections of operators, whom `access` lets in. Moves are measured where there are `meters`.
     """
 
     def __init__(
@@ -83,8 +91,10 @@ class MatchHost:
         encryption: Encryption | None = None,
         operate: Callable[[Connection], Awaitable[None]] | None = None,
         quotas: Quotas | None = None,
+        meters: Meters | None = None,
     ) -> None:
         self._handler = handler
+        self._runner: Callable[..., Runner] = Runner if meters is None else partial(MeasuredRunner, meters)
         self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
         self.health = Health()
@@ -95,18 +105,22 @@ class MatchHost:
             self._serve,
             Admission(access or Access(), self.events.refused),
             encryption,
-            self._ailing,
+            self.unready,
             operate,
         )
         self._due = WorkQueue()
-        self._recorder = Recorder(self.listener.flusher.end_soon, journal.log)
-        self.listener.flusher.before = self._recorder.commit
+        self.recorder = Recorder(self.listener.flusher.end_soon, journal.log)
+        self.listener.flusher.before = self.recorder.commit
         self._recovery: asyncio.Task[int] | None = None
         self._answers = asyncio.Event()
         """Whether a `hello` is answered."""
         self._answers.set()
         self._unanswered: dict[Connection, float] = {}
         """Who said `hello` and waits for the answer, since when; the first comes first."""
+        self._plies: Counter[str] = Counter()
+        """By game, those of matches that are over."""
+        self.spectators = 0
+        """Clients that are no bots."""
         self._finalizing = Tasks()
         self._weighing = Tasks()
 
@@ -115,9 +129,17 @@ class MatchHost:
 
         def commit() -> None:
             look()
-            self._recorder.commit()
+            self.recorder.commit()
 
         self.listener.flusher.before = commit
+
+    def plies(self) -> Counter[str]:
+        """How many plies were played since the start, by game."""
+        plies = Counter(self._plies)
+        for runner in self.clients.runners.values():
+            if not runner.is_over:
+                plies[runner.game] += runner.played
+        return plies
 
     def restore(self) -> asyncio.Task[int]:
         """Go on with the matches of the journal: how many there are. Until all are back no `hello` is answered."""
@@ -153,7 +175,7 @@ class MatchHost:
         for weighing in self._weighing:
             weighing.cancel()
         self.clients.close()
-        self._recorder.close()
+        self.recorder.close()
         await self.listener.close(code, "the arena stops")
 
     async def drain(self) -> None:
@@ -167,9 +189,11 @@ class MatchHost:
         session = await self._admit(connection, codec)
         if session is None:
             return
+        self.spectators += session.bot is None
         try:
             await connection.deliver(session.receive, session.awaited)
         finally:
+            self.spectators -= session.bot is None
             self.clients.leave(session)
             if session.bot is not None:
                 playing = len(self.clients.matches_of(session.bot))
@@ -181,7 +205,7 @@ class MatchHost:
             async with asyncio.timeout(HELLO_WITHIN):
                 frame = await connection.first()
         except TimeoutError:
-            self.events.refused(connection.address, "no hello in time")
+            self.events.refused(connection.address, "no hello in time", code="no_hello")
             connection.drop(NO_HELLO, "no hello in time")
             return None
         connection.place.enter()
@@ -202,7 +226,7 @@ class MatchHost:
             hello = _hello(codec, frame)
             bot, token, elsewhere = await self._handler.authenticate(hello, connection.address)
         except BotFault as fault:
-            self.events.refused(connection.address, str(fault), None if hello is None else hello.bot)
+            self.events.refused(connection.address, str(fault), None if hello is None else hello.bot, code=fault.code)
             if isinstance(fault, TooOften):
                 close_code = TOO_MANY
             else:
@@ -210,7 +234,8 @@ class MatchHost:
             _refuse(connection, codec, fault, close_code)
             return None
         except ArenaFault as fault:
-            log.error("a bot can't be let in: %s", fault)
+            named = {} if hello is None or hello.bot is None else {"bot": hello.bot}
+            log.error("%s can't be let in: %s", named.get("bot", "a client"), fault, extra=about(**named))
             later = Unavailable("hello: the arena can't look bots up now: come back later")
             _refuse(connection, codec, later, RESTARTING)
             return None
@@ -233,15 +258,18 @@ class MatchHost:
             self.clients.resume(session)
         return session
 
-    def _ailing(self) -> str | None:
-        """Why no match begins, or that bots wait to be let in; None when all is well."""
-        if self.health.reason is not None or not self._unanswered:
-            return self.health.reason
+    def unready(self) -> str | None:
+        """Why nobody should be sent here now: no match begins, or bots wait to be let in; None when all is well."""
+        reason = self.health.reason or self._handler.unready()
+        if reason is None and not self._answers.is_set():
+            reason = "the matches of the journal are read"
+        if reason is not None or not self._unanswered:
+            return reason
         waited = time.monotonic() - next(iter(self._unanswered.values()))
         if waited < LONG_WAIT:
             return None
-        why = "the database is slow" if self._answers.is_set() else "the matches of the journal are read"
-        return f"whoever comes waits to be let in, {len(self._unanswered)} by now, the first for {waited:.0f} s: {why}"
+        waiting = len(self._unanswered)
+        return f"whoever comes waits to be let in, {waiting} by now, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
         matches = await recovered(self._journal, self._handler)
@@ -252,10 +280,10 @@ class MatchHost:
         return len(matches)
 
     def _add(self, match: Match, journal: MatchJournal) -> Runner:
-        runner = Runner(
+        runner = self._runner(
             match,
             journal,
-            self._recorder,
+            self.recorder,
             self._finish,
             self.clients.release,
             self.health.tell,
@@ -268,6 +296,7 @@ class MatchHost:
         return runner
 
     def _finish(self, runner: Runner) -> None:
+        self._plies[runner.game] += runner.played
         self._finalizing.begin(self._finalize(runner))
 
     async def _finalize(self, runner: Runner) -> None:
@@ -279,9 +308,11 @@ class MatchHost:
             await self._handler.finalize(match)
             self.quotas.store(parts, match.size)
         except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start
-            log.error("the result of match %s can't be stored, it stays in the journal: %s", runner.id, fault)
+            text = "the result of match %s can't be stored, it stays in the journal: %s"
+            log.error(text, runner.id, fault, extra=about(match=runner.id))
         except Exception:
-            log.exception("the result of match %s can't be stored, it stays in the journal", runner.id)
+            text = "the result of match %s can't be stored, it stays in the journal"
+            log.exception(text, runner.id, extra=about(match=runner.id))
         finally:
             runner.close()
 
@@ -314,7 +345,8 @@ async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match,
             try:
                 one = await _recovered(match, journal, handler)
             except Fault as fault:
-                log.warning("match %s can't go on, its journal is left as it is: %s", match, fault)
+                text = "match %s can't go on, its journal is left as it is: %s"
+                log.warning(text, match, fault, extra=about(match=match))
             else:
                 found += [one] if one is not None else []
     except asyncio.CancelledError:
@@ -327,7 +359,8 @@ async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match,
 async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tuple[Match, Recalled, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
-        log.warning("match %s: its journal ends before the header, so nobody was told of it, and is removed", match)
+        text = "match %s: its journal ends before the header, so nobody was told of it, and is removed"
+        log.warning(text, match, extra=about(match=match))
         journal.forget(match)
         return None
     if len(lines) == 1 or not isinstance(lines[0], Secret) or not isinstance(lines[1], Header):

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from arena.host.commit_log import CommitLog, Entry, journal_path, mend
 from machine.atomic_write import sync
+from machine.log_output import about
 from protocol.errors import ArenaFault, BadRecord, os_errors_as
 from protocol.messages import Event
 from referee.messages import MOST_TOLD
@@ -95,7 +96,8 @@ class Journal:
             lines = read_lines(rows(whole + b"\n") if whole else [], str(path))
             if rest:
                 os.truncate(path, len(whole) + 1 if whole else 0)
-                log.warning("%s ended in half a line, which nobody was told of and is cut off: %s", path, _begin(rest))
+                text = "%s ended in half a line, which nobody was told of and is cut off: %s"
+                log.warning(text, path, _begin(rest), extra=about(match=match))
         for line in lines:
             if isinstance(line, Header) and line.match != match:
                 raise BadRecord(f"{path} is the journal of another match, {line.match}")
@@ -223,7 +225,8 @@ class MatchJournal:
                 elif earlier == event:
                     passed = True
         except OSError as exc:
-            log.error("the journal %s can't be read: %s", self._path, exc.strerror)
+            match = self._path.stem
+            log.error("the journal %s can't be read: %s", self._path, exc.strerror, extra=about(match=match))
             return []
         return found[::-1]
 

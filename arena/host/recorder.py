@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple, Protocol
 
 from arena.host.commit_log import CommitLog, Entry
+from machine.histogram import Histogram
+from machine.log_output import about
+
+SYNC_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
+"""Bounds between which times of syncs are counted."""
 
 log = logging.getLogger("arena.host.recorder")
 
@@ -56,6 +62,8 @@ class Recorder:
         self._waiting: list[Recorded] = []
         self._written: list[_Written] = []
         self._is_syncing = self._is_closed = False
+        self.syncs = Histogram(SYNC_SECONDS)
+        """What it took to have the log on disk, in seconds."""
 
     def soon(self, match: Recorded) -> None:
         """Have a match recorded, and told that it was."""
@@ -76,7 +84,7 @@ class Recorder:
                     else:
                         self._written.append(_Written(match, Entry(match.id, at, match.lines), self._loop.time()))
                 except Exception:
-                    log.exception("a match could not be recorded")
+                    log.exception("match %s could not be recorded", match.id, extra=about(match=match.id))
         if self._written and not self._is_syncing:
             self._sync()
 
@@ -98,10 +106,11 @@ class Recorder:
             self._go_on(written, exc)
             return
         self._is_syncing = True
-        job.add_done_callback(partial(self._synced, written))
+        job.add_done_callback(partial(self._synced, written, time.perf_counter()))
 
-    def _synced(self, written: list[_Written], job: asyncio.Future[None]) -> None:
+    def _synced(self, written: list[_Written], began: float, job: asyncio.Future[None]) -> None:
         self._is_syncing = False
+        self.syncs.observe(time.perf_counter() - began)
         if not job.cancelled():
             self._go_on(written, job.exception())
         if self._written and not self._is_syncing:
@@ -117,4 +126,4 @@ class Recorder:
                 else:
                     match.recorded(now - since)
             except Exception:
-                log.exception("a match could not go on")
+                log.exception("match %s could not go on", match.id, extra=about(match=match.id))

@@ -15,6 +15,7 @@ from arena.host.broadcast import Audience, Broadcaster, EncodedMessages, Peer, R
 from arena.host.journal import JournalFault, MatchJournal
 from arena.host.recorder import Recorder
 from arena.host.work_queue import WorkQueue
+from machine.log_output import about
 from protocol.error_codes import UNAVAILABLE
 from protocol.messages import Error, FromServer, ListedMatch, Turn
 from referee.effects import (
@@ -114,6 +115,8 @@ class Runner:
         most_bytes: float = math.inf,
     ) -> None:
         self.id = match.id
+        self.game = match.header.game
+        """The game's name."""
         self.bots = [player.bot for player in match.players]
         """Who plays, in seat order."""
         self.failures: dict[int, str] = {}
@@ -149,6 +152,8 @@ class Runner:
         self._timer: asyncio.Handle | None = None
         self._due = 0.0
         """When the timer rings. uvloop's handle of a timer that is due at once can't say."""
+        self._resumed_at = 0
+        """Plies that were played before a restart."""
         self._stopped = False
         self._ended = False
         self._ratings: Ratings | None = None
@@ -175,6 +180,7 @@ class Runner:
 
     def resume(self, recalled: Recalled) -> None:
         """Go on with a match that was recalled from its journal."""
+        self._resumed_at = self._match.ply
         self._perform(self._match.resume(recalled, self._loop.time()))
         for seat, peer in enumerate(self._seats):
             if peer is not None:
@@ -197,7 +203,7 @@ class Runner:
 
     def _void(self, failed: str, *, undo: bool) -> None:
         """Call the match off, as the arena `failed`; nobody is told before that is recorded: it may not go on."""
-        log.exception("match %s is void: the arena failed at %s", self.id, failed)
+        log.exception("match %s is void: the arena failed at %s", self.id, failed, extra=about(match=self.id))
         if not self._ended:
             effects = self._match.receive(Voided(undo=undo), self._loop.time())
             self._perform(effects or [Deadline(None), Finish()])  # nothing is left to be called off, but to be finished
@@ -278,6 +284,16 @@ class Runner:
         if self._backlog is not None:
             self._backlog.watchers.pop(peer, None)
         self._match.watch(wanted=self.audience.wants_turns)
+
+    @property
+    def played(self) -> int:
+        """How many plies were played since it began here, or went on."""
+        return self._match.ply - self._resumed_at
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its end is about to be told."""
+        return self._ended
 
     @property
     def size(self) -> int:
@@ -411,7 +427,7 @@ class Runner:
 
     def call_off(self, why: str) -> None:
         """Void the match, and tell the seats `why`."""
-        log.warning("match %s is called off: %s", self.id, why)
+        log.warning("match %s is called off: %s", self.id, why, extra=about(match=self.id))
         self.announce(Error(code=UNAVAILABLE, message=f"the match is called off: {why}", ref=self.id))
         self.receive(Voided())
 
@@ -476,7 +492,8 @@ class Runner:
 
     def _could_not_send(self, message: FromServer) -> None:
         """One peer's trouble is nobody else's."""
-        log.exception("match %s: a %s could not be sent", self.id, type(message).__name__.lower())
+        what = type(message).__name__.lower()
+        log.exception("match %s: a %s could not be sent", self.id, what, extra=about(match=self.id))
 
     def _arm(self, at: float | None) -> None:
         """Set the deadline. A timer that is due earlier stays: it looks at the deadline when it fires."""

@@ -55,6 +55,7 @@ class Acceptor:
         self._accepting = [asyncio.create_task(self._accept(one)) for one in sockets]
         self._beginning = Tasks()
         self._exhausted = False
+        self._closed = False
 
     def get_loop(self) -> asyncio.AbstractEventLoop:
         """The event loop."""
@@ -62,18 +63,25 @@ class Acceptor:
 
     def is_serving(self) -> bool:
         """Whether `close` was not called yet."""
-        return bool(self._accepting)
+        return not self._closed
 
-    def close(self) -> None:
-        """Accept no more, and let those go that are not connections yet."""
-        for task in (*self._accepting, *self._beginning):
+    def stop(self) -> None:
+        """Accept no more; those that were accepted go on to become connections."""
+        for task in self._accepting:
             task.cancel()
         self._accepting = []
         for one in self.sockets:
             one.close()
 
+    def close(self) -> None:
+        """Accept no more, and let those go that are not connections yet."""
+        self.stop()
+        self._closed = True
+        for task in self._beginning:
+            task.cancel()
+
     async def wait_closed(self) -> None:
-        """Return when those are gone."""
+        """Return when none is about to become a connection any more."""
         await self._beginning.wait()
 
     async def _accept(self, listening: socket.socket) -> None:

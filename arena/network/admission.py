@@ -7,6 +7,7 @@ import logging
 import math
 import re
 import time
+from collections import Counter
 from collections.abc import Callable
 from http import HTTPStatus
 
@@ -83,6 +84,8 @@ class Admission:
 
     def __init__(self, access: Access, refused: Callable[[str, str], None] = lambda address, why: None) -> None:
         self._refused = refused
+        self.refusals: Counter[str] = Counter()
+        """How many requests were refused, by the status of HTTP, and connections without a word, as `unanswered`."""
         self.places = ConnectionLimits(access.bounds)
         self._arrivals = TokenBucket(ARRIVALS_AT_ONCE + 2 * access.bounds.per_address, ARRIVALS_PER_SECOND)
         self._proxies = Proxies(access.proxies)
@@ -101,6 +104,7 @@ class Admission:
             address = f"strangers to {address}"
         shared = self._proxies.trusts(peer)
         if not (shared or operators) and self._arrivals.take(address, time.monotonic()):
+            self.refusals["unanswered"] += 1
             return None
         return self.places.take(address, shared=shared)
 
@@ -130,6 +134,7 @@ class Admission:
         if refusal is None and not asked.operators:  # whom the crowd of all others does not keep out
             refusal = self._check_limits(asked, address, place, shared)
         if refusal is not None:
+            self.refusals[str(refusal.status.value)] += 1
             self._refused(address, refusal.text)
         return refusal
 

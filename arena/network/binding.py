@@ -1,18 +1,54 @@
-"""Sockets that listen: one for each address of a host, all on the same port."""
+"""Sockets that listen: one for each address of a host, all on the same port; or such as were handed over, listening."""
 
 from __future__ import annotations
 
 import errno
+import logging
 import socket
+from collections.abc import MutableMapping
 
+from machine.service_manager import Handed, take_sockets
 from protocol.errors import ArenaFault
 
+ARENA, PAGE = "arena", "page"
+NAMES = (ARENA, PAGE)
+"""What sockets are called that are handed over for the one or the other."""
 BACKLOG = 1024
 """Connections that the system keeps until they are accepted."""
 
 
+log = logging.getLogger("arena.network.binding")
+
+
 class PortFault(ArenaFault):
     """The address can't be listened on."""
+
+
+class HandedOver:
+    """The sockets that this process was started with, listening, until each is taken."""
+
+    def __init__(self, environment: MutableMapping[str, str]) -> None:
+        """Raises `PortFault` for a socket that can't be used."""
+        try:
+            self._left: list[Handed] = take_sockets(environment)
+        except ValueError as exc:
+            raise PortFault(f"what was handed over to listen on (LISTEN_FDS) can't be used: {exc}") from exc
+
+    def take(self, name: str, port: int) -> list[socket.socket]:
+        """Those of this name, or, where they have names that nobody here knows, those on this port."""
+        taken = [one for one in self._left if one.name == name] or [
+            one for one in self._left if one.name not in NAMES and port_of([one.socket]) == port
+        ]
+        self._left = [one for one in self._left if one not in taken]
+        return [one.socket for one in taken]
+
+    def close(self) -> None:
+        """Close those that nobody took, and say so."""
+        for one in self._left:
+            told = "%s was handed over listening on port %d, which no setting names: it is closed"
+            log.warning(told, one.name, port_of([one.socket]))
+            one.socket.close()
+        self._left = []
 
 
 def bound(

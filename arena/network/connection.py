@@ -213,7 +213,9 @@ class Connection(ServerConnection):
 
     def data_received(self, data: bytes) -> None:
         # So nearly all moves come: what is called here is a part of what a ply costs.
-        if self._awaited and not self._unread and len(data) <= PIECE:
+        size = len(data)
+        self._budget.received += size
+        if self._awaited and not self._unread and size <= PIECE:
             now = self._clock()
             if self._account.rests_until <= now and self._ahead.rests_until <= now:
                 message = self.protocol.message(data)
@@ -366,7 +368,9 @@ class Connection(ServerConnection):
         """Send what `framed` has made."""
         protocol = self.protocol
         if protocol._state is OPEN:
-            self._pushed += len(data)
+            size = len(data)
+            self._pushed += size
+            self._budget.sent += size
             protocol.writes.append(data)
             if not self._flushing:
                 self._flushing = True

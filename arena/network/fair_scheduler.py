@@ -21,6 +21,14 @@ _SOONEST = 0.001
 """The event loop's timers know milliseconds; asked for less they ring at once, over and over."""
 
 
+class Rests:
+    """How often somebody had to rest before its turn, and for how many seconds in all."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.seconds = 0.0
+
+
 class Share:
     """The work of a connection, of an address, or of all: whoever worked rests, `rest` times as long.
 
@@ -29,13 +37,20 @@ class Share:
     """
 
     def __init__(
-        self, loop: AbstractEventLoop, rest: float, lenience: float, above: Share | None, clock: Callable[[], float]
+        self,
+        loop: AbstractEventLoop,
+        rest: float,
+        lenience: float,
+        above: Share | None,
+        clock: Callable[[], float],
+        rests: Rests | None = None,
     ):
         self.above = above
         self._loop = loop
         self._rest = rest
         self._lenience = lenience
         self._clock = clock
+        self._rests = rests or Rests()
         self._rested = 0.0
         """When all that was charged will have been rested off, on the clock."""
         self.rests_until = 0.0
@@ -67,7 +82,10 @@ class Share:
     def _proceed(self) -> None:
         now = self._clock()
         if self.rests_until > now:
-            self._loop.call_later(max(self.rests_until - now, _SOONEST), self._proceed)
+            rest = max(self.rests_until - now, _SOONEST)
+            self._rests.count += 1
+            self._rests.seconds += rest
+            self._loop.call_later(rest, self._proceed)
         elif self.above is None:
             self._serve()
         else:
@@ -97,15 +115,19 @@ class FairScheduler:
     def __init__(self, loop: AbstractEventLoop, clock: Callable[[], float] = time.perf_counter) -> None:
         self.clock = clock
         self._loop = loop
-        self._all = Share(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock)
+        self.rests = {whose: Rests() for whose in ("connection", "address", "all")}
+        """Those that were imposed, by whose share was used up."""
+        self._all = Share(loop, REST_OF_ALL, LENIENCE_OF_ALL, None, clock, self.rests["all"])
         self._addresses: dict[str, _AddressShare] = {}
         self.unread = 0
         """Bytes that all clients have left unread."""
+        self.received = self.sent = 0
+        """Bytes that came from them, and those of messages that were sent to them."""
 
     def open(self, address: str) -> Share:
         """The account of a new connection from an address, "" as long as that is unknown. It needs a `close`."""
         above = self._enter(address) if address else self._all
-        return Share(self._loop, REST, LENIENCE, above, self.clock)
+        return Share(self._loop, REST, LENIENCE, above, self.clock, self.rests["connection"])
 
     def trust(self) -> Share:
         """The account of what a new connection does ahead of its turn."""
@@ -128,7 +150,7 @@ class FairScheduler:
     def _enter(self, address: str) -> Share:
         account = self._addresses.get(address)
         if account is None:
-            account = _AddressShare(self._loop, REST, LENIENCE, self._all, self.clock)
+            account = _AddressShare(self._loop, REST, LENIENCE, self._all, self.clock, self.rests["address"])
             self._addresses[address] = account
         account.connections += 1
         return account

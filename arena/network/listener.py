@@ -30,8 +30,10 @@ from arena.network.tls import Encryption, TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
 
-HEALTH = "/healthz"
+ALIVE, READY = "/healthz", "/readyz"
 REQUEST_WITHIN = 10.0
+OPENED_WITHIN = 0.5
+"""Seconds in which handshakes end that have begun when no more connections are taken."""
 PING_EVERY = 10.0
 PONG_WITHIN = 20.0
 
@@ -41,8 +43,8 @@ log = logging.getLogger("arena.network.listener")
 class Listener:
     """Takes connections from `open` until `close`; `handle(wire, codec)` is what one does until it ends.
 
-    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200, or 503 with the reason that `ailing`
-    gives.
+    `operate(wire)` is the same for an operator's. `GET /healthz` is answered 200 as long as the loop goes on, and
+    `GET /readyz`, unless there is a reason that `unready` gives: 503.
     """
 
     def __init__(
@@ -50,18 +52,32 @@ class Listener:
         handle: Callable[[Connection, Codec], Awaitable[None]],
         gate: Admission,
         encryption: Encryption | None = None,
-        ailing: Callable[[], str | None] = lambda: None,
+        unready: Callable[[], str | None] = lambda: None,
         operate: Callable[[Connection], Awaitable[None]] | None = None,
     ) -> None:
         self._handle = handle
         self._operate = operate
-        self._ailing = ailing
+        self._unready = unready
         self._gate = gate
         self.encryption = encryption
         self._servers: list[Server] = []
+        self._acceptors: list[Acceptor] = []
+        self._opening: set[Any] = set()
+        """Connections whose handshake has begun."""
+        self._opened = asyncio.Event()
         self._foreign = TlsMismatch()
         self._budget = FairScheduler(asyncio.get_running_loop())
         self.flusher = Flusher(asyncio.get_running_loop())
+
+    @property
+    def gate(self) -> Admission:
+        """Who lets connections in."""
+        return self._gate
+
+    @property
+    def scheduler(self) -> FairScheduler:
+        """Whose turn it is."""
+        return self._budget
 
     async def open(self, host: str, port: int) -> int:
         """Take connections; the port, which is a free one for port 0. Raises `PortFault`."""
@@ -88,19 +104,33 @@ class Listener:
             encryption = self.encryption if address is None else None
             arrive = partial(self._gate.arrive, address=address, operators=operators)
             look = partial(self._gate.recognize, address=address) if address and operators else None
-            return Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
+            acceptor = Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
+            self._acceptors.append(acceptor)
+            return acceptor
 
         server = Server(accept, partial(self._run, partial(self._look_at, address, operators)))
         self._servers.append(server)
         return await server
 
     async def close(self, code: int, reason: str) -> None:
-        """Take no more, and close those there are with `code` and why."""
+        """Take no more, let handshakes end that have begun, and close all there are with `code` and why."""
+        for acceptor in self._acceptors:
+            acceptor.stop()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(OPENED_WITHIN):
+                await self._all_opened()
         for server in self._servers:
             server.close(code=code, reason=reason)
         self._gate.places.cut_unseated()
         for server in self._servers:
             await server.wait_closed()
+
+    async def _all_opened(self) -> None:
+        for acceptor in self._acceptors:
+            await acceptor.wait_closed()
+        while self._opening:
+            self._opened.clear()
+            await self._opened.wait()
 
     def _wire(self, server: Server, place: ConnectionSlot) -> Connection:
         protocol = FastProtocol(
@@ -122,10 +152,12 @@ class Listener:
 
     async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:
         """One connection, from its request to its end, as websockets' own `serve` does it."""
+        self._opening.add(wire)
         try:
             async with asyncio.timeout(REQUEST_WITHIN):
                 with contextlib.suppress(ConnectionClosed):  # it ended before it was answered, or no frame followed
                     await wire.handshake(look_at, None, None)
+            self._end_opening(wire)
             if wire.protocol.state is not State.OPEN:
                 return
             wire.server.all_connections.add(wire)
@@ -141,17 +173,22 @@ class Listener:
         except Exception:
             log.exception("a connection failed")
         finally:
+            self._end_opening(wire)
             wire.server.all_connections.discard(wire)
             wire.transport.abort()
             task = asyncio.current_task()
             assert task is not None
             wire.server.handler_tasks.discard(task)
 
+    def _end_opening(self, wire: Any) -> None:
+        self._opening.discard(wire)
+        self._opened.set()
+
     def _look_at(self, address: str | None, operators: bool, wire: Any, request: Request) -> Response | None:
         """The answer to a request that does not become a connection."""
         response: Response
-        if request.path == HEALTH:
-            reason = self._ailing()
+        if request.path in (ALIVE, READY):
+            reason = self._unready() if request.path == READY else None
             status = HTTPStatus.OK if reason is None else HTTPStatus.SERVICE_UNAVAILABLE
             response = wire.respond(status, f"{reason or 'ok'}\n")
             return response

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from arena.operations.archiving import leave_out_removed
 from arena.operations.thinning import in_pieces
 from arena.operator.requests import Handler, Request, Tell
 from arena.store import registry
@@ -76,6 +77,8 @@ def operations(arena: Arena) -> Iterator[Handler]:
             placeholder = await store.write(registry.delete_bot, request.name)
             arena.renamed(request.name, placeholder)
         removed = await in_pieces(store, RecordsOfBot(placeholder).remove) if request.records else Removed()
+        if removed.records:
+            await leave_out_removed(store)
         return Deleted(placeholder=placeholder, records=removed.records)
 
     yield Handler(Rename, rename)

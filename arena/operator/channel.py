@@ -37,15 +37,19 @@ class Channel:
         self._operations = operations
         self._actions = actions
         self._unfinished = Tasks()
+        self.connections = 0
+        """Of operators, as of now."""
 
     async def serve(self, wire: Connection) -> None:
         """One connection, which was let in as the operator's, to its end."""
         wire.place.enter()
         wire.protocol.max_message_size = MAX_REQUEST
         tasks: dict[asyncio.Task[None], Handler] = {}
+        self.connections += 1
         try:
             await wire.deliver(lambda frame: self._receive(wire, tasks, frame), ())
         finally:
+            self.connections -= 1
             for task, operation in tasks.items():
                 if operation.while_heard:
                     task.cancel()

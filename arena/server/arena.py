@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from arena.host.handler import Elsewhere, FinishedMatch, HostHandler, Identity, NotUnderWay, TooOften, Unavailable
 from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
+from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.host.runner import TRY_AGAIN, Runner
 from arena.host.session import Session
@@ -66,6 +67,7 @@ class Arena(HostHandler):
 
     Unrated matches in which somebody asks for it have the `slow_clock`. A seat that is `away` for so many seconds has
     dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom `access` lets in.
+    Moves are measured where there are `meters`.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Arena(HostHandler):
         operations: Callable[[Arena], Mapping[str, Handler]] = lambda arena: {},
         quotas: Quotas | None = None,
         nodes: OnlyNode | None = None,
+        meters: Meters | None = None,
     ) -> None:
         self.store = store
         """Where the store is asked."""
@@ -94,8 +97,9 @@ class Arena(HostHandler):
         self._slow_clock = slow_clock or clock
         self._away_ms = round(away * 1000)
         self._bots = bots or BotCache(store)
-        self._channel = Channel(operations(self), StoredActions(store))
-        self.host = MatchHost(self, journal, access, encryption, self._channel.serve, quotas)
+        self.channel = Channel(operations(self), StoredActions(store))
+        """The operators that are connected."""
+        self.host = MatchHost(self, journal, access, encryption, self.channel.serve, quotas, meters)
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
         self.warnings = Warnings()
@@ -110,6 +114,8 @@ class Arena(HostHandler):
         self.background = Tasks()
         """What goes on for the operator until it is done, or the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
+        self.stopping = False
+        """Whether the server is about to end."""
         self._revocations = 0
         """How often tokens were taken away."""
         self._closed_names: set[str] = set()
@@ -196,7 +202,7 @@ class Arena(HostHandler):
         self.drain.close()
         self.ladder.seeks.close()
         await self.host.disconnect(code)
-        await self._channel.close()
+        await self.channel.close()
         self.store.stop_retrying()
         await self._auth.last_seen.close()
         await self.host.drain()
@@ -259,6 +265,11 @@ class Arena(HostHandler):
 
     def players(self, header: Header) -> list[Player]:
         return self._bots.players(header)
+
+    def unready(self) -> str | None:
+        if self.stopping:
+            return "the server stops"
+        return self.drain.reason or self.nodes.unready()
 
     def others(self) -> list[str]:
         return self.nodes.others()
@@ -392,6 +403,7 @@ class Arena(HostHandler):
             return
         if rated:
             self._bots.begin_rated(header)
+        self.ladder.began(group)
 
     def _hold_seeks(self, fault: ArenaFault) -> None:
         """No match begins until a journal can be made."""

@@ -17,6 +17,7 @@ from arena.store.async_store import AsyncStore
 from arena.store.registry import is_known_bot
 from arena.store.result_queries import BotFacts, bot_facts
 from machine.event_loop import Tasks
+from machine.log_output import about
 from machine.timestamps import seconds_of
 from protocol.errors import ArenaFault
 from protocol.games import rules_of
@@ -239,7 +240,7 @@ class UnknownNames:
         try:
             known = await self._store.read(is_known_bot, name)
         except ArenaFault as fault:
-            log.warning("whether %s was ever here can't be looked up: %s", name, fault)
+            log.warning("whether %s was ever here can't be looked up: %s", name, fault, extra=about(bot=name))
             return
         if not known:
             self._unknown[name] = None

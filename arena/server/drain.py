@@ -14,6 +14,7 @@ from protocol.errors import ArenaFault
 from protocol.messages import Error
 
 NO_MORE = "the arena is about to stop: no match begins any more; seeks wait, and end with this connection"
+ENDING = "no match begins any more: the server stops when those under way are over"
 AGAIN = "the arena goes on after all: matches begin again"
 
 
@@ -31,6 +32,11 @@ class Drain:
         """Whether no match is to begin."""
         return self._waiting is not None
 
+    @property
+    def reason(self) -> str | None:
+        """Why no match is to begin, in a line; None where that is not so."""
+        return ENDING if self.on else None
+
     def check(self) -> None:
         """Raise `ArenaFault` where no match is to begin."""
         if self.on:
@@ -43,7 +49,7 @@ class Drain:
         else:
             self._waiting.cancel()
         self._waiting = asyncio.create_task(self._wait(within))
-        self._warnings.tell("drain", "no match begins any more: the server stops when those under way are over")
+        self._warnings.tell("drain", ENDING)
 
     def undo(self) -> bool:
         """Go on; whether it was about to stop."""

@@ -13,6 +13,7 @@ from arena.store.async_store import AsyncStore
 from arena.store.feed_position import advance_feed, ends_between, feed_range
 from arena.store.result_queries import leaderboard_of, rated_pools, record_of
 from machine.event_loop import Tasks
+from machine.log_output import about
 from protocol.errors import Fault
 from protocol.messages import End
 from referee import record_reader
@@ -157,7 +158,7 @@ class FeedPublisher:
             try:
                 self.report(await self._end_of(match))
             except Fault as fault:
-                log.error("the end of match %s can't be published: %s", match, fault)
+                log.error("the end of match %s can't be published: %s", match, fault, extra=about(match=match))
                 self._taken(match)
         if matches:
             await self._page_done.wait()

@@ -21,6 +21,7 @@ from arena.server.matchmaking import Begin, Matchmaker, MatchRate, named
 from arena.server.nodes import OnlyNode
 from arena.server.playban import Playbans, paused
 from arena.server.seek_index import ActiveSeek
+from machine.histogram import Histogram
 from protocol import error_codes
 from protocol.errors import BadConfig, BotFault, MalformedMessage
 from protocol.games import game_class, load
@@ -32,6 +33,8 @@ SHARES = 4
 """What a bot may have of the slots of one that is open: so many others find one."""
 MOST_SEEKS = 8
 """Of a bot that are listed."""
+WAITS = (0.1, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
+"""Bounds between which waits of seeks are counted."""
 
 
 class NoSlots(BotFault):
@@ -57,6 +60,10 @@ class Ladder:
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
         """How many slots of each bot are kept free for assigned matches."""
+        self.seeking: Counter[str] = Counter()
+        """How many seeks are in force, by game."""
+        self.waits = Histogram(WAITS)
+        """For how long seeks were in force until their match began, in seconds."""
         self.seeks = Matchmaker(
             begin,
             bots,
@@ -138,6 +145,12 @@ class Ladder:
         ]
         return seeks, ceil(self.seeks.paced(bot))
 
+    def began(self, group: Sequence[ActiveSeek]) -> None:
+        """A match of these seeks began."""
+        now = self._loop.time()
+        for sought in group:
+            self.waits.observe(now - sought.since)
+
     def free_slots(self, bot: str) -> int:
         """How many more matches a bot takes now; 0 while it is away."""
         return self._clients.free_slots(bot) - len(self.seeks.of(folded(bot)))
@@ -205,7 +218,8 @@ class Ladder:
         return session.slots if self._playbans.tried(bot) else 1
 
     def _count(self, sought: ActiveSeek, back: bool) -> None:
-        """Count what a seek takes of memory."""
+        """Count a seek, and what it takes of memory."""
+        self.seeking[sought.kind.game] += -1 if back else 1
         own = 0 if sought.kind.pool is not None else len(sought.kind.packed)
         self._quotas.seek(sought.session.wire.address, own, back=back)
 

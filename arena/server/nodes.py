@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import hashlib
 import logging
+import time
 from collections.abc import Callable
 
 import msgspec
@@ -14,7 +15,7 @@ from arena.store.announcements import CHANNEL, Announcement, announce
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import Node, UnderWay, beat, begin_matches, leave, url_of_match, urls_of_bot
+from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, url_of_match, urls_of_bot
 from arena.store.postgres_database import PostgresDatabase
 from protocol.errors import ArenaFault
 from referee.record import Header
@@ -37,6 +38,14 @@ class OnlyNode:
     def draining(self) -> bool:
         """Whether no match is to begin here."""
         return False
+
+    def unready(self) -> str | None:
+        """Why no client should be sent here now, in a line; None where nothing speaks against it."""
+        return self.away()
+
+    def away(self) -> str | None:
+        """Why the database can't be reached, in a line; None where it can, or is a file."""
+        return None
 
     def elsewhere(self, game: str) -> str | None:
         """The URL of the node that pairs a game, where that is another one."""
@@ -87,10 +96,22 @@ class Nodes(OnlyNode):
         self._number = number
         self._nodes: list[Node] = []
         self._own: Node | None = None
+        self._seen = time.monotonic()
+        """When the database heard of this node last."""
+        self._away = False
+        """Whether it could not be reached at the last try."""
 
     @property
     def draining(self) -> bool:
         return self._own is not None and self._own.draining
+
+    def unready(self) -> str | None:
+        draining = "this node takes no new matches: the operator drains it" if self.draining else None
+        return self.away() or draining
+
+    def away(self) -> str | None:
+        silent = time.monotonic() - self._seen
+        return f"the database is away: it last answered {silent:.0f} s ago" if self._away or silent > ALIVE_S else None
 
     def elsewhere(self, game: str) -> str | None:
         pairing = [node for node in self._nodes if node.alive and not node.draining]
@@ -121,6 +142,9 @@ class Nodes(OnlyNode):
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
         nodes = await self._store.write(beat, self._number, self.url)
+        if self._away:
+            log.warning("the database is back after %.1f s", time.monotonic() - self._seen)
+        self._seen, self._away = time.monotonic(), False
         before = [_place(node) for node in self._nodes]
         self._nodes = nodes
         self._own = next(node for node in nodes if node.name == self._name)
@@ -142,7 +166,8 @@ class Nodes(OnlyNode):
             except NodeTaken as fault:
                 self.taken(fault)
             except ArenaFault as fault:
-                log.debug("this node can't be seen: %s", fault)
+                log.log(logging.DEBUG if self._away else logging.ERROR, "the database is away: %s", fault)
+                self._away = True
 
     async def listen(self) -> None:
         """Hear what is announced."""

@@ -6,6 +6,7 @@ import asyncio
 import bisect
 import contextlib
 import logging
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -18,6 +19,8 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.nodes import UnderWay, begin_matches
 from arena.store.store import Store
 from machine.backoff import Backoff
+from machine.histogram import Histogram
+from machine.log_output import about
 from protocol.errors import Fault
 from referee.result import Ratings
 
@@ -31,6 +34,8 @@ RETRY_DELAY, MAX_RETRY_DELAY = 0.5, 5.0
 """Seconds until the store is tried again: at first, and after many failures."""
 DEFER_SECONDS, MAX_DEFER_SECONDS = 10.0, 600.0
 """The same for a match that the store does not take while it takes others."""
+COMMIT_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+"""Bounds between which times of transactions are counted."""
 
 log = logging.getLogger("arena.store.async_store")
 
@@ -74,6 +79,25 @@ class AsyncStore:
         self._aside: dict[asyncio.TimerHandle, _QueuedMatch] = {}
         self._writing: asyncio.Task[None] | None = None
         self._hurry = asyncio.Event()
+        self.commits = Histogram(COMMIT_SECONDS)
+        """What transactions took that begin and finish matches, in seconds, with those that failed."""
+        self.failures = 0
+        """How many of them failed."""
+
+    @property
+    def waiting(self) -> int:
+        """How many finished matches are not stored yet, beside those that are `set_aside`."""
+        return len(self._waiting)
+
+    @property
+    def set_aside(self) -> int:
+        """How many finished matches wait because the store does not take them while it takes others."""
+        return len(self._aside)
+
+    @property
+    def beginning(self) -> int:
+        """How many matches wait to be noted before they begin."""
+        return len(self._beginning)
 
     async def read(self, query: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs) -> T:
         """As `Store.read`, in the store's thread."""
@@ -149,9 +173,11 @@ class AsyncStore:
             batch = [] if begun and suspects else self._waiting[: 1 if suspects else MAX_BATCH]
             self._turn = batch[-1].turn if batch else self._turn
             beginning, over = [one.match for one in begun], [one.finished for one in batch]
+            at = time.perf_counter()
             try:
                 rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
             except Exception as exc:
+                self.failures += 1
                 if isinstance(exc, StoreUnavailable) or not batch:
                     await self._pause(exc, backoff)
                 elif begun or len(batch) > 1:
@@ -160,6 +186,8 @@ class AsyncStore:
                     self._is_rejected(exc)
                     suspects = 0
                 continue
+            finally:
+                self.commits.observe(time.perf_counter() - at)
             suspects = max(0, suspects - len(rated))
             del self._waiting[: len(rated)]
             del self._beginning[: len(begun)]
@@ -192,9 +220,9 @@ class AsyncStore:
         one = self._waiting.pop(0)
         if isinstance(exc, Fault) and not self._hurry.is_set():
             seconds = one.backoff.delay()
-            log.error(
-                "match %s can't be stored, it is tried again in %g s: %s", one.finished.result.match, seconds, exc
-            )
+            match = one.finished.result.match
+            text = "match %s can't be stored, it is tried again in %g s: %s"
+            log.error(text, match, seconds, exc, extra=about(match=match))
             loop = asyncio.get_running_loop()
             timer: asyncio.TimerHandle = loop.call_later(seconds, lambda: self._requeue(timer, one))
             self._aside[timer] = one

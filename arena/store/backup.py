@@ -1,12 +1,16 @@
-"""A database copied while others use it: the copy is a single file, whole and looked at, or there is none."""
+"""A database copied while others use it: the copy is a single file, whole and looked at, or there is none. The files of
+old records that it needs are copied beside it, where they are not there yet.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 from pathlib import Path
+from typing import NamedTuple
 
-from arena.store.data_folder import FILE
+from arena.store.data_folder import FILE, FOLDER, private_umask
 from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.sqlite_database import BUSY_MS, HEADER_BYTES, is_ours, read_only_uri
@@ -14,8 +18,16 @@ from machine.atomic_write import in_place_of, locked, sync
 from protocol.errors import ArenaFault, UsageFault
 
 
-def back_up(source: Database, to: Path) -> int:
-    """Copy an arena's database, of any schema, to a new file, for its owner alone; how many matches are in the copy.
+class Backup(NamedTuple):
+    """How many matches are in a copy; which files of old records it needs that are beside it, and which are not."""
+
+    matches: int
+    files: list[Path]
+    missing: list[Path]
+
+
+def back_up(source: Database, to: Path) -> Backup:
+    """Copy an arena's database, of any schema, to a new file, for its owner alone.
 
     Raises `UsageFault` where there is a file already, and for a database that is in no file, else `DatabaseNotFound`,
     `UnrecognizedDatabase`, `SchemaMismatch`, `StoreError` or `ArenaFault`.
@@ -34,6 +46,8 @@ def back_up(source: Database, to: Path) -> int:
             part.touch(mode=FILE, exist_ok=False)
             matches = _copy(source.file, part)
             sync(part)
+            known = [Path(name) for name in _archives(part)]
+            files = [one for one in known if _copy_archive(source.file.absolute().parent, to.absolute().parent, one)]
         sync(to.parent)
     except sqlite3.Error as exc:
         raise StoreError(f"{source} can't be copied to {to}: {exc}") from exc
@@ -41,7 +55,31 @@ def back_up(source: Database, to: Path) -> int:
         raise UsageFault(f"{to} is being written by another backup: choose another name") from exc
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
-    return matches
+    return Backup(matches, files, [source.file.absolute().parent / one for one in known if one not in files])
+
+
+def _archives(copy: Path) -> list[str]:
+    """The paths of the files of old records that a copy knows, as it has them."""
+    with contextlib.closing(sqlite3.connect(copy)) as opened:
+        if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
+            return []  # of an older schema
+        return [path for (path,) in opened.execute("SELECT path FROM archives ORDER BY number")]
+
+
+def _copy_archive(source: Path, to: Path, file: Path) -> bool:
+    """Copy a file that is below a folder to its place below another, unless it is there: of one name there is only one
+    file. Whether it is there then.
+    """
+    if file.is_absolute() or not (source / file).is_file():
+        return False
+    if not (to / file).exists():
+        with private_umask():
+            (to / file).parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+            with in_place_of(to / file) as part:
+                shutil.copyfile(source / file, part)
+                sync(part)
+            sync((to / file).parent)
+    return True
 
 
 def _remove_cut_off(folder: Path) -> None:

@@ -19,7 +19,7 @@ from protocol.errors import ArenaFault
 FOLDER, FILE = 0o700, 0o600
 _OTHERS = 0o077
 _FILES = ("lock", "operator.json")
-_FOLDERS = ("house", "journal", "tournaments")
+_FOLDERS = ("archive", "house", "journal", "tournaments")
 
 
 class Locked(ArenaFault):

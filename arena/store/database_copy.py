@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 from sqlalchemy import Connection, Integer, Table, func, insert, select
 
+from arena.store.archives import put_elsewhere
 from arena.store.data_folder import FILE
 from arena.store.database import Database, StoreError
 from arena.store.dialect import execute, is_postgresql
@@ -43,6 +44,8 @@ def copy_database(source: Database, to: Database, progress: Callable[[str, int],
                     for table in metadata.sorted_tables:
                         progress(table.name, _copy_table(original, copy, table))
                     _go_on_counting(copy)
+                    if source.file is not None:
+                        put_elsewhere(copy, source.file.parent)
             finally:
                 writer.dispose()
                 engine.dispose()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import contextlib
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
+from arena.store.archive_file import ArchiveMissing
+from arena.store.archives import read_moved
 from arena.store.dialect import execute
 from arena.store.match_search import Search, match_numbers
 
@@ -43,7 +46,7 @@ LADDER = _columns("pool place bot score mu sigma played won drawn lost version p
 PLIES = _columns("number match ply seat bot move dice result out clock_ms thought_ms given_ms strikes value info")
 """Of the plies, which are in no view: after number and match as `arena/replay/ply_rows.py` has them."""
 _RECORDS = """(
-    SELECT number, id, data FROM matches LEFT JOIN records ON records.match = matches.number
+    SELECT number, id, data, archive FROM matches LEFT JOIN records ON records.match = matches.number
         WHERE data IS NOT NULL OR record_bytes IS NULL
 ) AS kept"""
 BATCH_SIZE = 200
@@ -52,7 +55,7 @@ BATCH_SIZE = 200
 
 class Batch(NamedTuple):
     """The rows of some matches and their seats, and their records by number and id, all in the order of the numbers. A
-    record that was removed is None.
+    record that was removed, or whose file is missing, is None.
     """
 
     matches: list[tuple[Any, ...]]
@@ -79,8 +82,21 @@ def export_matches(
             for columns, source in (
                 (", ".join(MATCHES), "match_results WHERE number"),
                 (", ".join(SEATS), "match_seats WHERE number"),
-                ("number, id, data", f"{_RECORDS} WHERE number"),
+                ("number, id, data, archive", f"{_RECORDS} WHERE number"),
             )[: 3 if records else 2]
         )
         ordered = [sorted((tuple(row) for row in rows), key=lambda row: rank[row[0]]) for rows in found]
-        yield Batch(ordered[0], ordered[1], ordered[2] if records else [])
+        yield Batch(ordered[0], ordered[1], _wherever(connection, ordered[2]) if records else [])
+
+
+def _wherever(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
+    """The records of such rows, from the database or from the files that they are in."""
+    moved: dict[int, list[str]] = {}
+    for _, match, data, archive in rows:
+        if data is None and archive is not None:
+            moved.setdefault(archive, []).append(match)
+    found: dict[str, bytes] = {}
+    for archive, matches in moved.items():
+        with contextlib.suppress(ArchiveMissing):
+            found |= read_moved(connection, archive, matches)
+    return [(number, match, data or found.get(match)) for number, match, data, _ in rows]

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
-from arena.store import match_luck, rating_rebuild, result_queries, tournament_state, views
+from arena.store import archives, match_luck, rating_rebuild, result_queries, tournament_state, views
 from arena.store.dialect import is_postgresql
 from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
@@ -60,6 +60,7 @@ def check_database(
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
+        ("the files of old records", _archives(connection)),
         ("the matches that wait to be rated", tournament_state.pending_problems(connection, partial(look, waits=True))),
         ("the luck of the matches", match_luck.find_problems(connection)),
         ("the ratings and summaries", rating_rebuild.find_problems(connection)),
@@ -183,16 +184,30 @@ def _match(
     ratings = result_queries.seat_ratings(rows)
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
         yield f"match {result.match}: it is not rated, yet its seats have ratings"
+    moved = rows[0].archive if body is None else None
+    if moved is not None:
+        try:
+            body = result_queries.record_of(connection, result.match)
+        except result_queries.RecordRemoved:
+            return  # it is said of the file, for all its matches
     if body is None:
-        if rows[0].record_bytes is not None:
+        if rows[0].record_bytes is not None or moved is not None:
             yield f"match {result.match} has no record"
         return
     if result.rated and result.annulled is not None:
         yield f"match {result.match}: it is rated, and annulled"
     for complaint in look(*as_recorded(result, rows), match_luck.luck_from_row(rows[0]), body):
         yield f"match {result.match}: {complaint}"
-    if rows[0].record_bytes != len(body):
+    if moved is None and rows[0].record_bytes != len(body):
         yield f"match {result.match}: its record has {len(body)} bytes, {rows[0].record_bytes} are noted"
+
+
+def _archives(connection: Connection) -> Iterator[str]:
+    for one in archives.all_archives(connection):
+        if not one.path.is_file():
+            yield f"the file {one.path} is missing, with the records of {one.held} matches"
+        elif (size := one.path.stat().st_size) != one.bytes:
+            yield f"the file {one.path} has {size} bytes, {one.bytes} are noted"
 
 
 def as_recorded(result: Result, rows: Sequence[Any]) -> tuple[Result, tuple[SeatRating, ...]]:

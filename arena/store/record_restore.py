@@ -21,7 +21,9 @@ def restore_records(connection: Connection, bodies: Mapping[str, bytes]) -> None
     for match, body in bodies.items():
         number = connection.execute(_NUMBER, {"id": match}).scalar_one()
         execute(connection, _REPLACE, {"match": number, "data": body})
-        connection.execute(update(matches).where(matches.c.number == number).values(record_bytes=len(body)))
+        connection.execute(
+            update(matches).where(matches.c.number == number).values(record_bytes=len(body), archive=None)
+        )
 
 
 def is_broken(connection: Connection, match: str, look: RecordCheck) -> bool:

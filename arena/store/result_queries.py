@@ -12,6 +12,8 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
+from arena.store.archive_file import ArchiveMissing
+from arena.store.archives import read_moved
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
@@ -50,10 +52,11 @@ FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
 class RecordRemoved(ArenaFault):
-    """The record of a match was removed."""
+    """The record of a match was removed, or the file is missing that it was moved to."""
 
-    def __init__(self, match: str) -> None:
-        super().__init__(f"the record of match {match} was removed: its result is what is left")
+    def __init__(self, match: str, why: object = None) -> None:
+        how = "was removed" if why is None else f"is not here, {why}"
+        super().__init__(f"the record of match {match} {how}: its result is what is left")
 
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -175,11 +178,20 @@ def result_with_seats(connection: Connection, match: str) -> tuple[Result, list[
 
 
 def record_of(connection: Connection, match: str) -> bytes | None:
-    """A match's record as it was closed, gzip; None if there is no such match. Raises `RecordRemoved`."""
-    query = select(matches.c.record_bytes, records.c.data).outerjoin(records, matches.c.number == records.c.match)
+    """A match's record as it was closed, gzip, wherever it is; None if there is no such match, or it is missing.
+
+    Raises `RecordRemoved`, and `BadRecord` where the file is damaged that it was moved to.
+    """
+    columns = matches.c.record_bytes, matches.c.archive, records.c.data
+    query = select(*columns).outerjoin(records, matches.c.number == records.c.match)
     row = connection.execute(query.where(matches.c.id == match)).one_or_none()
     if row is None:
         return None
+    if row.data is None and row.archive is not None:
+        try:
+            return read_moved(connection, row.archive, [match]).get(match)
+        except ArchiveMissing as exc:
+            raise RecordRemoved(match, exc) from exc
     if row.data is None and row.record_bytes is None:
         raise RecordRemoved(match)
     data: bytes | None = row.data

@@ -26,7 +26,22 @@ from sqlalchemy.types import TypeEngine
 
 APPLICATION_ID = 0x626F7461
 """In the header of every file of ours ("bota"), SQLite's own way to tell whose a file is."""
-REVISIONS = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011", "0012", "0013")
+REVISIONS = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+    "0005",
+    "0006",
+    "0007",
+    "0008",
+    "0009",
+    "0010",
+    "0011",
+    "0012",
+    "0013",
+    "0014",
+)
 """The migrations, oldest first."""
 
 metadata = MetaData()
@@ -94,8 +109,9 @@ matches = Table(
     Column("luck_by", _characters(32), comment="the value that says so"),
     Column("annulled", _characters(128), comment="the pool in which it was rated, until that was annulled"),
     Column("rerated", Boolean, nullable=False, server_default=false(), comment="since its record was closed"),
-    Column("record_bytes", Integer, comment="of its record; null: that was removed"),
+    Column("record_bytes", Integer, comment="of its record; null: that was removed, or is in a file"),
     Column("node", Integer, comment="on which it was played; null: on the only server"),
+    Column("archive", Integer, comment="the file that its record is in; null: it is in none"),
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
@@ -107,6 +123,7 @@ matches = Table(
     _partial(
         *("matches_of_tournament", "tournament", "game", _GROUP, "reason", "number"), where="tournament IS NOT NULL"
     ).ddl_if(dialect="postgresql"),
+    _partial("matches_by_archive", "archive", where="archive IS NOT NULL"),
     _partial(
         "matches_by_record",
         text("(coalesce(pool, annulled) IS NULL)"),
@@ -166,6 +183,15 @@ records = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
+)
+
+archives = Table(
+    "archives",
+    metadata,
+    Column("number", Integer, primary_key=True),
+    Column("path", Prose, nullable=False, unique=True, comment="from the folder of the database on, if that is a file"),
+    Column("records", Integer, nullable=False),
+    Column("bytes", Whole, nullable=False, comment="of the file"),
 )
 
 seasons = Table(

@@ -29,12 +29,15 @@ _TOO_MANY = f"""SELECT max(finished) FROM (
         SELECT finished, sum(record_bytes) OVER (ORDER BY finished DESC) AS held {_OF_A_KIND}
     ) AS summed WHERE held > :most"""
 _OLDEST = f"SELECT number, record_bytes {_OF_A_KIND} AND finished <= :until ORDER BY finished LIMIT :most"
-_OF_A_BOT = """SELECT DISTINCT number, record_bytes FROM seats JOIN matches ON number = match
-    WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after AND record_bytes IS NOT NULL
+_COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_OF_A_KIND} AND finished <= :until"
+_OF_A_BOT = """SELECT DISTINCT number, coalesce(record_bytes, 0) AS record_bytes
+    FROM seats JOIN matches ON number = match
+    WHERE bot = (SELECT id FROM bots WHERE key = :key) AND match > :after
+        AND (record_bytes IS NOT NULL OR archive IS NOT NULL)
     ORDER BY number LIMIT :most"""
 _REMOVE = (
     f"DELETE FROM records WHERE match {AMONG}",
-    f"UPDATE matches SET record_bytes = NULL WHERE number {AMONG}",
+    f"UPDATE matches SET record_bytes = NULL, archive = NULL WHERE number {AMONG}",
 )
 
 
@@ -74,6 +77,15 @@ def find_removable(connection: Connection, keep: Retention) -> Removable:
     return Removable(unrated, utc(days_ago=keep.rated_days) if keep.rated_days else "")
 
 
+def count_removable(connection: Connection, old: Removable) -> Removed:
+    """How much would be removed."""
+    found = Removed()
+    for unrated, until in ((True, old.unrated), (False, old.rated)):
+        row = execute(connection, _COUNT, {"unrated": unrated, "until": until}).one()
+        found += Removed(records=row.records, bytes=int(row.bytes))
+    return found
+
+
 def remove_all(store: Store, remove: Callable[..., Removed], *words: object) -> Removed:
     """Remove some records after others, as `remove` does, until none is left, where nobody waits for the database."""
     removed = Removed()
@@ -93,7 +105,9 @@ def remove_records(connection: Connection, old: Removable) -> Removed:
 
 
 class RecordsOfBot:
-    """The records of a bot's matches, be they of tournaments, to be removed from the oldest on."""
+    """The records of a bot's matches, be they of tournaments, to be removed from the oldest on. Of those in files no
+    match knows any more then; they are there until `leave_out_removed`.
+    """
 
     def __init__(self, bot: str) -> None:
         self._key = folded(bot)
@@ -132,4 +146,6 @@ def remove_records_of(connection: Connection, numbers: list[int]) -> None:
 
 def count_removed(connection: Connection) -> int:
     """How many matches have no record any more."""
-    return int(execute(connection, "SELECT count(*) FROM matches WHERE record_bytes IS NULL").scalar_one())
+    return int(
+        execute(connection, "SELECT count(*) FROM matches WHERE record_bytes IS NULL AND archive IS NULL").scalar_one()
+    )

@@ -168,7 +168,7 @@ def _answering_internal_errors(app: ASGIApp) -> ASGIApp:
 
 
 MIN_GZIP_BYTES = 1000
-HEALTH = "/healthz"
+ALIVE, READY = "/healthz", "/readyz"
 IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable"
 
 
@@ -181,7 +181,8 @@ def application(site: Site, proxies: Sequence[Network] = ()) -> Starlette:
             *operations.ROUTES,
             Mount(f"/static/{site.static_version}", _ImmutableFiles(directory=STATIC)),
             Route("/favicon.ico", lambda _: FileResponse(STATIC / "icon.svg")),
-            Route(HEALTH, _health),
+            Route(ALIVE, _alive),
+            Route(READY, _ready),
             *admin.routes,
         ],
         middleware=[
@@ -221,7 +222,7 @@ def _admin_pages(site: Site) -> _AdminPages:
 def _error_response(request: Request, exc: Exception) -> Response:
     """What is wrong, as JSON for programs and as a page for everybody else."""
     path = request.url.path
-    return (json_error_response if path == HEALTH or path.startswith("/api/") else error_page)(request, exc)
+    return (json_error_response if path in (ALIVE, READY) or path.startswith("/api/") else error_page)(request, exc)
 
 
 class _ImmutableFiles(StaticFiles):
@@ -233,7 +234,12 @@ class _ImmutableFiles(StaticFiles):
         return response
 
 
-def _health(request: Request) -> Response:
-    """Whether the page stands and its store answers; of the arena itself, its own `/healthz` says it."""
-    site_of(request).reader.read(result_of, "")
+def _alive(request: Request) -> Response:
+    """Whether the page stands, whatever its store does; of the arena itself, its own `/healthz` says it."""
     return JSONResponse({"status": "ok"}, headers={"cache-control": "no-store"})
+
+
+def _ready(request: Request) -> Response:
+    """Whether its store answers too."""
+    site_of(request).reader.read(result_of, "")
+    return _alive(request)

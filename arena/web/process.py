@@ -41,7 +41,7 @@ def main() -> None:
         line = arena.readline()
         if line:  # else the arena has gone
             order = msgspec.json.decode(line, type=WebServerConfig)
-            write_log(order.log_level, order.log)
+            write_log(order.log_level, order.log, order.node)
             try:
                 serve(order, arena)
             except Fault as fault:

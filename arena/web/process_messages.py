@@ -23,6 +23,7 @@ class WebServerConfig(msgspec.Struct, frozen=True, kw_only=True):
     admin: AdminConfig | None = None
     log_level: str = "info"
     log: str = "text"
+    node: str | None = None
 
     def line(self) -> bytes:
         """The order as it is sent."""

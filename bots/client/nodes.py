@@ -11,10 +11,13 @@ from dataclasses import dataclass, field
 from bots.client.progress_report import STOPPING
 from bots.client.talk import Effect, Say, Stop, Talk
 from protocol import messages
+from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
 from protocol.errors import Fault, UsageFault
 from protocol.messages import FromClient, FromServer
 
+ABNORMAL = 1006
+"""How a connection ended of which nobody knows why."""
 TRIES = 3
 """After so many in vain nothing new is asked of a node, until it is there again."""
 PATIENT = 7
@@ -56,6 +59,8 @@ class _Place:
     url: str
     node: str
     up: bool = False
+    merged: bool = False
+    """Whether it took the place of another connection of ours, which may have been about to be made."""
     failures: int = 0
     waiting: list[messages.Seek] = field(default_factory=list)
 
@@ -120,12 +125,26 @@ class Nodes:
         """A connection ended with this close code: what others are for goes on."""
         self._talk.at = place.url
         place.up = False
+        if code == SUPERSEDED and self._by_ourselves(place):
+            code = ABNORMAL
         if code in STOPPING or not any(other.up for other in self._places.values()):
             self._seeks.clear()
             for other in self._places.values():
                 other.waiting.clear()
             return self._directed(self._talk.lost(code))
         return self._end_seeks(place, f"the connection to {place.url} was lost")
+
+    def _by_ourselves(self, place: _Place) -> bool:
+        """Whether the newer connection that took over may be one of ours: the first URL leads to any node, as a proxy
+        likes.
+        """
+        merged, place.merged = place.merged, False
+        first_comes = place is not self._first and not self._first.up
+        return first_comes or merged or self._twin(place) is not None
+
+    def _twin(self, place: _Place) -> _Place | None:
+        """Another connection to the same node."""
+        return next((other for other in self._places.values() if other is not place and other.node == place.node), None)
 
     def ended(self, place: _Place, code: int) -> str:
         """How a connection ended, in the arena's words where it said why."""
@@ -183,13 +202,29 @@ class Nodes:
             match: node for match, node in self._matches.items() if match in self._talk.kept or match in welcome.resumed
         }
         others = [] if self._stays else welcome.elsewhere
-        connecting = [Connect(url) for url in others if self._place(url) is None]
-        for one in connecting:
-            self._places[one.url] = _Place(one.url, one.url)
+        connecting: list[Directed] = []
+        for url in others:
+            connecting += self._connect(url)[1]
+        if place is self._first:
+            connecting += self._merge()
         waiting, place.waiting = place.waiting, []
         effects = self._without() if was_gone else []
         effects += self._directed(self._talk.receive(welcome, now))
         return [*connecting, *effects, *(To(place.url, seek) for seek in waiting)]
+
+    def _merge(self) -> list[Directed]:
+        """The first URL leads now to a node that has a connection of its own: one of them is enough."""
+        twin = self._twin(self._first)
+        if twin is None:
+            return []
+        del self._places[twin.url]
+        self._first.merged = True
+        self._pairing = {game: self._first if at is twin else at for game, at in self._pairing.items()}
+        for sought in self._seeks.values():
+            if sought.place is twin:
+                sought.place = self._first
+                self._first.waiting.append(sought.seek)
+        return [Disconnect(twin.url)]
 
     def _sent_on(self, error: messages.Error, url: str, now: float) -> list[Directed]:
         """Another node is the right one: for a seek, or, without one, for a match that begins there."""

@@ -182,6 +182,23 @@ async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any, monke
     writer.close()
 
 
+async def test_who_shakes_hands_when_it_stops_is_let_in_before(serve: Any) -> None:
+    served = await serve()
+    reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
+    writer.write(
+        b"GET / HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
+    )
+    await served.connect()  # so that the server has taken the one before
+    stopping = asyncio.create_task(served.stop())
+    await asyncio.sleep(0)
+    writer.write(b"\r\n")
+    assert (await reader.readline()).startswith(b"HTTP/1.1 101 ")
+    await stopping
+    await served.start()
+    writer.close()
+
+
 async def test_a_proxy_that_is_not_trusted_is_noticed_once(serve: Any, caplog: pytest.LogCaptureFixture) -> None:
     served = await serve()
     for _ in range(2):

@@ -118,6 +118,8 @@ async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said()
     assert shelf.kept == ["a", "b", "c"]
     assert told[:3] == ["results can't be stored: the disk is full"] * 3
     assert told[-1] is None
+    assert archive.failures == 3
+    assert sum(archive.commits.counts) > archive.failures
     await archive.drain()
 
 
@@ -125,7 +127,11 @@ async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() 
     shelf = Shelf(bad="b", failures=3, error=StoreError("two matches at one place"))
     archive = archive_of(shelf)
     async with asyncio.timeout(WITHIN):
-        await asyncio.gather(*finish(archive, "a", "b", "c"))
+        first, last, other = finish(archive, "a", "b", "c")
+        await asyncio.gather(first, other)
+        assert archive.set_aside == 1
+        await last
+    assert archive.set_aside == 0
     assert shelf.kept == ["a", "c", "b"]
     await archive.drain()
 

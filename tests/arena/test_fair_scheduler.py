@@ -94,6 +94,17 @@ def test_however_many_addresses_there_are_half_of_the_time_is_left(loop: Clockwo
     assert min(worker.worked for worker in workers) == pytest.approx(50 / 30, rel=0.05)
 
 
+def test_rests_are_counted_by_whose_share_was_used_up(loop: Clockwork, budget: FairScheduler) -> None:
+    account = budget.open("a")
+    account.ask(lambda: None)
+    assert [rests.count for rests in budget.rests.values()] == [0, 0, 0]
+    account.charge(0.05, loop.now)
+    account.ask(lambda: None)
+    loop.run(loop.now + 1)
+    connection = budget.rests["connection"]
+    assert (connection.count, connection.seconds) == (1, pytest.approx(0.05 * REST - 0.01))
+
+
 def test_others_need_not_rest_for_what_nobody_worked(loop: Clockwork, budget: FairScheduler) -> None:
     budget.open("a").charge(0.0, loop.now, fined=0.05)
     done: list[str] = []

@@ -356,9 +356,12 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
         if i % 100 == 0:
             await asyncio.sleep(0)
     assert outbox.bytes <= 200_000
+    assert feed.online
+    assert min(feed.crowded_out[kind] for kind in ("turns", "lasting")) > 10_000
     async with asyncio.timeout(WITHIN):
         await feed.close()
     assert task.done()
+    assert not feed.online
     released.set()
     server.close()
 

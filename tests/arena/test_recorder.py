@@ -90,6 +90,8 @@ async def test_a_match_is_written_once_a_turn_and_nobody_is_told_before(tmp_path
 
 async def test_all_matches_of_a_turn_are_on_disk_by_one_sync_and_then_told(tmp_path: Path, disk: Disk) -> None:
     rooms = await begun(tmp_path, 5, synced=True)
+    times = rooms[0].runner._recorder.syncs
+    before = sum(times.counts)
     disk.synced.clear()
     disk.turns.clear()
     for room in rooms:
@@ -102,6 +104,7 @@ async def test_all_matches_of_a_turn_are_on_disk_by_one_sync_and_then_told(tmp_p
     for room in rooms:
         assert (await room.friends[1].until(Turn)).ply == 1
     assert disk.synced == ["commits-0"]
+    assert sum(times.counts) == before + 1, "a sync is measured"
 
 
 def lines(room: Room) -> list[Ply]:

@@ -21,9 +21,10 @@ from websockets.typing import Subprotocol
 
 from arena.host import event_log
 from arena.host.event_log import EventLog
+from arena.store.database import StoreUnavailable
 from commands import call
 from machine import log_output
-from machine.log_output import JsonLines, LeftOut, LineLimit, TextLines
+from machine.log_output import JsonLines, LeftOut, LineLimit, TextLines, about
 from processes import serving
 from timeouts import WITHIN
 
@@ -227,6 +228,32 @@ async def test_the_log_of_a_server_may_be_an_object_a_line_from_a_level_on(tmp_p
     lines = [json.loads(line) for line in served.said]
     assert all(set(line) == {"time", "level", "event", "fields", "message"} for line in lines)
     assert [line["fields"]["bot"] for line in lines if line["event"] == "refused"][-1] == "ann"
+
+
+def test_a_line_names_the_node_and_the_match_that_it_is_about() -> None:
+    record = logging.LogRecord("arena.host", logging.WARNING, "", 0, "match %s is called off", ("m-1",), None)
+    record.__dict__.update(about(match="m-1"))
+    line = json.loads(JsonLines("a").format(record))
+    assert (line["node"], line["fields"], line["message"]) == ("a", {"match": "m-1"}, "match m-1 is called off")
+    assert TextLines("a").format(record) == "arena a: match m-1 is called off"
+
+
+async def test_a_match_that_can_not_be_stored_is_named_in_a_field(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def away(*words: object) -> None:
+        raise StoreUnavailable("it is away")
+
+    served = await serve()
+    first, second, start = await served.begun()
+    with monkeypatch.context() as patch:
+        patch.setattr(served.store, "write", away)
+        await first.send(type="resign", match=start["match"])
+        await second.expect("error")
+        await served.stop()
+    [record] = [record for record in caplog.records if "stays in the journal" in record.getMessage()]
+    assert record.fields == {"match": start["match"]}
+    await served.start()
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ def test_variables_that_nothing_knows_are_told_with_what_was_meant(
         serve.run(settings(tmp_path / "data", port=taken))
     assert [record.getMessage() for record in caplog.records] == [
         "ARENA_PROT in the environment is ignored, as nothing here knows it: did you mean ARENA_PORT?",
-        "ARENA_X in the environment is ignored, as nothing here knows it: `arena serve --help` names the settings",
+        "ARENA_X in the environment is ignored, as nothing here knows it: `arena config` names the settings",
     ]
 
 
@@ -143,10 +143,11 @@ async def test_a_server_on_a_full_disk_says_so_to_whoever_comes_and_starts_when_
         patch.setattr(os, "write", full)
         serving = asyncio.create_task(serve.serve(asked, tmp_path, ports))
         port = port_of(ports.arena)
-        assert (await healthz(port)).startswith("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n")
+        assert (await probed(port, "/healthz")).startswith("HTTP/1.1 200 OK\r\n")
+        assert (await probed(port, "/readyz")).startswith("HTTP/1.1 503 Service Unavailable\r\nRetry-After: 5\r\n")
         assert os.listdir(tmp_path) == []
         patch.undo()
-        while not (answer := await healthz(port)).startswith("HTTP/1.1 200"):
+        while not (answer := await probed(port, "/readyz")).startswith("HTTP/1.1 200"):
             assert answer.endswith("\r\n\r\nthe arena waits for room on its disk\n")
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(serving, WITHIN)
@@ -160,7 +161,7 @@ async def test_a_server_that_waits_for_room_can_be_stopped(tmp_path: Path, monke
     with serve.listening(asked) as ports:
         monkeypatch.setattr(os, "write", full)
         serving = asyncio.create_task(serve.serve(asked, tmp_path, ports))
-        assert "503" in await healthz(port_of(ports.arena))
+        assert "503" in await probed(port_of(ports.arena), "/readyz")
         os.kill(os.getpid(), signal.SIGTERM)
         await asyncio.wait_for(serving, WITHIN)
     assert os.listdir(tmp_path) == []
@@ -183,10 +184,10 @@ def full(*words: object) -> int:
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-async def healthz(port: int) -> str:
+async def probed(port: int, path: str) -> str:
     """What a monitor is answered."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
-    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     answer = (await rest_of(reader)).decode()
     writer.close()
     return answer

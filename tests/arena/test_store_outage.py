@@ -17,6 +17,7 @@ from arena.server import arena
 from arena.store import async_store, sqlite_database
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
+from databases import SQLITE_ALONE
 from referee import record_reader
 from timeouts import WITHIN
 
@@ -31,20 +32,21 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sqlite_database, "BUSY_MS", 50)
 
 
-async def healthz(served: Any) -> tuple[int, str]:
+async def asked(served: Any, path: str) -> tuple[int, str]:
     """What a monitor is answered."""
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
-    writer.write(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    writer.write(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
     head, _, body = (await reader.read()).decode().partition("\r\n\r\n")
     writer.close()
     return int(head.split()[1]), body
 
 
 async def held(served: Any, *, wanted: bool = True) -> str:
-    """Ask until the arena is held, or is not any more; what it says."""
+    """Ask until the arena is held, or is not any more; what it says. It is alive all the time."""
     async with asyncio.timeout(WITHIN):
-        while (answer := await healthz(served))[0] != (503 if wanted else 200):
-            pass
+        while (answer := await asked(served, "/readyz"))[0] != (503 if wanted else 200):
+            assert await asked(served, "/healthz") == (200, "ok\n")
+    assert await asked(served, "/healthz") == (200, "ok\n")
     return answer[1]
 
 
@@ -106,6 +108,7 @@ def full(file: int, data: bytes) -> int:
     raise OSError(28, "No space left on device")
 
 
+@SQLITE_ALONE
 async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_is(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
@@ -126,6 +129,7 @@ async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_
     assert [end["reason"] for end in ends] == ["win"] * 2
 
 
+@SQLITE_ALONE
 async def test_a_stop_while_results_can_not_be_stored_loses_none(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
@@ -154,6 +158,7 @@ async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve
     verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
 
 
+@SQLITE_ALONE
 async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()

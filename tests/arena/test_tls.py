@@ -25,6 +25,7 @@ from arena.network.connection_limits import Bounds
 from arena.network.tls import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
+from machine.service_manager import ServiceManager
 from processes import run, serving
 from timeouts import WITHIN, rest_of
 
@@ -156,7 +157,7 @@ async def test_the_end_of_a_certificate_is_said_again_every_day(pair: Pair, monk
     said: asyncio.Queue[str] = asyncio.Queue()
     monkeypatch.setattr("arena.commands.certificate.LOOK_EVERY", 0.001)
     monkeypatch.setattr("arena.commands.certificate.log.warning", lambda form, *words: said.put_nowait(form % words))
-    encryption_of(ServerSettings(tls_cert=str(pair.certificate), tls_key=str(pair.key)), [])
+    encryption_of(ServerSettings(tls_cert=str(pair.certificate), tls_key=str(pair.key)), [], ServiceManager({}))
     for _ in range(3):
         assert "the certificate ends at " in await asyncio.wait_for(said.get(), WITHIN)
 

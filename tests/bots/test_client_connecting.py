@@ -217,8 +217,8 @@ async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging
 @pytest.fixture
 async def playing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[..., asyncio.Task[int]]]:
     """Starts a bot that waits hardly at all between its attempts."""
-    monkeypatch.setattr("bots.client.run.FIRST_DELAY", 0.001)
-    monkeypatch.setattr("bots.client.run.LONGEST_DELAY", 0.01)
+    monkeypatch.setattr("bots.client.connection.FIRST_DELAY", 0.001)
+    monkeypatch.setattr("bots.client.connection.LONGEST_DELAY", 0.01)
     tasks = []
 
     def play(url: str, **settings: Any) -> asyncio.Task[int]:
@@ -296,7 +296,7 @@ async def test_what_the_arena_says_before_it_closes_is_told_once(
 async def test_a_bot_waits_for_its_welcome_on_one_connection_and_says_so(
     peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("bots.client.run.WELCOME_SOON", 0.01)
+    monkeypatch.setattr("bots.client.connection.WELCOME_SOON", 0.01)
     said = asyncio.Event()
 
     def noted(line: str, **how: Any) -> None:
@@ -316,7 +316,7 @@ async def test_a_bot_waits_for_its_welcome_on_one_connection_and_says_so(
 async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(
     peer: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
-    monkeypatch.setattr("bots.client.run.WELCOME_SOON", 0.01)
+    monkeypatch.setattr("bots.client.connection.WELCOME_SOON", 0.01)
     assert await asyncio.wait_for(playing(peer.url, patience=0.05), WITHIN) == 1
     assert f"mine: {peer.url} has not let it in yet; gave up after 0.05 s\n" in capsys.readouterr().err
 

@@ -178,6 +178,44 @@ def test_a_connection_that_another_process_of_the_bot_took_over_ends_it(roaming:
     assert Stop(1) in roaming.talks[B].lost(SUPERSEDED)
 
 
+@pytest.mark.parametrize("told", ["welcome first", "close first"])
+def test_where_the_first_url_leads_to_a_node_of_which_there_is_a_connection_one_of_them_is_left(
+    roaming: Roaming, script: Any, told: str
+) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    roaming.does(roaming.talks[FIRST].lost(1006))
+    steps = {
+        "welcome": lambda: roaming.hear(FIRST, replace(script.welcome("m-1"), url=B)),
+        "close": lambda: roaming.does(roaming.talks[B].lost(SUPERSEDED)),
+    }
+    effects = [effect for step in (steps if told == "welcome first" else reversed(steps)) for effect in steps[step]()]
+    assert Disconnect(B) in effects
+    assert not any(isinstance(effect, Stop) for effect in effects)
+    roaming.hear(FIRST, script.start(resumed=True))
+    assert len(roaming.hear(FIRST, script.turn())) == 1
+
+
+def test_what_was_sought_of_a_node_goes_on_over_the_first_url_where_that_leads_there_now(
+    roaming: Roaming, script: Any
+) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.does(roaming.talks[FIRST].lost(1006))
+    assert sent(roaming.hear(FIRST, replace(script.welcome(), url=B))) == [(FIRST, "Seek")]
+    roaming.does(roaming.talks[B].lost(SUPERSEDED))
+    assert sent(roaming.hear(FIRST, script.start(seek="s1"))) == [(FIRST, "Ready")]
+
+
+def test_a_connection_that_was_about_to_be_made_may_take_over_the_first_one(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    for url in (FIRST, B):
+        roaming.does(roaming.talks[url].lost(1006))
+    roaming.hear(FIRST, replace(script.welcome(), url=B))
+    assert Stop(1) not in roaming.talks[FIRST].lost(SUPERSEDED)
+    roaming.hear(FIRST, replace(script.welcome(), url=B))
+    assert Stop(1) in roaming.talks[FIRST].lost(SUPERSEDED)
+
+
 def test_a_seek_is_taken_back_where_it_is(script: Any) -> None:
     roaming = Roaming(open=True, game=None, slots=2)
     roaming.hear(FIRST, replace(script.welcome(), url=A))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bots.client.run import FIRST_DELAY, LONGEST_DELAY
+from bots.client.connection import FIRST_DELAY, LONGEST_DELAY
 from machine.backoff import Backoff
 
 

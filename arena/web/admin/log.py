@@ -24,6 +24,7 @@ IN_WORDS = {
     "drain": "had the server stop",
     "undo_drain": "had the server go on",
     "thin": "removed old records",
+    "move_records": "moved old records to files",
 }
 """What was done, in words before whom it concerns."""
 

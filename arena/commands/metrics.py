@@ -1,0 +1,65 @@
+"""Whether and where `arena serve` answers metrics. What answers them is loaded only then."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+from collections.abc import AsyncIterator
+from importlib.util import find_spec
+from pathlib import Path
+
+from arena.commands.settings import ServerSettings, node_of
+from arena.feed import Feed
+from arena.host.meters import Meters
+from arena.network.binding import bound, port_of, url_of
+from arena.server.arena import Arena
+from arena.store.database import Database
+from protocol.errors import UsageFault
+
+log = logging.getLogger("arena")
+
+
+def metrics_sockets(settings: ServerSettings) -> list[socket.socket]:
+    """What is listened on for who reads metrics; nothing where there are none.
+
+    Raises `PortFault`, and `UsageFault` where a package is missing.
+    """
+    if settings.metrics_port is None:
+        return []
+    if find_spec("prometheus_client") is None:
+        raise UsageFault(
+            "metrics are told by prometheus_client, which is not installed: pip install 'bot-arena[metrics]'"
+        )
+    return bound(
+        settings.metrics_host, settings.metrics_port, "choose another one with --metrics-port, or 0 for a free one"
+    )
+
+
+@contextlib.asynccontextmanager
+async def answering_metrics(
+    settings: ServerSettings,
+    sockets: list[socket.socket],
+    arena: Arena,
+    meters: Meters,
+    feed: Feed | None,
+    database: Database,
+) -> AsyncIterator[None]:
+    """Metrics of an arena, which has these `meters`, are answered on the sockets inside."""
+    from arena.operations.metrics import Sources
+    from arena.operations.prometheus import PATH, served
+
+    folders = {"data": Path(settings.data)}
+    if database.file is not None:
+        folders["database"] = database.file.parent
+    sources = Sources(
+        arena,
+        meters,
+        feed,
+        folders,
+        "postgresql" if database.file is None else "sqlite",
+        node_of(settings) or "",
+    )
+    async with served(sources, sockets):
+        log.info("the metrics are at %s%s", url_of("http", settings.metrics_host, port_of(sockets)), PATH)
+        yield

@@ -1,0 +1,103 @@
+"""Connections of visitors: uvicorn's HTTP, with an end to whoever is slow and a bound on how many there are."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from arena.network.acceptor import Acceptor
+from arena.network.addresses import Network, Proxies, address_of
+from arena.network.connection_limits import Bounds, ConnectionLimits, ConnectionSlot
+from arena.network.tls import Encryption, TlsMismatch
+
+REQUEST_TIMEOUT = 60.0
+"""Seconds for a request and its answer, from the connection's beginning or from the answer before."""
+KEEP_ALIVE_TIMEOUT = 5
+"""Seconds that a connection is kept for a next request."""
+SHUTDOWN_TIMEOUT = 1
+MAX_HEADER_BYTES = 16 * 1024
+"""Bytes of a request without its body."""
+
+
+class BoundedHttp(H11Protocol):
+    """One connection. It ends when a request and its answer take too long, or when another needs its place."""
+
+    def __init__(self, place: ConnectionSlot, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.place = place
+        self._limit: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """The peer is here."""
+        super().connection_made(transport)
+        self._begin()
+
+    def on_response_complete(self) -> None:
+        """A request was answered."""
+        super().on_response_complete()
+        self._begin()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """The peer is gone."""
+        if self._limit is not None:
+            self._limit.cancel()
+        self.place.leave()
+        super().connection_lost(exc)
+
+    def _begin(self) -> None:
+        if self._limit is not None:
+            self._limit.cancel()
+        self._limit = self.loop.call_later(REQUEST_TIMEOUT, self.transport.abort)
+
+
+class HttpServer(uvicorn.Server):
+    """Serves an ASGI application on sockets that listen already, until it is told to `leave`."""
+
+    def __init__(
+        self, app: ASGIApp, bounds: Bounds, encryption: Encryption | None = None, proxies: Sequence[Network] = ()
+    ) -> None:
+        config = uvicorn.Config(
+            app,
+            http=BoundedHttp,
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="critical",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=KEEP_ALIVE_TIMEOUT,
+            timeout_graceful_shutdown=SHUTDOWN_TIMEOUT,
+            h11_max_incomplete_event_size=MAX_HEADER_BYTES,
+        )
+        super().__init__(config)
+        self._encryption = encryption
+        self._proxies = Proxies(proxies)
+        self._places = ConnectionLimits(bounds)
+
+    def leave(self) -> None:
+        """Take no more visitors, and end soon."""
+        self.should_exit = True
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to whoever runs this."""
+        yield
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Accept visitors."""
+        self.servers = [Acceptor(sockets or [], self._arrive, self._visit, self._encryption, TlsMismatch())]  # type: ignore[list-item]
+        self.started = True
+
+    def _arrive(self, peer: str) -> ConnectionSlot:
+        return self._places.take(address_of(peer), shared=self._proxies.trusts(peer))
+
+    def _visit(self, place: ConnectionSlot) -> BoundedHttp:
+        return BoundedHttp(place, self.config, self.server_state, self.lifespan.state)

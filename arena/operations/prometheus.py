@@ -1,0 +1,101 @@
+"""The metrics as Prometheus' own client tells them, and the port on which it does. Nothing else knows that client."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from http import HTTPStatus
+from itertools import accumulate
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from prometheus_client import CollectorRegistry, ProcessCollector, make_asgi_app
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.registry import Collector
+from prometheus_client.utils import floatToGoString
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+
+from arena.network.addresses import misdirected
+from arena.network.connection_limits import Bounds
+from arena.network.http_server import HttpServer
+from arena.operations.metrics import COUNTER, GAUGE, HISTOGRAM, METRICS, Sources
+from machine.event_loop import running
+from machine.histogram import Histogram
+
+if TYPE_CHECKING:
+    import socket
+
+    from starlette.types import ASGIApp, Receive, Scope, Send
+
+PATH = "/metrics"
+LOOK_EVERY = 0.1
+"""Seconds between two looks at how late the event loop is."""
+BOUNDS = Bounds(waiting=64, waiting_per_address=16)
+"""Connections of who reads metrics, at once."""
+_FAMILIES = {COUNTER: CounterMetricFamily, GAUGE: GaugeMetricFamily, HISTOGRAM: HistogramMetricFamily}
+
+
+class ArenaCollector(Collector):
+    """Looks all metrics up."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+
+    def collect(self) -> Iterator[Metric]:
+        for described in METRICS:
+            family = _FAMILIES[described.kind](f"arena_{described.name}", described.help, labels=described.labels)
+            for labels, value in described.values(self._sources):
+                if isinstance(value, Histogram):
+                    assert isinstance(family, HistogramMetricFamily)
+                    family.add_metric(labels, _buckets(value), value.sum)
+                else:
+                    assert not isinstance(family, HistogramMetricFamily)
+                    family.add_metric(labels, float(value))
+            yield family
+
+
+def _buckets(times: Histogram) -> list[tuple[str, float]]:
+    """How many observations there are up to each bound."""
+    bounds = [*map(floatToGoString, times.bounds), "+Inf"]
+    return list(zip(bounds, accumulate(times.counts), strict=True))
+
+
+@asynccontextmanager
+async def served(sources: Sources, sockets: list[socket.socket]) -> AsyncIterator[None]:
+    """Metrics are measured inside, and answered on these sockets, which listen already."""
+    registry = CollectorRegistry()
+    registry.register(ArenaCollector(sources))
+    ProcessCollector(registry=registry)
+    server = HttpServer(_at_path(make_asgi_app(registry)), BOUNDS)
+    serving = asyncio.create_task(server.serve(sockets))
+    try:
+        async with running(measure_lag(sources.meters.lag)):
+            yield
+    finally:
+        server.leave()
+        await serving
+
+
+async def measure_lag(lag: Histogram) -> None:
+    """Look for ever how late the event loop is."""
+    while True:
+        due = perf_counter() + LOOK_EVERY
+        await asyncio.sleep(LOOK_EVERY)
+        lag.observe(max(0.0, perf_counter() - due))
+
+
+def _at_path(app: ASGIApp) -> ASGIApp:
+    """Answers at `PATH` alone, and on loopback only under names of this machine."""
+
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        if misdirected(Headers(scope=scope).get("host", ""), scope["server"][0]) is not None:
+            text = "on loopback the metrics are asked for under a name of this machine, like localhost\n"
+            await PlainTextResponse(text, HTTPStatus.MISDIRECTED_REQUEST)(scope, receive, send)
+        elif scope["path"] != PATH:
+            await PlainTextResponse(f"the metrics are at {PATH}\n", HTTPStatus.NOT_FOUND)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    return serve

@@ -1,0 +1,193 @@
+"""A file of records of old matches: a ZIP of blocks of records, each packed by xz, whose directory says which block has
+which match, so that one record is read by unpacking one block. It is named by what is in it, and never changed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import hashlib
+import lzma
+import zipfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from arena.store.data_folder import FILE, FOLDER, private_umask
+from machine.atomic_write import in_place_of, locked, sync
+from protocol.errors import ArenaFault, BadRecord
+from referee.record import packed
+from referee.record_reader import unpack
+
+BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
+"""What is unpacked for one record, some 4 ms; a longer record has a block of its own."""
+_FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
+"""A larger dictionary is of no use, and is made for each block anew."""
+ENDING = ".zip"
+_BEGUN = "*.part"
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every block, so that the same records make the same file."""
+
+
+class ArchiveMissing(ArenaFault):
+    """A file of records is not where it should be."""
+
+
+class OldRecord(NamedTuple):
+    """A record (gzip) as the database has it, with the number and the id of its match."""
+
+    number: int
+    match: str
+    data: bytes
+
+
+class ArchivesBusy(ArenaFault):
+    """Another process changes the files of a folder."""
+
+
+@contextlib.contextmanager
+def changing(folder: Path) -> Iterator[None]:
+    """Change the files of a folder, inside, which is made if need be: what is in them, and what a database knows of it.
+    Nobody else does meanwhile.
+
+    Raises `ArchivesBusy`, and `ArenaFault` where the folder can't be used.
+    """
+    with contextlib.ExitStack() as stack:
+        try:
+            with private_umask():
+                folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+            stack.enter_context(locked(folder / "archive"))
+            for left in folder.glob(_BEGUN):  # by a process that was killed
+                left.unlink()
+        except BlockingIOError as exc:
+            raise ArchivesBusy(f"another process changes the files in {folder}: try again when it is done") from exc
+        except OSError as exc:
+            raise ArenaFault(f"the folder {folder} can't be used: {exc.strerror}") from exc
+        yield
+
+
+def write_archive(folder: Path, held: Sequence[OldRecord]) -> tuple[Path | None, Sequence[OldRecord]]:
+    """Write records into a new file of a folder, while it is being changed; the file, and the records that it has.
+
+    When it returns the file is on disk, and was read again. Damaged records are left out; without any other there is no
+    file. Raises `ArenaFault`.
+    """
+    texts: dict[str, bytes] = {}
+    for one in held:
+        with contextlib.suppress(BadRecord):
+            texts[one.match] = unpack(one.data, one.match)
+    if not texts:
+        return None, ()
+    written = [one for one in held if one.match in texts]
+    name = f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ENDING}"
+    path = folder / name
+    try:
+        with in_place_of(path) as part:
+            part.touch(mode=FILE)
+            _write(part, texts)
+            sync(part)
+            if dict(_texts(part)) != texts:
+                raise ArenaFault(f"{path} is not what was written: look after the disk; no record was moved")
+        sync(folder)
+        sync(folder.parent)
+    except OSError as exc:
+        raise ArenaFault(f"{path} can't be written: {exc.strerror}") from exc
+    return path, written
+
+
+def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, bytes]]:
+    """The ids and records (gzip) of those of the matches that are in a file.
+
+    Raises `ArchiveMissing` where there is no file, and `BadRecord` where it is damaged.
+    """
+    for match, text in _texts(path, matches):
+        yield match, packed(text)
+
+
+class _File(NamedTuple):
+    """A file as it is now, to know it again by."""
+
+    path: Path
+    changed: int
+    size: int
+
+
+class _Place(NamedTuple):
+    """Where a record is: in which block, and from which byte of that to which."""
+
+    block: str
+    start: int
+    end: int
+
+
+def _texts(path: Path, matches: Collection[str] | None = None) -> Iterator[tuple[str, bytes]]:
+    """The ids and lines of the records of a file, or of those of some matches, in the order in which they are there."""
+    with _reading(path):
+        status = path.stat()
+        file = _File(path, status.st_mtime_ns, status.st_size)
+        places = _directory(file)
+        asked = places if matches is None else [match for match in matches if match in places]
+        for match in sorted(asked, key=places.__getitem__):
+            place = places[match]
+            yield match, _text(file, place.block)[place.start : place.end]
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except FileNotFoundError as exc:
+        raise ArchiveMissing(f"the file {path} is missing") from exc
+    except OSError as exc:
+        raise ArenaFault(f"{path} can't be read: {exc.strerror}") from exc
+    except (zipfile.BadZipFile, EOFError, ValueError, NotImplementedError, lzma.LZMAError) as exc:
+        raise BadRecord(f"{path} is damaged: {exc}") from exc
+
+
+@functools.lru_cache(maxsize=1)
+def _directory(file: _File) -> dict[str, _Place]:
+    """Where the record of each match is. That of the file that was read last is kept."""
+    places: dict[str, _Place] = {}
+    with zipfile.ZipFile(file.path) as opened:
+        for entry in opened.infolist():
+            at = 0
+            words = entry.comment.decode().split()
+            for match, size in zip(words[::2], map(int, words[1::2]), strict=True):
+                places[match] = _Place(entry.filename, at, at + size)
+                at += size
+    return places
+
+
+@functools.lru_cache(maxsize=1)
+def _text(file: _File, block: str) -> bytes:
+    """What a block unpacks to. That of the last is kept, for who asks for one match after another."""
+    with zipfile.ZipFile(file.path) as opened:
+        return lzma.decompress(opened.read(block), lzma.FORMAT_XZ)
+
+
+def _write(path: Path, texts: Mapping[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w") as opened:
+        for at, block in enumerate(_in_blocks(texts)):
+            entry = zipfile.ZipInfo(f"{at:05}.jsonl.xz", _DATE)
+            entry.comment = " ".join(f"{match} {len(texts[match])}" for match in block).encode()
+            text = b"".join(texts[match] for match in block)
+            opened.writestr(entry, lzma.compress(text, lzma.FORMAT_XZ, lzma.CHECK_CRC32, filters=_FILTERS))
+
+
+def _in_blocks(texts: Mapping[str, bytes]) -> Iterator[list[str]]:
+    block: list[str] = []
+    size = 0
+    for match, text in texts.items():
+        if block and (size + len(text) > BLOCK_BYTES or len(block) == BLOCK_RECORDS):
+            yield block
+            block, size = [], 0
+        block.append(match)
+        size += len(text)
+    yield block
+
+
+def _digest(texts: Mapping[str, bytes]) -> str:
+    digest = hashlib.sha256()
+    for match, text in texts.items():
+        digest.update(f"{match} {len(text)}\n".encode() + text)
+    return digest.hexdigest()[:16]

@@ -1,0 +1,200 @@
+"""Records of old matches moved out of the database into files, from which they are still read. All else stays there,
+and so do records of tournaments.
+
+A file is whole and on disk before a row loses its record: whatever is cut off, a record is in one of them at least.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+from msgspec import Struct
+from sqlalchemy import Connection
+
+from arena.store.archive_file import OldRecord, changing, read_archive, write_archive
+from arena.store.archives import Archive, all_archives, note_archive, replace_archive
+from arena.store.database import Database
+from arena.store.dialect import execute
+from arena.store.match_numbers import AMONG, among
+from arena.store.store import Store
+from arena.store.thinning import MOST_AT_ONCE, MOST_BYTES_AT_ONCE
+from protocol.errors import ArenaFault
+
+FOLDER = "archive"
+"""The folder of the files, in that of the database or the data folder."""
+MOST_IN_FILE, MOST_BYTES_IN_FILE = 1024, 4 * 1024 * 1024
+"""Records of a file, as they are in the database; one goes however large it is."""
+
+_OLD = """FROM matches WHERE record_bytes IS NOT NULL AND tournament IS NULL
+    AND (coalesce(pool, annulled) IS NULL) = :unrated AND finished <= :until
+    AND (:all = 1 OR EXISTS (
+        SELECT 1 FROM seats JOIN bots ON bots.id = seats.bot WHERE seats.match = matches.number
+            AND bots.key IN (SELECT value FROM json_each(:house) AS told)
+    ))"""
+_COUNT = f"SELECT count(*) AS records, coalesce(sum(record_bytes), 0) AS bytes {_OLD}"
+_NEXT = f"""SELECT number, id, finished, record_bytes {_OLD} AND (finished, number) > (:finished, :number)
+    ORDER BY finished, number LIMIT :most"""
+_DATA = f"SELECT match, data FROM records WHERE match {AMONG}"
+_DROP = f"DELETE FROM records WHERE match {AMONG}"
+_MOVE = f"UPDATE matches SET record_bytes = NULL, archive = :archive WHERE number {AMONG}"
+_IN_FILE = "SELECT number, id FROM matches WHERE archive = :archive"
+
+
+class Old(Struct, frozen=True, kw_only=True):
+    """Which records are old: of unrated matches that ended at `until` or before, of such in which a bot of the `house`
+    played (folded names), and, with `rated`, of all rated ones.
+    """
+
+    until: str
+    house: tuple[str, ...] = ()
+    rated: bool = False
+
+
+class Place(NamedTuple):
+    """Up to where the records were looked at."""
+
+    unrated: bool = True
+    finished: str = ""
+    number: int = 0
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """How many records were moved, how many bytes they had, and how many their files have."""
+
+    records: int = 0
+    bytes: int = 0
+    files: int = 0
+    file_bytes: int = 0
+
+    def __add__(self, more: Moved) -> Moved:
+        return Moved(
+            records=self.records + more.records,
+            bytes=self.bytes + more.bytes,
+            files=self.files + more.files,
+            file_bytes=self.file_bytes + more.file_bytes,
+        )
+
+
+def count_old(connection: Connection, old: Old) -> Moved:
+    """What would be moved."""
+    found = [execute(connection, _COUNT, _asked(old, unrated)).one() for unrated in (True, False)]
+    return Moved(records=sum(row.records for row in found), bytes=sum(int(row.bytes) for row in found))
+
+
+def next_old(connection: Connection, old: Old, after: Place) -> tuple[list[OldRecord], Place]:
+    """The next records for a file, oldest first, and up to where that is; none when there are no more."""
+    for unrated in (True, False) if after.unrated else (False,):
+        place = after if unrated == after.unrated else Place(unrated)
+        asked = {**_asked(old, unrated), "finished": place.finished, "number": place.number, "most": MOST_IN_FILE}
+        taken: dict[int, str] = {}
+        size = 0
+        for row in execute(connection, _NEXT, asked):
+            if taken and size + row.record_bytes > MOST_BYTES_IN_FILE:
+                break
+            taken[row.number] = row.id
+            size += row.record_bytes
+            place = Place(unrated, row.finished, row.number)
+        if taken:
+            rows = execute(connection, _DATA, among(taken))
+            data = {row.match: row.data for row in rows}
+            found = [OldRecord(number, taken[number], data[number]) for number in sorted(taken) if number in data]
+            return found, place
+    return [], after
+
+
+def move_records(connection: Connection, path: Path, file: tuple[int, int], moved: Sequence[OldRecord]) -> Moved:
+    """Have these records in a file of so many records and bytes, instead of the database, where they are as they were
+    when they were written there.
+    """
+    kept = {row.match: row.data for row in execute(connection, _DATA, among(one.number for one in moved))}
+    same = [one for one in moved if kept.get(one.number) == one.data]
+    archive = note_archive(connection, path, *file)
+    numbers = among(one.number for one in same)
+    execute(connection, _DROP, numbers)
+    execute(connection, _MOVE, {**numbers, "archive": archive})
+    return Moved(records=len(same), bytes=sum(len(one.data) for one in same))
+
+
+def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None] = lambda seconds: None) -> Moved:
+    """Move all old records into files of a folder, with a `rest` after each transaction, which is told how many seconds
+    that took. Raises `ArenaFault`; what was moved until then stays so.
+    """
+    moved, place, before = Moved(), Place(), None
+    while place != before:
+        before = place
+        found, place = store.read(next_old, old, before)
+        if found:
+            with changing(folder):
+                path, written = write_archive(folder, found)
+                if path is not None:
+                    size = path.stat().st_size
+                    moved += Moved(files=1, file_bytes=size)
+                    for some in in_batches(written):
+                        began = time.monotonic()
+                        moved += store.write(move_records, path, (len(written), size), some)
+                        rest(time.monotonic() - began)
+    return moved
+
+
+def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
+    """Records that go in one transaction."""
+    batch: list[OldRecord] = []
+    size = 0
+    for one in written:
+        if batch and (size + len(one.data) > MOST_BYTES_AT_ONCE or len(batch) == MOST_AT_ONCE):
+            yield batch
+            batch, size = [], 0
+        batch.append(one)
+        size += len(one.data)
+    if batch:
+        yield batch
+
+
+def leave_out_removed(store: Store) -> None:
+    """Have no file keep a record that was removed since. Raises `ArenaFault`, `ArchivesBusy` too."""
+    for one in store.read(all_archives):
+        if one.held != one.records:
+            with changing(one.path.parent):
+                written = write_anew(one, store.read(matches_in, one.number))
+                store.write(replace_archive, one.number, *written)
+                drop(one, written[0])
+
+
+def matches_in(connection: Connection, archive: int) -> dict[str, int]:
+    """The ids and numbers of the matches whose records are in a file."""
+    return {row.id: row.number for row in execute(connection, _IN_FILE, {"archive": archive})}
+
+
+def write_anew(old: Archive, kept: Mapping[str, int]) -> tuple[Path | None, int]:
+    """Write a file with the records of these matches alone, by their ids and numbers; where it is, None without any
+    match, and how many it has. The old one stays. Raises `ArenaFault`.
+    """
+    held = [OldRecord(kept[match], match, data) for match, data in read_archive(old.path, kept)] if kept else []
+    if len(held) != len(kept):
+        raise ArenaFault(f"{old.path} has only {len(held)} of {len(kept)} records: it was left as it is")
+    path, written = write_archive(old.path.parent, held)
+    return path, len(written)
+
+
+def drop(old: Archive, new: Path | None) -> None:
+    """Remove a file in whose place there is a new one, or none."""
+    if new != old.path:
+        old.path.unlink(missing_ok=True)
+
+
+def default_folder(database: Database, data: Path) -> Path:
+    """Where the files are unless it is said: beside a database that is a file, else in the data folder."""
+    return (data if database.file is None else database.file.parent).absolute() / FOLDER
+
+
+def _asked(old: Old, unrated: bool) -> dict[str, object]:
+    return {
+        "unrated": unrated,
+        "all": int(unrated or old.rated),
+        "house": msgspec.json.encode(old.house).decode(),
+        "until": old.until,
+    }

@@ -1,0 +1,175 @@
+"""A server that starts anew again and again while bots play and others connect: is anybody refused, how long does a
+handshake take then, how long is a bot away, and does a match or a bot's program end by it?
+
+Usage: python benchmarks/reliability/restarts.py [--restarts 20] [--bots 8] [--visitors 4] [--every 3] [--small]
+It starts anew on SIGUSR2, as the same process. Exit status 1 if a connection is refused or a handshake fails, if a
+bot's program ends, if a match is void or lost, or if a record or the ratings are wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import io
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import uvloop
+from rig import WITHIN, Server, small_or_asked, tell_broken
+from websockets.asyncio.client import connect
+
+from arena.store.result_queries import iter_results, record_of
+from arena.store.store import Store
+from bots import Bot, Turn
+from bots.client.run import Client
+from bots.client.settings import Settings
+from protocol.messages import Start
+
+PACE = 0.05
+"""Seconds that a bot thinks about a move, so that matches are under way at any time."""
+KNOCK_EVERY, VISIT_EVERY = 0.01, 0.1
+
+
+class Player(Bot):
+    """Moves at random, and notes which matches it began."""
+
+    def __init__(self, name: str, started: set[str]) -> None:
+        super().__init__(name)
+        self._started = started
+
+    def prepare(self, start: Start) -> None:
+        self._started.add(start.match)
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        time.sleep(PACE)
+        return turn.random.choice(turn.legal)
+
+
+class Absences(io.StringIO):
+    """What bots print, of which it notes how long each was away."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seconds: list[float] = []
+        self._left: dict[str, float] = {}
+
+    def write(self, text: str) -> int:
+        name, _, said = text.partition(": ")
+        if "trying again" in said:
+            self._left.setdefault(name, time.monotonic())
+        elif said.startswith("connected") and name in self._left:
+            self.seconds.append(time.monotonic() - self._left.pop(name))
+        return len(text)
+
+
+async def knock(port: int, done: asyncio.Event, refused: list[str]) -> int:
+    """Connect, and go again, without end: how often."""
+    count = 0
+    while not done.is_set():
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port, local_addr=("127.9.0.1", 0))
+            writer.transport.abort()
+        except OSError as exc:
+            refused.append(f"a connection: {exc}")
+        count += 1
+        await asyncio.sleep(KNOCK_EVERY)
+    return count
+
+
+async def visit(url: str, address: str, done: asyncio.Event, refused: list[str]) -> list[float]:
+    """Shake hands with the arena, and go again: the seconds that it took each time."""
+    took = []
+    while not done.is_set():
+        began = time.monotonic()
+        try:
+            async with connect(url, compression=None, open_timeout=WITHIN, local_addr=(address, 0)):
+                took.append(time.monotonic() - began)
+        except Exception as exc:
+            refused.append(f"a handshake: {exc!r}")
+        await asyncio.sleep(VISIT_EVERY)
+    return took
+
+
+def restart(server: Server) -> None:
+    """Have the server start anew, and return when it listens again."""
+    begun = sum("listening on" in line for line in server.log)
+    server.process.send_signal(signal.SIGUSR2)
+    until = time.monotonic() + WITHIN
+    while sum("listening on" in line for line in server.log) == begun:
+        if time.monotonic() > until:
+            raise RuntimeError("it does not listen again: " + "\n".join(server.log[-5:]))
+        time.sleep(0.01)
+
+
+async def run(server: Server, options: argparse.Namespace) -> tuple[list[str], set[str], str]:
+    """What was broken, the matches that were begun, and what it took."""
+    url, started, absences, refused, done = (
+        f"ws://127.0.0.1:{server.port}",
+        set[str](),
+        Absences(),
+        list[str](),
+        asyncio.Event(),
+    )
+    with contextlib.redirect_stdout(absences), contextlib.redirect_stderr(absences):
+        playing = []
+        for number in range(options.bots):
+            bot = Player(f"player-{number}", started)
+            playing.append(
+                asyncio.create_task(Client(bot, Settings(url=url, game="nim"), f"the token of {bot.name}").play())
+            )
+        knocking = asyncio.create_task(knock(server.port, done, refused))
+        visiting = [
+            asyncio.create_task(visit(url, f"127.9.1.{number + 1}", done, refused))
+            for number in range(options.visitors)
+        ]
+        for _ in range(options.restarts):
+            await asyncio.sleep(options.every)
+            await asyncio.to_thread(restart, server)
+        await asyncio.sleep(options.every)
+        done.set()
+        knocks, took = await knocking, [one for each in await asyncio.gather(*visiting) for one in each]
+        ended = [f"a bot's program ended: {task.exception()!r}" for task in playing if task.done()]
+        for task in playing:
+            task.cancel()
+        await asyncio.gather(*playing, return_exceptions=True)
+    away = absences.seconds
+    told = (
+        f"{options.restarts} restarts: {knocks} connections, {len(took)} handshakes, {len(refused)} refused; "
+        f"a handshake took {max(took):.2f} s at most; bots were away {len(away)} times, "
+        f"for {statistics.median(away):.2f} s (median) and {max(away):.2f} s at most"
+    )
+    return [*refused, *ended], started, told
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--restarts", type=int, default=20)
+    parser.add_argument("--bots", type=int, default=8)
+    parser.add_argument("--visitors", type=int, default=4)
+    parser.add_argument("--every", type=float, default=3.0, help="seconds between two")
+    options = small_or_asked(parser, restarts=3, bots=4, visitors=2, every=1.5)
+    with Server() as server:
+        broken, started, told = uvloop.run(run(server, options))
+        server.stop()
+        print(told)
+        with contextlib.closing(Store.open(server.data / "arena.db", create=False)) as store:
+            void = [one.match for one in store.iterate(iter_results) if one.reason == "void"]
+            waiting = {path.stem for path in (server.data / "journal").glob("*.jsonl")}
+            lost = [match for match in started - waiting if store.read(record_of, match) is None]
+        broken += [f"match {match} is void" for match in void] + [f"match {match} is lost" for match in lost]
+        broken += [line for line in server.log if "Traceback" in line or "goes on as it is" in line]
+        check = subprocess.run(
+            [sys.executable, "-m", "arena", "db", "check", "--data", str(server.data)], capture_output=True, text=True
+        )
+        broken += check.stdout.splitlines() + check.stderr.splitlines() if check.returncode else []
+    raise SystemExit(tell_broken(broken, f"{len(started)} matches: none void, none lost; nobody was refused"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,120 @@
+"""What `arena serve` takes to start and has in memory, by how many matches there are: seconds until it says that it is
+ready, MiB of the server and of its page's process then, and at most once pages were asked for and bots have played.
+
+Usage: python benchmarks/startup.py [--matches 1000 20000 100000] [--data DIR] [--times 3]
+The databases are made as those of `season.py`; with `--data` they are kept there and used again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import NamedTuple
+
+import season
+
+PAGES = ("/", "/matches", "/leaderboard", "/bots/student-07", "/api/v1/matches?limit=100")
+MATCHES = 20
+MIB = 1024
+
+
+class Start(NamedTuple):
+    """Seconds until it was ready; MiB of the server and of the page then, and the most that each had in the end."""
+
+    seconds: float
+    server: float
+    page: float
+    server_most: float
+    page_most: float
+
+
+def start(folder: Path) -> Start:
+    """Start a server on a data folder, use it a little, and stop it."""
+    told = folder / "notify"
+    told.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
+        notices.bind(str(told))
+        notices.settimeout(60)
+        ports = [_free_port(), _free_port()]
+        words = ["--data", str(folder), "--port", str(ports[0]), "--web-port", str(ports[1]), "--rated-per-pair", "0"]
+        environment = {**os.environ, "NOTIFY_SOCKET": str(told)}
+        began = time.perf_counter()
+        server = subprocess.Popen(
+            [sys.executable, "-m", "arena", "serve", *words], env=environment, stderr=subprocess.DEVNULL
+        )
+        try:
+            while "READY=1" not in notices.recv(4096).decode():
+                pass
+            seconds = time.perf_counter() - began
+            for path in PAGES:
+                _get(f"http://127.0.0.1:{ports[1]}{path}")
+            page = int(_children(server.pid)[0])
+            ready = _mib(server.pid, "VmRSS"), _mib(page, "VmRSS")
+            _play(f"ws://127.0.0.1:{ports[0]}")
+            return Start(seconds, *ready, _mib(server.pid, "VmHWM"), _mib(page, "VmHWM"))
+        finally:
+            server.terminate()
+            server.wait()
+            told.unlink()
+
+
+def _play(url: str) -> None:
+    """Have two bots play some matches."""
+    command = [sys.executable, "-m", "bots", "run", "random", "--url", url, "--game", "nim", "--matches", str(MATCHES)]
+    names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
+    bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]
+    if any(bot.wait() for bot in bots):
+        raise SystemExit("a bot failed")
+
+
+def _children(process: int) -> list[str]:
+    return Path(f"/proc/{process}/task/{process}/children").read_text().split()
+
+
+def _mib(process: int, what: str) -> float:
+    lines = Path(f"/proc/{process}/status").read_text().splitlines()
+    return next(int(line.split()[1]) for line in lines if line.startswith(f"{what}:")) / MIB
+
+
+def _get(url: str) -> None:
+    with urllib.request.urlopen(url, timeout=60) as answer:
+        answer.read()
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        return int(probe.getsockname()[1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--matches", type=int, nargs="+", default=[1000, 20_000, 100_000])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--times", type=int, default=3)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = options.data or Path(scratch)
+        sizes = sorted(options.matches)
+        if not (folder / str(sizes[-1]) / "arena.db").exists():
+            season.make(folder, sizes)
+        print(f"{'matches':>9}{'s':>7}{'server':>8}{'page':>7}{'most':>7}{'page':>7}  MiB")
+        for size in sizes:
+            found = [start(folder / str(size)) for _ in range(options.times)]
+            median = Start(*(statistics.median(column) for column in zip(*found, strict=True)))
+            print(
+                f"{size:9}{median.seconds:7.2f}{median.server:8.1f}{median.page:7.1f}"
+                f"{median.server_most:7.1f}{median.page_most:7.1f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

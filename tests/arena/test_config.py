@@ -1,0 +1,143 @@
+"""Settings from the command line, the environment and a file: which counts, what is wrong, and what is shown of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from arena.commands.config import in_force, settings, unknown_variables
+from arena.commands.settings import SETTINGS, ServerSettings, database
+from commands import REPOSITORY, call
+from protocol.errors import UsageFault
+
+DOC = REPOSITORY / "docs" / "operating.md"
+
+
+def rows() -> dict[str, tuple[str, str, str, str]]:
+    """The rows of the table of settings, by the first option in each."""
+    lines = DOC.read_text().partition("| option | environment | config file | meaning |")[2].splitlines()[2:]
+    found = {}
+    for line in lines:
+        if not line.startswith("|"):
+            break
+        option, variable, key, meaning = re.split(r"\s*\|\s*", line.strip("| "), maxsplit=3)
+        found[re.findall(r"--[a-z-]+", option)[0]] = option, variable, key, meaning
+    return found
+
+
+def test_the_documents_have_every_setting_under_all_its_names_with_its_default() -> None:
+    told = rows()
+    assert set(told) - {"--config"} == {f"--{key.replace('_', '-')}" for key in SETTINGS}
+    for key in SETTINGS:
+        _, variable, name, meaning = told[f"--{key.replace('_', '-')}"]
+        assert (variable, name) == (f"`ARENA_{key.upper()}`", f"`{key}`")
+        default = getattr(ServerSettings(), key)
+        if default and not isinstance(default, bool):
+            assert re.search(rf"`(\./)?{re.escape(str(default))}`", meaning), (key, default)
+
+
+def test_every_option_of_serve_is_one_of_config_too() -> None:
+    of_serve, of_config = (
+        set(re.findall(r"--[a-z-]+", call("arena", word, "--help").out)) for word in ("serve", "config")
+    )
+    assert of_config - of_serve == {"--json"}
+    assert of_serve - of_config == set()
+
+
+@pytest.mark.parametrize("key", SETTINGS)
+def test_every_setting_comes_from_a_file_and_the_environment(key: str, tmp_path: Path) -> None:
+    kind, setting = SETTINGS[key]
+    before = getattr(ServerSettings(), key)
+    fitting = {
+        "clock": "3+1",
+        "slow_clock": "3+1",
+        "mqtt": "mqtt://broker",
+        "socket_url": "wss://a.example",
+        "trusted_proxy": "127.0.0.1",
+        "allow_origin": "https://a.example",
+        "admin_host": "a.example",
+    }
+    value = {
+        bool: not before,
+        int: setting.least + 1,
+        str: next((one for one in setting.choices if one != before), fitting.get(key, "x")),
+    }[kind]
+    beside = {"tls_cert": "tls_key", "tls_key": "tls_cert"}.get(key)
+    file = tmp_path / "arena.toml"
+    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name in filter(None, (key, beside))))
+    told = str(value).lower() if kind is bool else str(value)
+    variables = {f"ARENA_{name.upper()}": told for name in filter(None, (key, beside))}
+    assert getattr(settings({}, file, {}), key) == value
+    assert getattr(settings({}, None, {"ARENA_CONFIG_FILE": str(file)}), key) == value
+    assert getattr(settings({}, None, variables), key) == value
+    assert unknown_variables(variables) == []
+
+
+def test_flags_win_over_the_environment_and_that_over_the_file_which_is_told(tmp_path: Path) -> None:
+    (tmp_path / "arena.toml").write_text('port = 1\nweb_port = 2\nclock = "3"\n')
+    variables = {"ARENA_PORT": "4", "ARENA_WEB_PORT": "5"}
+    found = in_force({"port": 6, "host": None}, tmp_path / "arena.toml", variables)
+    assert (found.settings.port, found.settings.web_port, found.settings.clock) == (6, 5, "3")
+    assert found.sources == {
+        "port": "--port",
+        "web_port": "ARENA_WEB_PORT",
+        "clock": f"{tmp_path}/arena.toml, line 3",
+    }
+
+
+def test_a_list_of_toml_is_a_list_where_the_command_line_takes_several(tmp_path: Path) -> None:
+    (tmp_path / "arena.toml").write_text('house = ["random", "deep=alphabeta:nodes=9"]\n')
+    assert settings({}, tmp_path / "arena.toml", {}).house == "random,deep=alphabeta:nodes=9"
+
+
+def test_config_prints_every_setting_and_where_it_is_from_within_80_columns(tmp_path: Path) -> None:
+    (tmp_path / "arena.toml").write_text("port = 9000\n")
+    long = ",".join(f"https://class-{number}.example.org" for number in range(9))
+    words = ("config", "--config", str(tmp_path / "arena.toml"), "--allow-origin", long, "--admin")
+    done = call("arena", *words, ARENA_RATED="approved", ARENA_RATD="all")
+    lines = done.out.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert [line.split()[0] for line in lines if line[0] != " "] == ["setting", *SETTINGS]
+    assert re.search(r"^rated +approved +ARENA_RATED$", done.out, re.MULTILINE)
+    assert re.search(r"^admin +true +--admin$", done.out, re.MULTILINE)
+    assert re.search(r"^host +127\.0\.0\.1 +default$", done.out, re.MULTILINE)
+    assert (
+        done.err
+        == "arena: ARENA_RATD in the environment is ignored, as nothing here knows it: did you mean ARENA_RATED?\n"
+    )
+    told = json.loads(call("arena", *words, "--json").out)
+    assert list(told) == list(SETTINGS)
+    assert told["port"] == {"value": 9000, "source": f"{tmp_path}/arena.toml, line 1"}
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://arena:hidden@db.example/arena",
+        "postgresql://db.example/arena?user=arena&password=hidden",
+        "postgresql://arena:hid%40den:hidden@db.example/arena",
+    ],
+)
+def test_no_password_is_printed(url: str) -> None:
+    for words in (("config",), ("config", "--json")):
+        done = call("arena", *words, ARENA_DB=url, ARENA_MQTT="mqtt://me:hidden@broker/arena")
+        assert done.code == 0
+        assert "hidden" not in done.out + done.err
+        assert "db.example/arena" in done.out.replace("\n", "").replace(" ", "")
+
+
+def test_a_url_with_a_password_may_be_in_a_file(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("sqlite:////srv/arena.db\n")
+    assert database(f"@{secret}", tmp_path) == "sqlite:////srv/arena.db"
+    assert call("arena", "matches", ARENA_DB=f"@{secret}").err.startswith("arena: no arena data in /srv/arena.db: ")
+    told = call("arena", "matches", ARENA_DB=f"@{tmp_path}/none").err
+    assert told.startswith("arena: the file '")
+    assert told.endswith("none' can't be read: No such file or directory\n")
+    secret.write_text("http://broker:hidden@example.org")
+    with pytest.raises(UsageFault, match="the MQTT address begins with 'http'") as refused:
+        settings({"mqtt": f"@{secret}"}, None, {})
+    assert "hidden" not in str(refused.value)

@@ -1,0 +1,145 @@
+"""The image that the Dockerfile makes, built and run by podman on a Debian that debootstrap made: no registry is asked.
+
+Root alone can do that. Where something for it is missing a test is skipped; in CI it fails, and says what.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from commands import REPOSITORY
+
+BUILT_WITHIN = 600.0
+IMAGE = "localhost/bot-arena"
+_BASE = "localhost/debian"
+_SUITE = "bookworm"
+_PYTHON = "3.11"
+_CONFIG = """[containers]
+cgroups = "disabled"
+default_ulimits = []
+log_driver = "k8s-file"
+[engine]
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+runtime = "crun"
+tmp_dir = "{folder}/tmp"
+"""
+_STORAGE = """[storage]
+driver = "overlay"
+graphroot = "{folder}/images"
+runroot = "{folder}/run"
+"""
+_PLACE = """mount --make-rprivate /
+if mountpoint -q /sys/fs/cgroup/unified; then umount --lazy /sys/fs/cgroup/unified; fi
+echo ready
+exec cat
+"""
+"""Mounts of our own, which go with the process; crun refuses the two kinds of control groups at once."""
+
+
+class Engine:
+    """Podman with images, containers and mounts of its own, all in a folder; they are gone when it is closed."""
+
+    def __init__(self, folder: Path) -> None:
+        for needed in ("podman", "crun", "debootstrap", "unshare", "nsenter"):
+            if shutil.which(needed) is None:
+                missing(f"{needed} is not installed")
+        if os.geteuid() != 0:
+            missing("containers of its own have only root")
+        self._folder = folder
+        (folder / "containers.conf").write_text(_CONFIG.format(folder=folder))
+        (folder / "storage.conf").write_text(_STORAGE.format(folder=folder))
+        self._place = subprocess.Popen(
+            ["unshare", "--mount", "sh", "-ec", _PLACE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        assert self._place.stdout is not None
+        if self._place.stdout.readline() != "ready\n":
+            missing("nothing may be mounted here")
+
+    def command(self, *words: str) -> list[str]:
+        """What has podman do something."""
+        return ["nsenter", f"--mount=/proc/{self._place.pid}/ns/mnt", "podman", *words]
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """The environment that it is to have."""
+        ours = {"CONTAINERS_CONF": "containers.conf", "CONTAINERS_STORAGE_CONF": "storage.conf"}
+        return {
+            **os.environ,
+            **{name: str(self._folder / file) for name, file in ours.items()},
+            "DISABLE_HC_SYSTEMD": "true",  # health is asked for by the tests
+        }
+
+    def podman(self, *words: str, within: float = 60.0, **options: object) -> subprocess.CompletedProcess[str]:
+        """Have podman do something, whatever comes of it."""
+        return subprocess.run(  # type: ignore[call-overload, no-any-return]
+            self.command(*words), env=self.environ, capture_output=True, text=True, timeout=within, **options
+        )
+
+    def done(self, *words: str, within: float = 60.0) -> str:
+        """Have podman do something, which it must: what it prints."""
+        done = self.podman(*words, within=within)
+        assert done.returncode == 0, f"podman {' '.join(words)}: {done.stderr[-4000:]}"
+        return done.stdout.strip()
+
+    def make_base(self) -> None:
+        """The base image: the smallest Debian, from where this machine has its packages."""
+        root = self._folder / "base"
+        made = subprocess.run(
+            ["debootstrap", "--variant=minbase", _SUITE, str(root), *_mirror()],
+            capture_output=True,
+            text=True,
+            timeout=BUILT_WITHIN,
+        )
+        if made.returncode:
+            missing(f"debootstrap makes no {_SUITE}: {(made.stdout + made.stderr).strip().splitlines()[-1]}")
+        with subprocess.Popen(["tar", "-C", str(root), "-c", "."], stdout=subprocess.PIPE) as packed:
+            imported = self.podman("import", "-", _BASE, within=BUILT_WITHIN, stdin=packed.stdout)
+        assert imported.returncode == 0, imported.stderr
+        shutil.rmtree(root)
+
+    def build(self) -> None:
+        """The image, by the Dockerfile as it stands. Packages of Python come by this machine's pip, as it is set up."""
+        wheels = self._folder / "wheels"
+        for lock in ("build", "image"):
+            words = ["--no-deps", "--require-hashes", "--python-version", _PYTHON, "--quiet", "--dest", str(wheels)]
+            requirement = str(REPOSITORY / "requirements" / f"{lock}.lock")
+            command = [sys.executable, "-m", "pip", "download", *words, "--requirement", requirement]
+            loaded = subprocess.run(command, capture_output=True, text=True, timeout=BUILT_WITHIN)
+            assert loaded.returncode == 0, loaded.stderr
+        settings = self._folder / "pip.conf"
+        settings.write_text("[global]\nno-index = true\nfind-links = /packages\ndisable-pip-version-check = true\n")
+        self.done(
+            *("build", "--format", "docker", "--pull-never", "--network", "host", "--isolation", "chroot"),
+            *("--volume", f"{wheels}:/packages:ro", "--volume", f"{settings}:/etc/pip.conf:ro"),
+            *("--build-arg", f"BASE={_BASE}", "--build-arg", "REVISION=tested", "--tag", IMAGE, str(REPOSITORY)),
+            within=BUILT_WITHIN,
+        )
+
+    def close(self) -> None:
+        """End all containers, and forget all images."""
+        self.podman("rm", "--force", "--all", "--time", "0")
+        assert self._place.stdin is not None
+        self._place.stdin.close()
+        self._place.wait()
+        shutil.rmtree(self._folder)
+
+
+def missing(what: str) -> None:
+    """Skip the test for what is missing; in CI fail it."""
+    if os.environ.get("CI"):
+        pytest.fail(what)
+    pytest.skip(what)
+
+
+def _mirror() -> Sequence[str]:
+    """Where apt has this suite from, if it does; else debootstrap knows one."""
+    words = ["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages", f"Codename: {_SUITE}"]
+    return sorted(set(subprocess.run(words, capture_output=True, text=True).stdout.split()))[:1]

@@ -1,0 +1,217 @@
+"""The dashboard, the scrape config and the alerts of `deploy/`, by the real programs: a Prometheus reads a server on
+which bots play, and answers what the dashboard asks.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import urllib.parse
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgpack
+import pytest
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.cog.plugins import register_default_plugins
+from grafana_foundation_sdk.models.dashboard import Dashboard
+from prometheus_client.parser import text_string_to_metric_families
+from websockets.asyncio.client import connect
+from websockets.exceptions import InvalidStatus
+
+from commands import call
+from postgres import new_database
+from processes import Served, play, serving
+from timeouts import WITHIN
+
+DEPLOY = Path(__file__).parents[1] / "deploy"
+PROMETHEUS, DASHBOARD = DEPLOY / "prometheus", DEPLOY / "grafana" / "arena.json"
+VARIABLES = {"$__rate_interval": "1m", '"$job"': '"arena"', '"$instance"': '".*"'}
+LOOK_EVERY = 0.2
+"""Seconds between two questions, and between two scrapes."""
+RULES_ALONE = {"up", "ALERTS"}
+"""Metrics of Prometheus itself."""
+
+
+def program(name: str) -> str:
+    """Where a program of Prometheus is. Where there is none the test is skipped, in CI it fails."""
+    found = shutil.which(name)
+    if found is None and os.environ.get("CI"):
+        pytest.fail("Prometheus is not installed")
+    return found or pytest.skip("Prometheus is not installed; on Debian: apt-get install prometheus")
+
+
+def expressions() -> list[str]:
+    """What the dashboard asks, with its variables as they are for one arena."""
+    panels = json.loads(DASHBOARD.read_text())["panels"]
+    found = [target["expr"] for panel in panels for target in panel.get("targets", [])]
+    for name, value in VARIABLES.items():
+        found = [expression.replace(name, value) for expression in found]
+    return found
+
+
+def asked(text: str) -> set[str]:
+    """The metrics that are named somewhere."""
+    return set(re.findall(r"\b(?:arena|process)_[a-z_]+\b", text)) | RULES_ALONE
+
+
+async def fetched(address: str) -> str:
+    def fetch() -> str:
+        with urllib.request.urlopen(address, timeout=WITHIN) as answer:
+            text: str = answer.read().decode()
+            return text
+
+    return await asyncio.to_thread(fetch)
+
+
+async def metrics_at(served: Served) -> str:
+    """The address of its metrics."""
+    return (await served.says("the metrics are at ")).split()[-1]
+
+
+@contextlib.contextmanager
+def reading(target: str, folder: Path) -> Iterator[str]:
+    """A Prometheus with the config and the rules of `deploy/` that reads a server often, inside: its address."""
+    text = (PROMETHEUS / "prometheus.yml").read_text().replace("_interval: 15s", f"_interval: {LOOK_EVERY * 1000:g}ms")
+    (folder / "prometheus.yml").write_text(text)
+    (folder / "targets.yml").write_text(json.dumps([{"targets": [target]}]))
+    shutil.copy(PROMETHEUS / "alerts.yml", folder)
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    words = [f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"]
+    command = [program("prometheus"), *words, f"--web.listen-address={address}", "--log.level=error"]
+    with subprocess.Popen(command) as process:
+        try:
+            yield f"http://{address}"
+        finally:
+            process.terminate()
+
+
+async def answer(prometheus: str, expression: str) -> list[Any]:
+    """What it answers now: a value for each series; none while it begins."""
+    try:
+        text = await fetched(f"{prometheus}/api/v1/query?query={urllib.parse.quote(expression)}")
+    except OSError:
+        return []
+    result: list[Any] = json.loads(text)["data"]["result"]
+    return result
+
+
+async def answered(prometheus: str, expressions: list[str]) -> None:
+    """Ask until each of these has an answer."""
+    left = expressions
+    try:
+        async with asyncio.timeout(WITHIN):
+            while left := [one for one in left if not await answer(prometheus, one)]:  # noqa: ASYNC110 - it is asked
+                await asyncio.sleep(LOOK_EVERY)
+    except TimeoutError:
+        pytest.fail("no data for\n" + "\n".join(left))
+
+
+async def turned_away(served: Served) -> None:
+    """Somebody brings a wrong token, and a page comes that may not."""
+    async with connect(served.url) as wire:
+        await wire.send(msgpack.packb({"type": "hello", "bot": "random", "token": "*" * 16}))
+        await wire.wait_closed()
+    with pytest.raises(InvalidStatus):
+        await connect(served.url, origin="http://evil.example")
+
+
+async def test_a_real_prometheus_has_an_answer_to_whatever_the_dashboard_asks(tmp_path: Path) -> None:
+    feed = "mqtt://127.0.0.1:1/arena"  # where there is no broker
+    options = ["--metrics-port", "0", "--db", new_database(), "--mqtt", feed]
+    async with serving(tmp_path / "arena", *options) as served:
+        target = urllib.parse.urlsplit(await metrics_at(served)).netloc
+        (tmp_path / "prometheus").mkdir()
+        with reading(target, tmp_path / "prometheus") as prometheus:
+            await answered(prometheus, ['arena_plies_total{job="arena"}'])
+            await asyncio.gather(play(served, "random", 3), play(served, "perfect", 3))
+            await turned_away(served)
+            await answered(prometheus, expressions())
+            assert await answer(prometheus, 'ALERTS{alertname="ArenaFeedOffline", alertstate="pending"}')
+            (ended,) = await answer(prometheus, 'sum(arena_matches_ended_total{game="nim"})')
+            assert ended["value"][1] == "3"
+
+
+async def test_dashboard_and_alerts_name_no_metric_that_a_server_does_not_have(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--metrics-port", "0") as served:
+        text = await fetched(await metrics_at(served))
+        families = list(text_string_to_metric_families(text))
+        names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+        histograms = {family.name for family in families if family.type == "histogram"}
+        known = names | {f"{name}_bucket" for name in histograms} | RULES_ALONE
+        assert asked("\n".join(expressions())) <= known
+        rules = (PROMETHEUS / "alerts.yml").read_text()
+        assert asked("\n".join(re.findall(r"expr: (?:>-\n)?((?:.+\n)+?) +(?:for|labels):", rules))) <= known
+        assert len(asked(rules)) > 15
+
+
+def test_grafanas_own_types_read_the_dashboard_whole() -> None:
+    register_default_plugins()
+    written = json.loads(DASHBOARD.read_text())
+    read = json.loads(JSONEncoder().encode(Dashboard.from_json(written)))
+    assert lost(written, read) == []
+
+
+def lost(written: Any, read: Any, at: str = "") -> list[str]:
+    """Where something of a document was not read; null is nothing."""
+    if isinstance(written, dict):
+        return [name for key in written for name in lost(written[key], (read or {}).get(key), f"{at}.{key}")]
+    if isinstance(written, list) and isinstance(read, list) and len(written) == len(read):
+        pairs = enumerate(zip(written, read, strict=True))
+        return [name for number, (one, other) in pairs for name in lost(one, other, f"{at}[{number}]")]
+    return [] if written == read else [at]
+
+
+async def test_metrics_are_answered_at_their_path_alone(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--metrics-port", "0") as served:
+        address = await metrics_at(served)
+        with pytest.raises(urllib.error.HTTPError, match="404"):
+            await fetched(address.replace("/metrics", "/"))
+        request = urllib.request.Request(address, headers={"Host": "evil.example"})
+        with pytest.raises(urllib.error.HTTPError, match="421"):
+            await asyncio.to_thread(urllib.request.urlopen, request, timeout=WITHIN)
+
+
+def test_a_port_of_metrics_that_is_in_use_is_refused_in_a_line(tmp_path: Path) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        done = call(
+            "arena", "serve", "--data", str(tmp_path / "data"), "--port", "0", "--no-web", "--metrics-port", port
+        )
+    assert done.code == 1
+    assert done.err == (
+        f"arena: port {port} on 127.0.0.1 is in use: choose another one with --metrics-port, or 0 for a free one\n"
+    )
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["check", "config", "prometheus.yml"],
+        ["check", "rules", "alerts.yml"],
+        ["test", "rules", "alerts_test.yml"],
+    ],
+    ids=" ".join,
+)
+def test_promtool_finds_nothing_wrong(words: list[str]) -> None:
+    done = subprocess.run([program("promtool"), *words], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_alert_is_fired_by_a_test_and_says_what_it_means_and_what_to_do() -> None:
+    rules = (PROMETHEUS / "alerts.yml").read_text()
+    tests = (PROMETHEUS / "alerts_test.yml").read_text()
+    alerts = re.findall(r"- alert: (\w+)", rules)
+    assert [name for name in alerts if name not in tests] == []
+    assert len(alerts) == rules.count("summary: ") == rules.count("description: ") == rules.count("severity: ")

@@ -1,0 +1,279 @@
+"""A server that starts anew as the same process, and sockets that it is handed over: who connects meanwhile is served,
+matches under way go on, and no bot's program ends.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from websockets.asyncio.client import connect
+
+from arena.commands.restart import Restart
+from arena.network.binding import HandedOver, PortFault, bound, port_of
+from machine.service_manager import FIRST_DESCRIPTOR
+from processes import REPOSITORY, Served, serving
+from timeouts import WITHIN, found_in
+
+HANDED = """
+import os, socket, sys
+taken = [socket.socket(fileno=int(one)) for one in sys.argv[1].split(",")]
+for at, one in enumerate(taken):
+    os.dup2(os.dup(one.fileno()), 100 + at)
+for at in range(len(taken)):
+    os.dup2(100 + at, 3 + at, inheritable=True)
+os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": str(len(taken))}
+os.execv(sys.executable, [sys.executable, "-m", "arena", *sys.argv[2:]])
+"""
+"""What a service manager does: the sockets become descriptors from 3 on, and a server is run."""
+
+
+@contextlib.asynccontextmanager
+async def playing(arena: Served, name: str) -> AsyncIterator[tuple[Process, list[str]]]:
+    """A bot that plays slowly without end; its lines so far."""
+    words = (
+        "-m",
+        "bots",
+        "run",
+        "random",
+        "--url",
+        arena.url,
+        "--game",
+        "nim",
+        "--name",
+        name,
+        "--min-move-time",
+        "0.05",
+    )
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, *words, cwd=REPOSITORY, stdout=PIPE, env={**os.environ, "XDG_CONFIG_HOME": str(arena.data)}
+    )
+    said: list[str] = []
+
+    async def read() -> None:
+        assert process.stdout is not None
+        while line := await process.stdout.readline():
+            said.append(line.decode())
+
+    reading = asyncio.create_task(read())
+    try:
+        yield process, said
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        await process.wait()
+        await reading
+
+
+async def restarted(arena: Served, times: int) -> None:
+    """Have it start anew, and return when it listens again; `times` is how often it has until then."""
+    arena.process.send_signal(signal.SIGUSR2)
+    async with asyncio.timeout(WITHIN):
+        while sum("listening on" in line for line in arena.said) < times + 1:
+            arena.news.clear()
+            await arena.news.wait()
+
+
+async def until(arena: Served, text: str, count: int) -> None:
+    """Return when so many lines of the log have this text."""
+    async with asyncio.timeout(WITHIN):
+        while sum(text in line for line in arena.said) < count:
+            arena.news.clear()
+            await arena.news.wait()
+
+
+async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches_go_on(tmp_path: Path) -> None:
+    async with serving(tmp_path / "data", "--web-port", "0") as arena:
+        page = await arena.page()
+        async with playing(arena, "ann") as (ann, anns), playing(arena, "bob") as (bob, _):
+            await until(arena, " ended: nim", 1)
+            pid, done = arena.process.pid, asyncio.Event()
+
+            async def come_and_go() -> int:
+                count = 0
+                while not done.is_set():
+                    async with connect(arena.url, compression=None, open_timeout=WITHIN):
+                        count += 1
+                    with contextlib.suppress(TimeoutError):
+                        async with asyncio.timeout(0.1):
+                            await done.wait()
+                return count
+
+            async with asyncio.TaskGroup() as group:
+                visitors = [group.create_task(come_and_go()) for _ in range(2)]
+                journal = arena.data / "journal"
+                await asyncio.to_thread(found_in, journal, lambda: list(journal.glob("*.jsonl")))
+                await restarted(arena, 1)
+                await until(arena, "ann (bot-arena/python) came", 2)
+                await until(arena, "bob (bot-arena/python) came", 2)
+                done.set()
+            assert all(visitor.result() > 2 for visitor in visitors)
+            before = sum(" ended: nim" in line for line in arena.said)
+            await until(arena, " ended: nim", before + 2)
+            assert (ann.returncode, bob.returncode) == (None, None)
+            assert arena.process.pid == pid
+            assert not any("void" in line for line in arena.said)
+            assert any(re.search(r"match(es)? goe?s? on from the journal", line) for line in arena.said)
+            assert any("going on with" in line for line in anns)
+            with await asyncio.to_thread(urllib.request.urlopen, f"{page}/healthz", timeout=WITHIN) as answer:
+                assert answer.status == 200
+
+
+async def test_one_that_would_not_start_anew_goes_on_as_it_is(tmp_path: Path) -> None:
+    config = tmp_path / "arena.toml"
+    config.write_text('registration = "open"\n')
+    async with serving(tmp_path / "data", "--config", str(config)) as arena:
+        config.write_text('registration = "ajar"\n')
+        arena.process.send_signal(signal.SIGUSR2)
+        said = await arena.says("the server goes on as it is")
+        assert said.endswith(
+            f"would not start anew: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
+        )
+        async with connect(arena.url, compression=None):
+            pass
+        config.write_text('registration = "closed"\n')
+        await restarted(arena, 1)
+
+
+async def test_systemd_is_told_that_it_starts_anew_and_that_it_is_ready_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
+        systemd.settimeout(WITHIN)
+        systemd.bind(str(tmp_path / "notify"))
+        monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
+        async with serving(tmp_path / "data") as arena:
+
+            async def told() -> str:
+                while (said := (await asyncio.to_thread(systemd.recv, 1000)).decode()).startswith("STATUS="):
+                    pass
+                return said
+
+            assert await told() == "READY=1"
+            await restarted(arena, 1)
+            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told())
+            assert await told() == "READY=1"
+            arena.process.send_signal(signal.SIGHUP)
+            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told())
+            assert await told() == "READY=1"
+        assert await told() == "STOPPING=1"
+
+
+async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_between_two_runs_is_let_in(
+    tmp_path: Path,
+) -> None:
+    (arena,), (page,), (other,) = (bound("127.0.0.1", 0) for _ in range(3))
+    with arena, page, other:
+        for _ in range(2):
+            url = f"ws://127.0.0.1:{port_of([arena])}"
+            waiting = asyncio.create_task(connect(url, compression=None, open_timeout=WITHIN).__aenter__())
+            asked = asyncio.create_task(asyncio.to_thread(status_of, f"http://127.0.0.1:{port_of([page])}/healthz"))
+            ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
+            descriptors = [one.fileno() for one in (arena, page, other)]
+            process = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
+                *("serve", *ports, "--data", str(tmp_path)),
+                cwd=REPOSITORY,
+                pass_fds=descriptors,
+                stderr=PIPE,
+            )
+            try:
+                async with asyncio.timeout(WITHIN):
+                    connection = await waiting
+                    assert await asked == 200
+            finally:
+                process.terminate()
+                _, said = await process.communicate()
+            await connection.close()
+            left = f"unknown was handed over listening on port {port_of([other])}, which no setting names"
+            assert left in said.decode()
+
+
+def status_of(url: str) -> int:
+    with urllib.request.urlopen(url, timeout=WITHIN) as answer:
+        return int(answer.status)
+
+
+def test_sockets_are_taken_by_their_names_or_else_by_their_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = [bound("127.0.0.1", 0)[0] for _ in range(3)]
+    first = min(one.fileno() for one in found)
+    if [one.fileno() for one in found] != list(range(first, first + 3)):
+        pytest.skip("their descriptors are not in a row")
+    monkeypatch.setattr("machine.service_manager.FIRST_DESCRIPTOR", first)
+    environment = {"LISTEN_FDS": "3", "LISTEN_PID": str(os.getpid()), "LISTEN_FDNAMES": "page:arena:other", "HOME": "/"}
+    ports = [port_of([one]) for one in found]
+    for one in found:
+        one.detach()
+    handed = HandedOver(environment)
+    assert environment == {"HOME": "/"}
+    assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
+    assert handed.take("arena", ports[0]) == []
+    assert handed.take("page", ports[2])[0].getsockname()[1] == ports[0]
+    assert handed.take("page", ports[2])[0].getsockname()[1] == ports[2]
+    handed.close()
+
+
+@pytest.mark.parametrize("pid", ["1", ""])
+def test_what_was_meant_for_another_process_is_left_alone(pid: str) -> None:
+    environment = {"LISTEN_FDS": "1", "LISTEN_PID": pid}
+    assert HandedOver(environment).take("arena", 8765) == []
+    assert environment == {}
+
+
+def test_what_is_no_listening_socket_is_one_line() -> None:
+    code = (
+        "import os, sys\n"
+        "os.environ |= {'LISTEN_FDS': '1', 'LISTEN_PID': str(os.getpid())}\n"
+        f"os.dup2(os.open('/dev/null', os.O_RDONLY), {FIRST_DESCRIPTOR})\n"
+        "sys.argv = ['arena', 'serve', '--port', '0', '--no-web']\n"
+        "from arena.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, timeout=WITHIN)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "arena: what was handed over to listen on (LISTEN_FDS) can't be used: descriptor 3 can't be used: Socket "
+        "operation on non-socket\n"
+    )
+    assert issubclass(PortFault, Exception)
+
+
+async def test_only_arena_serve_can_start_anew(caplog: pytest.LogCaptureFixture) -> None:
+    restart = Restart({}, [sys.executable, "-m", "pytest"])
+    stop = asyncio.Event()
+    await restart.prepare([], [], stop)
+    assert "it was not started by `arena serve`" in caplog.text
+    assert not restart.wanted
+    assert not stop.is_set()
+
+
+async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
+    async with serving(tmp_path / "data") as arena:
+        arena.process.send_signal(signal.SIGUSR2)
+        arena.process.terminate()
+        assert await asyncio.wait_for(arena.process.wait(), WITHIN) == 0
+        assert not any("anew" in line for line in arena.said)
+
+
+async def test_a_stop_takes_a_restart_back_and_gives_the_ports_free() -> None:
+    (listening,) = bound("127.0.0.1", 0)
+    port, stop = port_of([listening]), asyncio.Event()
+    restart = Restart(os.environ, [sys.executable, "-m", "arena", "serve"])
+    with listening:
+        await restart.prepare([listening], [], stop)
+        assert restart.wanted
+        assert stop.is_set()
+    restart.forget()
+    assert not restart.wanted
+    for one in bound("127.0.0.1", port):
+        one.close()
