@@ -66,9 +66,9 @@ def test_pages_say_that_the_database_is_away_and_are_back_with_it(server: Postgr
         server.stop()
         away = answer(url + "/api/v1/matches")
         assert (away.status, list(json.loads(away.body))) == (503, ["error"])
-        assert answer(url + "/matches").status == answer(url + "/healthz").status == 503
+        assert answer(url + "/matches").status == answer(url + "/readyz").status == 503
         server.start()
-        assert answer(url + "/matches").status == answer(url + "/healthz").status == 200
+        assert answer(url + "/matches").status == answer(url + "/readyz").status == 200
 
 
 def test_a_nul_in_an_address_is_refused_in_a_sentence() -> None:
