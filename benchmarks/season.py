@@ -1,14 +1,16 @@
 """What commands that look at all matches take, by how many there are: seconds, times what half as many take, peak MiB.
 
 The matches are played: thirty bots at random, in four pools, rated, with records that verify.
-Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD]
+Usage: python benchmarks/season.py [--matches 100000] [--data DIR] [--only WORD] [--postgresql]
 The largest database is of `--matches`, others of half and a quarter of it. With `--data` they are kept there and used
-again.
+again. With `--postgresql` each is copied to a PostgreSQL that is started for this (tests/postgres.py), and asked there
+as well: then `busy` is what the command itself takes, without the server.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import os
 import shutil
 import subprocess
@@ -21,11 +23,16 @@ from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
 from arena.store.backup import back_up
+from arena.store.database_copy import copy_database
+from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.players import Players
 from machine.timestamps import utc
+from postgres import PostgresServer
 from protocol.bot_launch import parse_bot_spec
 from protocol.games import load
 from protocol.games.base import Game
@@ -39,6 +46,8 @@ POOLS = (("nim", "classic"), ("nim", "sticks"), ("tictactoe", "classic"), ("risk
 CLOCK = Clock(bank_ms=60_000, increment_ms=500)
 BATCH = 500
 MIB = 1024
+LOOK = 0.01
+"""Seconds after which it is looked again what a process has in memory."""
 COMMANDS = (
     "matches",
     "matches --bot student-07 --lost --csv",
@@ -96,33 +105,61 @@ def make(folder: Path, sizes: list[int]) -> None:
                 back_up(store.database, folder / str(number) / "arena.db")
 
 
-def cost(words: str, folder: Path) -> Cost:
-    """What a command takes on a data folder. Raises `SystemExit` where it fails."""
+def cost(words: str, folder: Path, url: str | None) -> Cost:
+    """What a command takes on a data folder, or a database elsewhere. Raises `SystemExit` where it fails."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
+    where = {} if url is None else {"ARENA_DB": url}
     began = time.perf_counter()
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, env=os.environ | where)
+    peak = 0
+    while not (ended := os.wait4(process.pid, os.WNOHANG))[0]:
+        peak = max(peak, held(process.pid))
+        time.sleep(LOOK)
     wall = time.perf_counter() - began
+    _, status, usage = ended
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
         raise SystemExit(f"arena {words} failed")
     shutil.rmtree(out, ignore_errors=True)
-    return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss)
+    return Cost(wall, usage.ru_utime + usage.ru_stime, peak)
 
 
-def measure(folder: Path, sizes: list[int], only: str) -> None:
-    """A line a command and size."""
-    print(f"{'arena':40}{'matches':>9}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
+def held(process: int) -> int:
+    """KiB that a process has had at most: of its own program, where what its end tells counts this one's too."""
+    with contextlib.suppress(OSError, IndexError):
+        return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
+    return 0
+
+
+def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
+    """A line a command and size; and another one for each size whose database is at a URL as well."""
+    print(f"{'arena':40}{'matches':>9}{'on':>12}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
     for words in COMMANDS:
         if only not in words:
             continue
-        before = None
-        for size in sizes:
-            found = cost(words, folder / str(size))
-            ratio = "" if before is None else f"{found.busy / before:.2f}"
-            print(f"{words:40}{size:9}{found.wall:9.2f}{found.busy:9.2f}{ratio:>7}{found.peak / MIB:7.0f}", flush=True)
-            before = found.busy
+        for name, where in (("SQLite", dict.fromkeys(sizes)), ("PostgreSQL", urls)):
+            before = None
+            for size, url in where.items():
+                found = cost(words, folder / str(size), url)
+                ratio = "" if before is None else f"{found.busy / before:.2f}"
+                line = (
+                    f"{words:40}{size:9}{name:>12}{found.wall:9.2f}{found.busy:9.2f}{ratio:>7}{found.peak / MIB:7.0f}"
+                )
+                print(line, flush=True)
+                before = found.busy
+
+
+def on_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
+    """The databases copied to a server; their URLs."""
+    server.start()
+    urls = {}
+    for size in sizes:
+        server.execute(f"CREATE DATABASE of_{size}")
+        urls[size] = server.url(f"of_{size}")
+        copy_database(database_at(folder / str(size) / "arena.db"), database_at(urls[size]), lambda table, rows: None)
+        server.execute("VACUUM ANALYZE", f"of_{size}")
+    return urls
 
 
 def main() -> None:
@@ -130,6 +167,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=100_000)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--only", default="", help="commands with this in them")
+    parser.add_argument("--postgresql", action="store_true", help="on a server as well")
     options = parser.parse_args()
     if options.matches < 4:
         parser.error(f"--matches is {options.matches}: 4 or more")
@@ -138,7 +176,14 @@ def main() -> None:
         folder = options.data or Path(scratch)
         if not (folder / str(sizes[-1]) / "arena.db").exists():
             make(folder, sizes)
-        measure(folder, sizes, options.only)
+        if not options.postgresql:
+            measure(folder, sizes, options.only, {})
+            return
+        server = PostgresServer(durable=True)
+        try:
+            measure(folder, sizes, options.only, on_server(server, folder, sizes))
+        finally:
+            server.remove()
 
 
 if __name__ == "__main__":

@@ -107,3 +107,8 @@ def new_database(*, made: bool = True) -> str:
     name = f"arena_{next(_made)}"
     server.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE if made else 'template0'}")
     return server.url(name)
+
+
+def drop_database(url: str) -> None:
+    """Forget a database of the shared server, whoever is connected to it."""
+    shared_server().execute(f"DROP DATABASE {psycopg.conninfo.conninfo_to_dict(url)['dbname']} WITH (FORCE)")

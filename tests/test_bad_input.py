@@ -354,7 +354,10 @@ def test_a_file_that_is_not_ours_is_left_as_it_is(
         ("folder", "folder can't be read: Is a directory"),
         ("diary.txt/arena.db", "diary.txt/arena.db can't be read: Not a directory"),
         ("/proc/none/arena.db", "the folder /proc/none can't be made: "),
-        ("postgresql://host/arena", "a database URL is sqlite:///FILE (for now the only kind), not postgresql://…"),
+        (
+            "mysql://host/arena",
+            "a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not mysql://…",
+        ),
     ],
 )
 def test_a_database_that_cannot_be_is_refused_in_one_line(tmp_path: Path, db: str, says: str) -> None:

@@ -16,6 +16,7 @@ from arena.commands.output import WIDTH, columns, print_document, table
 from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
+from arena.store.database_url import is_on_server
 from arena.store.thinning import Retention
 from machine.arguments import read_clock, text_or_file
 from machine.terminal import say
@@ -87,6 +88,8 @@ def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
             raise UsageFault(f"{names[key]} is {url!r}: it is {SETTINGS[key].setting.takes}")
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
+    if made.backup_to is not None and made.db is not None and is_on_server(made.db):
+        raise UsageFault("backup_to is for a database in a file: `arena db backup FILE` says how pg_dump backs up db")
     if made.admin and not made.web:
         raise UsageFault("admin is a page, and there are none: leave out --no-web")
     for key, parse in _PARSED.items():

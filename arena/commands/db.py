@@ -220,7 +220,8 @@ def check(where: str, *, quick: bool = False) -> None:
     told = [f"{counted(removed, 'record was', 'records were')} removed"] if removed else []
     told += [_moved(files)] if files else []
     more = "".join(f"; {one}" for one in told)
-    say(f"{store.database} is sound: the file, its rows, every result {records}, and the ratings follow{more}")
+    looked_at = "its rows" if store.database.file is None else "the file, its rows"
+    say(f"{store.database} is sound: {looked_at}, every result {records}, and the ratings follow{more}")
 
 
 def _moved(files: Sequence[Archive]) -> str:

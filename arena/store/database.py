@@ -86,10 +86,6 @@ class Database(ABC):
     def vacuum(self, engine: Engine) -> int:
         """Write it anew without the room that is free in it; by how many bytes it is smaller."""
 
-    @abstractmethod
-    def remove(self) -> None:
-        """Remove all that is ours. Raises `StoreError`."""
-
     def watch(self) -> Callable[[], None]:
         """What raises `StoreUnavailable` once another database than now is there."""
         return lambda: None

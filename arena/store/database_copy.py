@@ -13,6 +13,7 @@ from arena.store.archives import put_elsewhere
 from arena.store.data_folder import FILE
 from arena.store.database import Database, StoreError
 from arena.store.dialect import execute, is_postgresql
+from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
 from arena.store.sqlite_database import SqliteDatabase
 from machine.atomic_write import in_place_of, locked, sync
@@ -38,6 +39,8 @@ def copy_database(source: Database, to: Database, progress: Callable[[str, int],
             writer = made.writing(engine)
             try:
                 with made.failures(), writer.begin() as copy:
+                    if isinstance(made, PostgresDatabase):
+                        made.create_over(copy)
                     for table in metadata.sorted_tables:
                         progress(table.name, _copy_table(original, copy, table))
                     _go_on_counting(copy)
@@ -52,14 +55,11 @@ def copy_database(source: Database, to: Database, progress: Callable[[str, int],
 
 @contextlib.contextmanager
 def _made(to: Database) -> Iterator[Database]:
-    """An arena without anything in it, which takes its place in the end, or is removed."""
+    """Where the copy is made: on a server in its place, in one transaction; else in a file that has an arena without
+    anything in it, and takes its place in the end or is removed.
+    """
     if to.file is None:
-        to.create()
-        try:
-            yield to
-        except BaseException:
-            to.remove()
-            raise
+        yield to
         return
     try:
         with locked(to.file), in_place_of(to.file) as part:

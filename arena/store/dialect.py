@@ -7,12 +7,18 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, CursorResult, Table
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects import sqlite
 
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql
+
+GROUP = "coalesce(matches.pool, matches.game || '/unrated')"
+"""The pool of a match, or GAME/unrated: there an index has it, as none looks for rows that are null beside others."""
 _IN_POSTGRESQL = (
+    (r"matches\.pool IS nullif\(part\.pool, part\.game \|\| '/unrated'\)", f"{GROUP} = part.pool"),
     (r" INDEXED BY \w+", ""),
     (r"\bIS (?=\w+[.(])", "IS NOT DISTINCT FROM "),
     (r"\binstr\(", "strpos("),
@@ -30,12 +36,10 @@ def execute(
     connection: Connection,
     statement: str,
     given: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-    *,
-    stream: bool = False,
 ) -> CursorResult[Any]:
-    """Carry out a statement, with `:name` for what is given by name. Its rows come some at a time with `stream`."""
+    """Carry out a statement, with `:name` for what is given by name."""
     said = translated(statement) if is_postgresql(connection) else statement
-    return connection.exec_driver_sql(said, given, execution_options={"stream_results": stream})
+    return connection.exec_driver_sql(said, given)
 
 
 def is_postgresql(connection: Connection) -> bool:
@@ -51,6 +55,15 @@ def translated(statement: str) -> str:
     return re.sub(r"(?<!:):([a-z]\w*)", r"%(\1)s", statement.replace("%", "%%"))
 
 
-def insert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+def upsert(connection: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
     """An insert that can say what to do where a row is there already."""
-    return postgresql.insert(table) if is_postgresql(connection) else sqlite.insert(table)
+    if is_postgresql(connection):
+        from sqlalchemy.dialects import postgresql  # what no SQLite needs is not loaded for it
+
+        return postgresql.insert(table)
+    return sqlite.insert(table)
+
+
+def without_nul(text: str) -> str:
+    """Text as every database takes it: PostgreSQL has none with a NUL."""
+    return text.replace("\0", "\N{SYMBOL FOR NULL}")

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, selec
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
 from arena.store import result_queries, summaries, tournament_state
-from arena.store.dialect import execute, is_postgresql
+from arena.store.dialect import execute, is_postgresql, without_nul
 from arena.store.match_luck import MatchLuck
 from arena.store.nodes import end_matches
 from arena.store.result_queries import group_of, outcome_of
@@ -62,7 +62,7 @@ _TALLIES = select(ratings)
 _TALLIES_OF = _TALLIES.where(ratings.c.bot.in_(bindparam("bots", expanding=True)))
 _STORE: dict[Table, Insert] = {table: insert(table) for table in (matches, seats, records, failures)}
 _SAVE_TALLY = f"""INSERT INTO ratings ({", ".join(ratings.columns.keys())})
-VALUES ({", ".join(f":{name}" for name in ratings.c.keys())})
+VALUES ({", ".join(f":{column.name}" for column in ratings.columns)})
 ON CONFLICT (bot, pool) DO UPDATE SET {
     ", ".join(f"{column.name} = excluded.{column.name}" for column in ratings.columns if not column.primary_key)
 }"""
@@ -71,8 +71,8 @@ Tallies = MutableMapping[tuple[int, str], Tally]
 
 
 def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node: int = 0) -> list[Ratings | None]:
-    """Store a batch, or as much of its beginning as can be closed. A match that is stored already is left as it is. They
-    were played on a `node`, 0: the only server.
+    """Store a batch that was played on a `node` (0: the only server), or as much of its beginning as can be closed. A
+    match that is stored already is left as it is.
 
     Returns the ratings of what is stored now. Raises what `close` raised if that was the first of the batch.
     """
@@ -101,7 +101,9 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         stored[matches].append(_match_row(number, result, luck, len(record), node))
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
-        stored[failures] += [{"match": number, "seat": seat, "text": text} for seat, text in failed.items()]
+        stored[failures] += [
+            {"match": number, "seat": seat, "text": without_nul(text)} for seat, text in failed.items()
+        ]
         known[result.match] = rated
     for table, new_rows in stored.items():
         if new_rows:

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import msgspec
 from msgspec.structs import replace
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
+from sqlalchemy.exc import DBAPIError
 
 from arena.store import archives, match_luck, rating_rebuild, result_queries, tournament_state, views
 from arena.store.dialect import is_postgresql
@@ -64,13 +65,15 @@ def check_database(
         ("the luck of the matches", match_luck.find_problems(connection)),
         ("the ratings and summaries", rating_rebuild.find_problems(connection)),
     ):
-        yield from _safely(what, part)
+        yield from _safely(connection, what, part)
 
 
-def _safely(what: str, part: Iterable[str]) -> Iterator[str]:
+def _safely(connection: Connection, what: str, part: Iterable[str]) -> Iterator[str]:
     try:
         yield from part
     except Exception as exc:  # what damaged rows make of the code that reads them has no end
+        if isinstance(exc, DBAPIError) and is_postgresql(connection):
+            connection.rollback()  # else it answers nothing more
         line = str(getattr(exc, "orig", exc)).partition("\n")[0]
         yield f"{what} can't be read: {line or type(exc).__name__}"
 
@@ -95,7 +98,7 @@ def _file(connection: Connection) -> Iterator[str]:
 def _bots(connection: Connection) -> Iterator[str]:
     numbers = connection.execute(select(bots.c.id).order_by(bots.c.id)).scalars().all()
     for number in numbers:
-        yield from _safely(f"bot number {number}", _bot(connection, number))
+        yield from _safely(connection, f"bot number {number}", _bot(connection, number))
 
 
 def _bot(connection: Connection, number: int) -> Iterator[str]:
@@ -151,7 +154,7 @@ def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int,
         except Exception:  # one of them is damaged: each alone
             found = {}
         for number in some:
-            yield from _safely(f"match number {number}", _match(connection, number, found, look))
+            yield from _safely(connection, f"match number {number}", _match(connection, number, found, look))
         progress(at + len(some), len(numbers))
 
 

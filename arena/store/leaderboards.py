@@ -115,7 +115,7 @@ _TALLY = """coalesce(sum(matches) FILTER (WHERE outcome = 'won'), 0) AS wins,
     coalesce(sum(matches) FILTER (WHERE outcome = 'lost'), 0) AS losses,
     coalesce(sum(matches) FILTER (WHERE outcome = 'void'), 0) AS void,
     CAST(sum(moves) AS bigint) AS moves, CAST(sum(thought_ms) AS bigint) AS thought_ms"""
-_TALLIES = f"SELECT pool, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool"
+_TALLIES = f"SELECT pool, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot GROUP BY pool ORDER BY pool"
 _SEATS = f"""SELECT seat, {_TALLY} FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool
 GROUP BY seat ORDER BY 1"""
 _POINTS = """

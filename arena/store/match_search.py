@@ -7,6 +7,7 @@ bounds the numbers by the hour, and is looked at in the hours at the edges.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, NamedTuple
 
@@ -37,12 +38,11 @@ _PLAIN = """
 SELECT DISTINCT {number} FROM {rows} WHERE {same} AND {number} < :before AND {number} >= :least {further}
 ORDER BY 1 DESC LIMIT :limit
 """
-_BOUNDS = """
-SELECT (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
-    (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
-    (SELECT max(last) FROM hours WHERE hour || ':' < :since),
-    (SELECT min(first) FROM hours WHERE hour || ':~' > :until)
-"""
+_SINCE = """(SELECT min(first) FROM hours WHERE hour >= substr(CAST(:since AS text), 1, 13)),
+    (SELECT max(last) FROM hours WHERE hour <= substr(CAST(:since AS text), 1, 13) AND hour || ':' < :since)"""
+_UNTIL = """(SELECT max(last) FROM hours WHERE hour <= substr(CAST(:until AS text), 1, 13)),
+    (SELECT min(first) FROM hours WHERE hour >= substr(CAST(:until AS text), 1, 13) AND hour || ':~' > :until)"""
+_FROM_THE_FIRST, _TO_THE_LAST = "1, NULL", "(SELECT max(number) FROM matches), NULL"
 """The numbers between which all matches of the time are; those up to which, and from which, some are of another."""
 _WITHIN = """ AND ({number} > :early AND {number} < :late
     OR (SELECT finished >= :since AND finished < :until FROM matches AS ended WHERE ended.number = {number}))"""
@@ -112,14 +112,19 @@ def search_matches(
     query, counting = _queries(wanted)
     total = None if counting is None else execute(connection, counting, given).scalar_one()
     numbers = _newest(connection, query, given | {"limit": limit + 1}, total)
-    chosen = select(matches.c.number).where(matches.c.number.in_(numbers[:limit]))
-    found = [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
+    found = _results(connection, numbers[:limit]) if numbers else []
     further = encode_cursor((numbers[limit - 1],)) if len(numbers) > limit else None
     if after is None and further is None:
         total = len(found)
     elif wanted.since is not None or wanted.until is not None:
         total = None  # what was counted is of all times
     return Page(rows=found, next=further, total=total)
+
+
+def _results(connection: Connection, numbers: Sequence[int]) -> list[Result]:
+    """The results of these matches, the newest first."""
+    chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
+    return [result for _, result, _ in result_queries.iter_results_with_seats(connection, chosen, newest_first=True)]
 
 
 def match_numbers(connection: Connection, wanted: Search) -> list[int]:
@@ -157,7 +162,9 @@ def _given(connection: Connection, wanted: Search, before: int) -> dict[str, Any
     """What the statements are given; None where nothing fits, as a bot is unknown."""
     since = _EVER[0] if wanted.since is None else parse_time_bound(wanted.since, "since", days=0)
     until = _EVER[1] if wanted.until is None else parse_time_bound(wanted.until, "until", days=1)
-    least, last, early, late = tuple(execute(connection, _BOUNDS, {"since": since, "until": until}).one())
+    since_bounds = _FROM_THE_FIRST if wanted.since is None else _SINCE
+    bounds = f"SELECT {since_bounds}, {_TO_THE_LAST if wanted.until is None else _UNTIL}"
+    least, early, last, late = tuple(execute(connection, bounds, {"since": since, "until": until}).one())
     given = {
         **{name: getattr(wanted, name) for name in ("game", "pool", "reason", "outcome")},
         "scope": wanted.tournament or "",

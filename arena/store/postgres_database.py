@@ -5,17 +5,18 @@ So numbers of matches are given without gaps, and ratings are computed one after
 
 from __future__ import annotations
 
+import select
+import shlex
 from collections.abc import AsyncIterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 
 from arena.store import views
 from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
-from arena.store.schema import REVISIONS, metadata
+from arena.store.schema import REVISIONS, index_some_on_postgresql, metadata
 from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
@@ -30,6 +31,10 @@ CONNECT_SECONDS = 5
 UNREACHABLE_MS = 10_000
 """A connection whose server acknowledges nothing for so long is given up."""
 KEEPALIVE_SECONDS = 5
+OLDEST = 140_000
+"""The oldest server, as it tells its version: one that ends idle sessions."""
+_PLACES = ("host", "hostaddr", "port", "dbname", "service", "sslmode")
+"""What may be said in a URL's query of where a database is."""
 _UNAVAILABLE = ("08", "25", "40", "53", "55", "57", "58")
 """Classes of SQLSTATE: connection, state of the transaction, conflicts, resources, locks, operators, the system."""
 _FOUND = f"""SELECT obj_description(oid, 'pg_namespace') AS mark, to_regclass('{SCHEMA}.alembic_version') AS versions,
@@ -43,10 +48,12 @@ class PostgresDatabase(Database):
     """The database of a URL. Raises `StoreError` for a URL that is none, and where psycopg is not installed."""
 
     def __init__(self, url: str) -> None:
-        if find_spec("psycopg") is None:
+        try:
+            import psycopg  # noqa: F401 - it is loaded where there is such a database alone
+        except ImportError as exc:
             raise StoreError(
                 "PostgreSQL is spoken to by psycopg, which is not installed: pip install 'bot-arena[postgres]'"
-            )
+            ) from exc
         try:
             self._url = make_url(url).set(drivername="postgresql+psycopg")
         except (ArgumentError, ValueError) as exc:
@@ -55,9 +62,9 @@ class PostgresDatabase(Database):
             ) from exc
 
     def __str__(self) -> str:
-        return URL.create(
-            "postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database
-        ).render_as_string()
+        shown = URL.create("postgresql", self._url.username, None, self._url.host, self._url.port, self._url.database)
+        where = {name: value for name, value in self._url.query.items() if name in _PLACES}
+        return shown.set(query=where).render_as_string()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, PostgresDatabase) and str(self) == str(other)
@@ -72,11 +79,15 @@ class PostgresDatabase(Database):
                 found = connection.exec_driver_sql(_FOUND).one_or_none()
                 if found is None or not found.relations:
                     return None
-                if found.mark != MARK or found.versions is None:
+                ours = found.mark == MARK and found.versions is not None
+                revision = (
+                    connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar() if ours else None
+                )
+                if revision is None:
                     raise UnrecognizedDatabase(
                         f"{self} has a schema {SCHEMA} that is not Bot Arena's: choose another database with --db"
                     )
-                return str(connection.exec_driver_sql("SELECT version_num FROM alembic_version").scalar_one())
+                return str(revision)
         finally:
             engine.dispose()
 
@@ -84,33 +95,32 @@ class PostgresDatabase(Database):
         engine = self.writing()
         try:
             with self.failures(), engine.begin() as connection:
-                encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
-                if encoding != "UTF8":
-                    raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
-                connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
-                if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
-                    return
-                connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
-                metadata.create_all(connection, checkfirst=False)
-                views.create(connection)
-                connection.exec_driver_sql(VERSION_TABLE)
-                connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
+                self.create_over(connection)
         finally:
             engine.dispose()
 
-    def remove(self) -> None:
-        engine = self.writing()
-        try:
-            with self.failures(), engine.begin() as connection:
-                connection.exec_driver_sql(f"DROP SCHEMA IF EXISTS {SCHEMA} CASCADE")
-        finally:
-            engine.dispose()
+    def create_over(self, connection: Connection) -> None:
+        """The same in the transaction of a connection that writes."""
+        encoding = connection.exec_driver_sql("SHOW server_encoding").scalar_one()
+        if encoding != "UTF8":
+            raise StoreError(f"{self} is encoded in {encoding}: make one with ENCODING 'UTF8'")
+        connection.exec_driver_sql(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        if connection.exec_driver_sql(_FOUND).one().relations:  # another process was first
+            return
+        connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
+        index_some_on_postgresql()
+        metadata.create_all(connection, checkfirst=False)
+        views.create(connection)
+        connection.exec_driver_sql(VERSION_TABLE)
+        connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
 
     def backup_advice(self, to: Path) -> str:
         """What makes a backup in a file, and what restores it."""
+        file, here = shlex.quote(str(to)), shlex.quote(str(self))
         return (
-            f"a PostgreSQL database is backed up by its own tools: pg_dump --format=custom --schema={SCHEMA} "
-            f"--file={to} {self}; and restored by: pg_restore --clean --if-exists --dbname={self} {to}"
+            f"a database on a server is backed up by PostgreSQL's own tools: pg_dump --format=custom --schema={SCHEMA} "
+            f"--file={file} {here}; and restored, while no arena runs on it, by: pg_restore --clean --if-exists "
+            f"--single-transaction --dbname={here} {file}"
         )
 
     def reading(self) -> Engine:
@@ -149,12 +159,13 @@ class PostgresDatabase(Database):
                 async for notification in connection.notifies():
                     yield notification.payload
         except psycopg.Error as exc:
-            raise StoreUnavailable(f"{self}: {str(exc).splitlines()[0]}") from exc
+            raise StoreUnavailable(f"{self}: {_line(exc)}") from exc
 
     def fault(self, exc: DBAPIError) -> Fault:
         if "NUL (0x00)" in str(exc.orig):  # of what somebody looks for, as nothing that is stored has one
             return UsageFault("no name and no word here has a NUL in it")
-        return super().fault(exc)
+        unavailable = self.is_unavailable(exc)
+        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {_line(exc.orig)}")
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         state = getattr(exc.orig, "sqlstate", None)
@@ -162,17 +173,29 @@ class PostgresDatabase(Database):
 
     def _engine(self, connections: int, *options: str, isolation_level: str = "READ COMMITTED") -> Engine:
         """An engine whose transactions see our schema alone."""
-        asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", *options)
+        asked = (f"search_path={SCHEMA}", f"lock_timeout={LOCK_MS}", "synchronous_commit=on", "jit=off", *options)
         engine = create_engine(
             self._url,
             connect_args=_connection_words() | {"options": " ".join(f"-c{option}" for option in asked)},
             pool_size=connections,
             max_overflow=0,
-            pool_pre_ping=True,
+            pool_use_lifo=True,  # who asks little has one connection, which knows its statements
             isolation_level=isolation_level,
+            use_native_hstore=False,  # which would be asked for with each connection
         )
-        event.listen(engine, "connect", lambda raw, _: _as_text(raw))
+        event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
+        event.listen(engine, "checkout", lambda raw, *_: _look_at(raw))
         return engine
+
+    def _prepare(self, raw: Any) -> None:
+        """Have JSON come as it is written, as from SQLite, from a server that is new enough."""
+        from psycopg.types.string import TextLoader
+
+        if raw.info.server_version < OLDEST:
+            raise StoreError(
+                f"{self} is PostgreSQL {raw.info.server_version // 10000}: {OLDEST // 10000} or newer is needed"
+            )
+        raw.adapters.register_loader("json", TextLoader)
 
 
 def _connection_words() -> dict[str, Any]:
@@ -187,8 +210,17 @@ def _connection_words() -> dict[str, Any]:
     }
 
 
-def _as_text(raw: Any) -> None:
-    """JSON comes as it is written, as from SQLite."""
-    from psycopg.types.string import TextLoader
+def _look_at(raw: Any) -> None:
+    """Have another connection made in place of one that its server has ended, which without asking it is known."""
+    if not raw.closed:
+        news = select.poll()
+        news.register(raw.fileno(), select.POLLIN)
+        if not news.poll(0):
+            return
+    raise DisconnectionError
 
-    raw.adapters.register_loader("json", TextLoader)
+
+def _line(exc: BaseException | None) -> str:
+    """What is wrong, without what psycopg puts before what the server or the system says."""
+    line = str(exc).splitlines()[0]
+    return line.removeprefix("connection failed: ").removeprefix("connection is bad: ")

@@ -9,11 +9,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
-from sqlalchemy import Connection, Row, bindparam, delete, exists, select, tuple_, update
+from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, select, tuple_, update
 
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
-from arena.store.dialect import insert
+from arena.store.dialect import upsert, without_nul
 from arena.store.paging import Page, read_page
 from arena.store.schema import bots, failures, incidents, seats
 from machine.timestamps import utc
@@ -116,7 +116,7 @@ def register_bot(connection: Connection, name: str, token_hash: str, unused_sinc
     """
     now = utc()
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
-    statement = insert(connection, bots).values(**row, key=folded(name), revoked=False)
+    statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
     played = exists().where(seats.c.bot == bots.c.id)
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
@@ -142,7 +142,7 @@ def add_bots(connection: Connection, hashes: Mapping[str, str]) -> None:
     """
     for name, token_hash in hashes.items():
         row = {"name": name, "key": folded(name), "token_hash": token_hash, "revoked": False, "approved": True}
-        statement = insert(connection, bots).values(**row, created=utc())
+        statement = upsert(connection, bots).values(**row, created=utc())
         claimed = statement.on_conflict_do_update(
             index_elements=["key"],
             set_={"name": name, "token_hash": token_hash, "approved": True},
@@ -211,8 +211,9 @@ def note_incident(connection: Connection, bot: str, incident: Incident) -> None:
     number = bot_number(connection, bot)
     if number is None:
         return
-    row = {"bot": number, "at": incident.at, "code": incident.code, "text": incident.text[:MAX_INCIDENT_TEXT]}
-    connection.execute(insert(connection, incidents).values(row))
+    text = without_nul(incident.text[:MAX_INCIDENT_TEXT])
+    row = {"bot": number, "at": incident.at, "code": incident.code, "text": text}
+    connection.execute(insert(incidents), row)
     of_bot = incidents.c.bot == number
     last = select(incidents.c.id).where(of_bot).order_by(incidents.c.id.desc()).limit(MAX_INCIDENTS)
     connection.execute(delete(incidents).where(of_bot, incidents.c.id.not_in(last)))

@@ -57,9 +57,12 @@ def _characters(most: int) -> TypeEngine[str]:
 
 
 def _partial(name: str, *columns: str | TextClause, where: str) -> Index:
-    """An index of some rows alone."""
-    return Index(name, *columns, sqlite_where=text(where), postgresql_where=text(where))
+    """An index of some rows alone, on SQLite and, once `index_some_on_postgresql` was called, there."""
+    return Index(name, *columns, sqlite_where=text(where))
 
+
+_GROUP = text("coalesce(pool, game || '/unrated')")
+"""As PostgreSQL has an index of it, which would not use one of pools for those of none beside others."""
 
 bots = Table(
     "bots",
@@ -112,8 +115,14 @@ matches = Table(
     UniqueConstraint("tournament", "place", name="one_match_a_place"),
     Index("matches_by_game", "game", "number"),
     Index("matches_by_finish", "finished"),
-    Index("matches_by_ending", "game", "pool", "reason", "number"),
-    _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL"),
+    Index("matches_by_ending", "game", "pool", "reason", "number").ddl_if(dialect="sqlite"),
+    Index("matches_by_group", "game", _GROUP, "reason", "number").ddl_if(dialect="postgresql"),
+    _partial("matches_by_tournament", "tournament", "pool", "reason", "number", where="tournament IS NOT NULL").ddl_if(
+        dialect="sqlite"
+    ),
+    _partial(
+        *("matches_of_tournament", "tournament", "game", _GROUP, "reason", "number"), where="tournament IS NOT NULL"
+    ).ddl_if(dialect="postgresql"),
     _partial("matches_by_archive", "archive", where="archive IS NOT NULL"),
     _partial(
         "matches_by_record",
@@ -365,6 +374,15 @@ hours = Table(
     Column("last", Integer, nullable=False),
     sqlite_with_rowid=False,
 )
+
+
+def index_some_on_postgresql() -> None:
+    """Have indexes be of some rows alone on PostgreSQL as they are on SQLite. SQLAlchemy loads for that what speaks to
+    such a server, which others can do without.
+    """
+    for table in metadata.sorted_tables:
+        for index in table.indexes:
+            index.dialect_options["postgresql"]["where"] = index.dialect_options["sqlite"]["where"]
 
 
 def tournament_id(arguments: str, seed: str) -> str:

@@ -91,10 +91,6 @@ class SqliteDatabase(Database):
         finally:
             engine.dispose()
 
-    def remove(self) -> None:
-        for ending in ("", "-wal", "-shm"):
-            self.file.with_name(self.file.name + ending).unlink(missing_ok=True)
-
     def settle(self) -> None:
         """Have all in the file itself, with no log beside it, where nobody uses it. Raises `StoreError`."""
         engine = self.connect()

@@ -10,9 +10,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, delete, insert, select, update
 
-from arena.store.dialect import insert
+from arena.store.dialect import upsert
 from arena.store.match_luck import MatchLuck
 from arena.store.schema import awaiting, matches, tournament_id, tournaments
 from machine.timestamps import utc
@@ -43,7 +43,7 @@ def open_tournament(
         stem = tournament_id(chance, seed)
         taken = connection.execute(select(tournaments.c.id).where(tournaments.c.prefix == stem)).first()
         row |= {"stem": stem, "prefix": stem if taken is None else name}
-    connection.execute(insert(connection, tournaments).values(row).on_conflict_do_nothing())
+    connection.execute(upsert(connection, tournaments).values(row).on_conflict_do_nothing())
     return name, seed
 
 
@@ -97,7 +97,7 @@ def save_pending(connection: Connection, batch: Iterable[PendingResult]) -> None
         known = rated.union_all(select(awaiting.c.match).where(awaiting.c.match == result.match))
         if connection.execute(known).first() is None:
             row = {"match": result.match, "tournament": result.tournament, "place": result.place, "data": _encode(one)}
-            connection.execute(insert(connection, awaiting).values(row))
+            connection.execute(insert(awaiting), row)
 
 
 def pending_of_tournament(connection: Connection, tournament: str) -> list[PendingResult]:

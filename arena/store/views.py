@@ -47,8 +47,8 @@ SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, s
 FROM seats JOIN matches ON matches.number = seats.match JOIN bots ON bots.id = seats.bot"""
 _LADDER = f"""
 WITH paid AS (
-    SELECT pool, bot, {MEAN} AS payoff FROM payoffs
-    WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
+    SELECT pool, bot, {MEAN} AS payoff
+    FROM payoffs WHERE tournament = '' AND season = (SELECT coalesce(max(first), 1) FROM seasons) GROUP BY pool, bot
 )
 SELECT ratings.pool,
     row_number() OVER (

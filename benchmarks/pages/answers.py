@@ -2,36 +2,44 @@
 processor's time for an answer, which says more where the machine is busy.
 
 Every address is asked again and again, one after the other, of an `arena web` process of its own over a made-up store
-(data.py): among them the filters of the matches alone, in twos, in threes and all together.
-Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--small]
-Exit status 1 if an answer is not 200, or a p95 is above 20 ms (not with --small).
+(data.py): among them the filters of the matches alone, in twos, in threes and all together. With `--postgresql` the
+store is copied to a PostgreSQL that is started for this (tests/postgres.py), and each address asked there as well.
+Usage: python benchmarks/pages/answers.py [--data DIR] [--matches 1000000] [--bots 1000] [--times 40] [--postgresql]
+    [--small]
+Exit status 1 if an answer is not 200, differs between the two, or a p95 of SQLite is above 20 ms (not with --small).
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import http.client
 import itertools
 import math
+import re
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+from arena.store.database_copy import copy_database
+from arena.store.database_url import database_at
 from arena.store.leaderboards import leaderboard_page, pools_with_results
 from arena.store.match_search import search_matches
 from arena.store.tournaments import tournaments_page
 
-sys.path.append(str(Path(__file__).parents[1] / "reliability"))
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("../tests", "reliability")]
 
 from data import make
 from rig import small_or_asked, web
 
 from arena.store.match_search import Search
 from arena.store.store import Reader
+from postgres import PostgresServer
 
 MOST = 20.0
 """Milliseconds."""
@@ -89,40 +97,128 @@ def busy(process: int) -> float:
     return sum(int((task / "schedstat").read_text().split()[0]) for task in tasks) / 1e6
 
 
-def took(port: int, address: str, times: int) -> tuple[int, list[float]]:
-    """The worst status, and the milliseconds of each answer but the first."""
-    connection = http.client.HTTPConnection("127.0.0.1", port)
-    status, found = 0, []
+def busy_server(folder: Path) -> float:
+    """The same of a PostgreSQL, with the processes that it has."""
+    postmaster = (folder / "data" / "postmaster.pid").read_text().split()[0]
+    children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+    return sum(busy(int(process)) for process in children)
+
+
+def peak(process: int) -> float:
+    """MiB that a process has had in memory at most."""
+    found = re.search(r"VmHWM:\s+(\d+) kB", Path(f"/proc/{process}/status").read_text())
+    assert found is not None
+    return int(found[1]) / 1024
+
+
+class Database(NamedTuple):
+    """Where it is, and the folder of its server, if it is on one."""
+
+    url: str
+    server: Path | None
+
+
+class Site(NamedTuple):
+    """Who answers: a process, its port, the folder of the server that it asks, if it asks one."""
+
+    process: int
+    port: int
+    server: Path | None
+
+    def busy(self) -> float:
+        """Milliseconds that a processor was at work for it."""
+        return busy(self.process) + (0.0 if self.server is None else busy_server(self.server))
+
+
+class Answers(NamedTuple):
+    """The worst status of an address, a digest of what it answered, and milliseconds: of each answer but the first,
+    sorted, and of the processor for one.
+    """
+
+    status: int
+    digest: bytes
+    found: list[float]
+    busy: float
+
+    @property
+    def p50(self) -> float:
+        return statistics.median(self.found)
+
+    @property
+    def p95(self) -> float:
+        return self.found[math.ceil(0.95 * len(self.found)) - 1]
+
+
+def ask(sites: list[Site], address: str, times: int) -> list[Answers]:
+    """Ask an address so many times and once more, of each site in turn."""
+    connections = [http.client.HTTPConnection("127.0.0.1", site.port) for site in sites]
+    before = [site.busy() for site in sites]
+    status, digests = [0] * len(sites), [b""] * len(sites)
+    found: list[list[float]] = [[] for _ in sites]
     for _ in range(times + 1):
-        began = time.perf_counter()
-        connection.request("GET", address, headers={"accept-encoding": "gzip"})
-        response = connection.getresponse()
-        response.read()
-        found.append(1000 * (time.perf_counter() - began))
-        status = max(status, response.status)
-    connection.close()
-    return status, found[1:]
+        for at, connection in enumerate(connections):
+            began = time.perf_counter()
+            connection.request("GET", address, headers={"accept-encoding": "gzip"})
+            response = connection.getresponse()
+            body = response.read()
+            found[at].append(1000 * (time.perf_counter() - began))
+            status[at] = max(status[at], response.status)
+            digests[at] = hashlib.sha256(body).digest()
+    for connection in connections:
+        connection.close()
+    return [
+        Answers(status[at], digests[at], sorted(found[at][1:]), (site.busy() - before[at]) / (times + 1))
+        for at, site in enumerate(sites)
+    ]
 
 
-def measure(folder: Path, times: int) -> tuple[int, int]:
-    """Print a line for each address, the slowest last; how many failed, and how many were too slow."""
-    with contextlib.closing(Reader.open(folder / "arena.db")) as reader:
-        asked = list(dict.fromkeys(addresses(reader)))
-    rows = []
-    with web(folder) as (process, port):
-        for address in asked:
-            before = busy(process)
-            status, found = took(port, address, times)
-            each = (busy(process) - before) / (times + 1)
-            p50, p95 = statistics.median(found), sorted(found)[math.ceil(0.95 * len(found)) - 1]
-            rows.append((p95, p50, each, status, address))
-    print(f"{'p50':>8}{'p95':>8}{'busy':>8}  address")
-    for p95, p50, each, status, address in sorted(rows):
-        print(f"{p50:8.2f}{p95:8.2f}{each:8.2f}  {address}{'' if status == 200 else f'  status {status}'}")
-    failed = sum(status != 200 for *_, status, _ in rows)
-    slow = sum(p95 > MOST for p95, *_ in rows)
-    print(f"{len(rows)} addresses: {failed} failed, {slow} with p95 above {MOST:g} ms")
-    return failed, slow
+def measure(databases: dict[str, Database], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
+    """Print a line for each address of each database, the slowest last, and what they come to; the answers."""
+    with contextlib.ExitStack() as stack:
+        sites = [Site(*stack.enter_context(web(where.url)), where.server) for where in databases.values()]
+        answers = {address: ask(sites, address, times) for address in asked}
+        most = [peak(site.process) for site in sites]
+    found = {name: {address: every[at] for address, every in answers.items()} for at, name in enumerate(databases)}
+    for (name, answered), mib in zip(found.items(), most, strict=True):
+        print(f"{name}\n{'p50':>8}{'p95':>8}{'busy':>8}  address")
+        for address, one in sorted(answered.items(), key=lambda item: item[1].p95):
+            failed = "" if one.status == 200 else f"  status {one.status}"
+            print(f"{one.p50:8.2f}{one.p95:8.2f}{one.busy:8.2f}  {address}{failed}")
+        every = answered.values()
+        p50, p95, cost = (statistics.median(getattr(one, what) for one in every) for what in ("p50", "p95", "busy"))
+        slow = sum(one.p95 > MOST for one in every)
+        print(f"{len(every)} addresses, medians: p50 {p50:.2f} ms, p95 {p95:.2f} ms, busy {cost:.2f} ms")
+        print(f"{slow} with p95 above {MOST:g} ms; {mib:.0f} MiB at most", flush=True)
+    return found
+
+
+@contextlib.contextmanager
+def on_postgresql(file: Path) -> Iterator[Database]:
+    """A copy of a database on a server that is started for it."""
+    server = PostgresServer(durable=True)
+    try:
+        server.start()
+        server.execute("CREATE DATABASE arena")
+        copy_database(database_at(file), database_at(server.url("arena")), lambda table, rows: None)
+        server.execute("VACUUM ANALYZE", "arena")
+        yield Database(server.url("arena"), server.folder)
+    finally:
+        server.remove()
+
+
+def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:
+    """Print how the answers of a server compare with those of a file; how many differ."""
+    for name in ("p50", "p95", "busy"):
+        ratios = {address: getattr(there[address], name) / getattr(here[address], name) for address in here}
+        worst = max(ratios, key=ratios.__getitem__)
+        median, many = statistics.median(ratios.values()), sum(ratio > 2 for ratio in ratios.values())
+        print(
+            f"{name}, PostgreSQL to SQLite: median {median:.2f}; {many} above 2, at most {ratios[worst]:.2f} ({worst})"
+        )
+    differ = [address for address in here if here[address].digest != there[address].digest]
+    for address in differ:
+        print("DIFFERS:", address)
+    return len(differ)
 
 
 def main() -> None:
@@ -131,6 +227,7 @@ def main() -> None:
     parser.add_argument("--matches", type=int, default=1_000_000)
     parser.add_argument("--bots", type=int, default=1000)
     parser.add_argument("--times", type=int, default=40)
+    parser.add_argument("--postgresql", action="store_true", help="on a server as well")
     options = small_or_asked(parser, matches=5000, bots=100, times=3)
     if options.times < 1:
         parser.error(f"--times is {options.times}: 1 or more")
@@ -138,8 +235,17 @@ def main() -> None:
         folder = options.data or Path(scratch)
         if not (folder / "arena.db").exists():
             make(folder / "arena.db", options.matches, options.bots)
-        failed, slow = measure(folder, options.times)
-    raise SystemExit(1 if failed or (slow and not options.small) else 0)
+        with contextlib.closing(Reader.open(folder / "arena.db")) as reader:
+            asked = list(dict.fromkeys(addresses(reader)))
+        databases = {"SQLite": Database(str(folder / "arena.db"), None)}
+        with on_postgresql(folder / "arena.db") if options.postgresql else contextlib.nullcontext() as server:
+            if server is not None:
+                databases["PostgreSQL"] = server
+            found = measure(databases, asked, options.times)
+        differ = compare(found["SQLite"], found["PostgreSQL"]) if options.postgresql else 0
+    failed = any(one.status != 200 for every in found.values() for one in every.values())
+    slow = any(one.p95 > MOST for one in found["SQLite"].values())
+    raise SystemExit(1 if failed or differ or (slow and not options.small) else 0)
 
 
 if __name__ == "__main__":

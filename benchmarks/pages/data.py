@@ -16,7 +16,6 @@ from random import Random
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, insert
-from sqlalchemy.schema import CreateIndex, DropIndex
 
 from arena.store import summaries
 from arena.store.database_url import database_at
@@ -190,7 +189,7 @@ def make(file: Path, count: int, number_of_bots: int) -> None:
     indexes = [index for table in (matches, seats) for index in table.indexes]
     with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         for index in indexes:
-            connection.execute(DropIndex(index))
+            index.drop(connection)
         names = [{"id": 1 + bot, "name": f"bot-{bot}", "key": f"bot-{bot}"} for bot in range(number_of_bots)]
         connection.execute(insert(bots), [row | {"revoked": False, "created": created} for row in names])
         connection.execute(insert(tournaments), season.tournaments)
@@ -201,7 +200,7 @@ def make(file: Path, count: int, number_of_bots: int) -> None:
             _put(connection, "records", [{"match": match["number"], "data": b""} for match, _ in batch])
         connection.execute(insert(ratings), [_rating(*place, one) for place, one in season.standings.items()])
         for index in indexes:
-            connection.execute(CreateIndex(index))
+            index.create(connection)
         summaries.add(connection, 1, count)
     engine.dispose()
 

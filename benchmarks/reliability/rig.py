@@ -160,9 +160,9 @@ class Server:
 
 
 @contextlib.contextmanager
-def web(data: Path) -> Iterator[tuple[int, int]]:
-    """`arena web` over a data folder; its process and its port."""
-    command = [sys.executable, "-m", "arena", "web", "--data", str(data), "--web-port", "0"]
+def web(database: str | Path) -> Iterator[tuple[int, int]]:
+    """`arena web` over a database, by its file or URL; its process and its port."""
+    command = [sys.executable, "-m", "arena", "web", "--db", str(database), "--web-port", "0"]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
         assert process.stderr is not None
         try:

@@ -184,7 +184,7 @@ PATIENCE = [
 
 
 @pytest.fixture
-async def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database_kind: str) -> AsyncIterator[Serve]:
+async def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Serve]:
     """Start an arena with these options of `Arena`. It waits longer for clients than tests do, unless one says so."""
     for waits in PATIENCE:
         monkeypatch.setattr(waits, 2 * WITHIN)

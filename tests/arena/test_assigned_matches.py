@@ -11,10 +11,13 @@ import pytest
 from arena.server import assigned_matches, matchmaking
 from arena.server.arena import Arena
 from arena.store.result_queries import record_of
+from databases import EVERY_DATABASE
 from protocol.dice import SEED_BYTES
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
 from referee.record import Header
+
+pytestmark = EVERY_DATABASE
 
 SEED = bytes(SEED_BYTES)
 

@@ -136,7 +136,7 @@ async def test_an_arena_is_restored_from_a_copy_made_while_it_ran_and_knows_its_
     async with serving(first, "--house", "random") as served:
         assert await hello(served, "mine", "t" * 20) == "welcome"
         (second / "house").mkdir(parents=True)
-        await asyncio.to_thread(back_up_file, first / "arena.db", second / "arena.db")
+        await asyncio.to_thread(back_up_file, database_at(first / "arena.db"), second / "arena.db")
     shutil.copy(first / "house" / "tokens.json", second / "house")
     shutil.copy(first / "operator.json", second)
     async with serving(second, "--house", "random") as served, connected_to(second) as operator:

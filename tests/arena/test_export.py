@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import os
-import sqlite3
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -18,15 +17,19 @@ import pytest
 
 from arena.store import export_rows
 from arena.store.export_rows import export_matches
+from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_search import Search
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Reader, Store
 from commands import Done, call
+from databases import EVERY_DATABASE, alter, asked
 from protocol.messages import CHANCE
 from referee import record_reader
 from referee_table import Table, header
 from seasons import finish, result
 from stored_matches import PLAYED, stored
+
+pytestmark = EVERY_DATABASE
 
 Arena = Callable[..., Done]
 
@@ -109,10 +112,7 @@ def test_a_strike_is_counted_with_the_next_event_of_its_seat(tmp_path: Path) -> 
     table.play({"heap": 1, "take": 5}, after=0.2)
     table.play({"heap": 2, "take": 7}, after=0.3)
     with closing(Store.open(tmp_path / "arena.db")) as store:
-        finish(store, result("struck"))
-    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
-        connection.execute("UPDATE records SET data = ?", (table.packed(),))
-        connection.commit()
+        store.write(finish_matches, [StorableMatch(result("struck"), lambda ratings: table.packed())])
     assert call("arena", "export", "--to", str(tmp_path / "out"), ARENA_DB=str(tmp_path / "arena.db")).code == 0
     first, second, third = read(tmp_path / "out", "plies")
     assert (first["strikes"], first["value"], json.loads(first["info"])) == ("1", "0.5", {"value": 0.5, "note": "so"})
@@ -130,18 +130,15 @@ def test_a_selection_is_that_of_arena_matches(arena: Arena, tmp_path: Path) -> N
 
 
 def test_an_export_that_fails_leaves_nothing(arena: Arena, tmp_path: Path) -> None:
-    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
-        connection.execute("UPDATE records SET data = substr(data, 1, 60) WHERE match = 6")
-        connection.commit()
-        (match,) = connection.execute("SELECT id FROM matches WHERE number = 6").fetchone()
-    before = {"arena.db"}
+    file = tmp_path / "arena.db"
+    alter(file, "UPDATE records SET data = substr(data, 1, 60) WHERE match = 6")
+    match = asked(file, "SELECT id FROM matches WHERE number = 6")[0]["id"]
+    before = set(os.listdir(tmp_path))
     for form in ("csv", "parquet"):
         done = arena("--to", str(tmp_path / "out"), "--format", form)
         assert (done.code, done.out) == (1, "")
         assert done.err == f"arena: the record of match {match} is cut short: its gzip stream has no end\n"
-    with closing(sqlite3.connect(tmp_path / "arena.db")) as connection:
-        connection.execute("DELETE FROM records WHERE match = 6")
-        connection.commit()
+    alter(file, "DELETE FROM records WHERE match = 6")
     assert arena("--to", str(tmp_path / "out")).err == (
         f"arena: match {match} has no record: `arena db check` tells what is wrong\n"
     )

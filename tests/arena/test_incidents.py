@@ -16,7 +16,10 @@ from arena.network.connection import CloseInfo
 from arena.store.registry import MAX_INCIDENTS, Incident, add_bots, latest_incidents, note_incident, register_bot
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
+from databases import EVERY_DATABASE
 from timeouts import WITHIN
+
+pytestmark = EVERY_DATABASE
 
 
 async def noted(served: Any, bot: str, count: int = 1) -> list[Incident]:

@@ -17,12 +17,9 @@ from arena.store.result_queries import iter_results
 from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from commands import Done, call
-from databases import EVERY_DATABASE
 from protocol.digest import canonical
 from seasons import finish, result
 from stored_matches import stored
-
-pytestmark = EVERY_DATABASE
 
 Arena = Callable[..., Done]
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from alembic import command
 from alembic.config import Config
+from sqlalchemy import Connection
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
@@ -18,6 +20,7 @@ from arena.store import upgrade as upgrading
 from arena.store.annulment import annul_matches
 from arena.store.database import StoreError
 from arena.store.database_url import database_at
+from arena.store.feed_position import feed_range
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import rating_history
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
@@ -44,19 +47,26 @@ MATCHES: list[tuple[str, dict[str, Any], bool]] = [
 """In order: the game, the config, and whether it was rated. `ann` won them all."""
 
 
-@pytest.fixture
-def first(tmp_path: Path) -> Path:
-    """A database of the first schema, in which a game's matches were rated in one pool."""
-    file = tmp_path / "arena.db"
-    with sqlite3.connect(file) as marked:
+@contextmanager
+def of_schema(file: Path, revision: str) -> Iterator[Connection]:
+    """A new database of a schema, to be filled."""
+    with closing(sqlite3.connect(file)) as marked:
         marked.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    marked.close()
     config = Config()
     config.set_main_option("script_location", str(MIGRATIONS))
     engine = database_at(file).connect()
     with engine.execution_options(begin="BEGIN IMMEDIATE").begin() as connection:
         config.attributes["connection"] = connection
-        command.upgrade(config, "0001")
+        command.upgrade(config, revision)
+        yield connection
+    engine.dispose()
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    """A database of the first schema, in which a game's matches were rated in one pool."""
+    file = tmp_path / "arena.db"
+    with of_schema(file, "0001") as connection:
         for at, name in enumerate(("ann", "bob"), 1):
             row = (at, name, name, "a" * 64, 0, TIME)
             connection.exec_driver_sql("INSERT INTO bots VALUES (?, ?, ?, ?, ?, ?)", row)
@@ -70,7 +80,6 @@ def first(tmp_path: Path) -> Path:
                 row = (number, seat, seat + 1, "1", seat + 1, "win", *([20.0, 3.0, 21.0, 2.0] if rated else [None] * 4))
                 connection.exec_driver_sql("INSERT INTO seats VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
             connection.exec_driver_sql("INSERT INTO records VALUES (?, ?)", (number, b"record"))
-    engine.dispose()
     return file
 
 
@@ -122,6 +131,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         finish(store, result("placed", tournament="t1", place=0))
         board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.database.file)) as earlier:
+        _before_the_thirteenth(earlier)
         _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         for index in (
@@ -152,6 +162,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
     with closing(Store.open(tmp_path / "arena.db")) as store:
         finish(store, result("placed", tournament="t1", place=0))
     with closing(sqlite3.connect(store.database.file)) as earlier:
+        _before_the_thirteenth(earlier)
         _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         for column in ("luck", "luck_by"):
@@ -173,6 +184,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         season(store)
         board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.database.file)) as earlier:
+        _before_the_thirteenth(earlier)
         _before_the_ninth(earlier)
         _before_the_eighth(earlier)
         _before_the_sixth(earlier)
@@ -187,6 +199,22 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         later.write(start_season, "second")
         assert later.read(season_leaderboards, "first")["nim/classic"] == board
         assert list(later.iterate(check_database)) == []
+
+
+def test_how_far_a_broker_is_stays_as_there_are_nodes(tmp_path: Path) -> None:
+    with of_schema(tmp_path / "arena.db", "0012") as connection:
+        connection.exec_driver_sql("INSERT INTO feed VALUES (7)")
+    assert upgrade(database_at(tmp_path / "arena.db")) == ("0012", REVISIONS[-1])
+    with closing(Store.open(tmp_path / "arena.db")) as later:
+        assert later.read(feed_range) == (7, 0)
+        assert list(later.iterate(check_database)) == []
+
+
+def _before_the_thirteenth(database: sqlite3.Connection) -> None:
+    """Take away the nodes."""
+    for table in ("under_way", "nodes"):
+        database.execute(f"DROP TABLE {table}")
+    database.execute("ALTER TABLE matches DROP COLUMN node")
 
 
 def _before_the_eighth(database: sqlite3.Connection) -> None:

@@ -26,6 +26,7 @@ from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, c
 from arena.operator.requests import MAX_REQUEST, Handler, Request
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.annulment import Annulment
+from arena.store.database_url import database_at
 from arena.tournament.play_request import Play, PlayReply
 from certificates import make
 from processes import REPOSITORY, run, serving
@@ -293,7 +294,7 @@ async def test_a_server_keeps_its_token_and_says_in_its_folder_where_to_ask(tmp_
             found = credentials.read(tmp_path)
             assert found is not None
             tokens.append(found.token)
-            async with connected_to(tmp_path, tmp_path / "arena.db") as operator:
+            async with connected_to(tmp_path, database_at(tmp_path / "arena.db")) as operator:
                 assert (await operator.ask(StatusRequest(), ServerStatus)).bots == []
             with pytest.raises(InvalidStatus):  # nobody else comes in there
                 await connect(found.url)
@@ -323,15 +324,15 @@ async def test_a_client_says_what_is_in_its_way(tmp_path: Path) -> None:
         right = credentials.read(tmp_path)
         assert right is not None
         with pytest.raises(NoServer, match=nowhere):  # it has another database open
-            async with connected_to(tmp_path, tmp_path / "other.db"):
+            async with connected_to(tmp_path, database_at(tmp_path / "other.db")):
                 pass
-        credentials.write(tmp_path, "wrong", right.url, tmp_path / "arena.db")
+        credentials.write(tmp_path, "wrong", right.url, database_at(tmp_path / "arena.db"))
         with pytest.raises(
             TokenRefused, match=f"^the server on {tmp_path} refuses the operator's token: the operator's"
         ):
             async with connected_to(tmp_path):
                 pass
-        credentials.write(tmp_path, right.token, right.url, tmp_path / "arena.db")
+        credentials.write(tmp_path, right.token, right.url, database_at(tmp_path / "arena.db"))
     with pytest.raises(NoServer, match=nowhere):
         async with connected_to(tmp_path):
             pass
@@ -398,9 +399,9 @@ async def test_an_answer_of_another_version_is_a_line(serve: Any) -> None:
 
 def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) -> None:
     (tmp_path / "operator.json.part").touch(mode=0o644)
-    credentials.write(tmp_path, "t", "ws://127.0.0.1:1", tmp_path / "arena.db")
+    credentials.write(tmp_path, "t", "ws://127.0.0.1:1", database_at(tmp_path / "arena.db"))
     assert stat.S_IMODE((tmp_path / "operator.json").stat().st_mode) == 0o600
-    credentials.write(tmp_path, "", "ws://127.0.0.1:1", tmp_path / "arena.db")
+    credentials.write(tmp_path, "", "ws://127.0.0.1:1", database_at(tmp_path / "arena.db"))
     with pytest.raises(ArenaFault, match="holds no operator's token any more: remove it, and start the server anew"):
         credentials.read(tmp_path)
 

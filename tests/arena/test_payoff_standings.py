@@ -17,13 +17,10 @@ from arena.store.store import Store
 from arena.store.tournament_state import open_tournament
 from arena.store.tournaments import tournament_leaders, tournament_table
 from commands import on_terminal
-from databases import EVERY_DATABASE
 from measuring.payoffs import Paid
 from plans import plan
 from referee.result import Result
 from seasons import finish, paid
-
-pytestmark = EVERY_DATABASE
 
 
 def rows(names: Sequence[str]) -> list[TableRow]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -16,7 +15,7 @@ from arena.store.result_queries import bot_failures, iter_results, tournament_re
 from arena.store.store import Store
 from arena.store.tournament_state import PendingResult, finish_tournament, pending_of_tournament, save_pending
 from commands import call
-from databases import EVERY_DATABASE
+from databases import EVERY_DATABASE, alter
 from referee.effects import Resigned
 from referee.footer import Closed
 from referee.record import public, write_line
@@ -72,17 +71,15 @@ def test_what_waits_of_a_finished_tournament_was_not_needed(store: Store) -> Non
 @pytest.mark.parametrize(
     ("damage", "complaint"),
     [
-        ("data = x'00'", "match t1-00001, which waits to be rated: it can't be read: "),
+        ("data = substr(data, 1, 1)", "match t1-00001, which waits to be rated: it can't be read: "),
         ("place = 4", "match t1-00001, which waits to be rated: it is t1-00001, place 1 of t1, by what is kept of it"),
         ("match = 't1-00000'", "match t1-00000: it waits to be rated, and is"),
     ],
 )
-def test_a_match_that_waits_is_checked_like_others(store: Store, damage: str, complaint: str) -> None:
+def test_a_match_that_waits_is_checked_like_others(store: Store, tmp_path: Path, damage: str, complaint: str) -> None:
     store.write(finish_matches, [finished(over(0))])
     store.write(save_pending, [over(1)])
-    folder = str(store.database.file.parent)
+    folder = str(tmp_path)
     assert call("arena", "db", "check", "--data", folder).code == 0
-    with closing(sqlite3.connect(store.database.file)) as damaged:
-        damaged.execute(f"UPDATE awaiting SET {damage}")
-        damaged.commit()
+    alter(store.database, f"UPDATE awaiting SET {damage}")
     assert complaint in call("arena", "db", "check", "--data", folder).out

@@ -1,8 +1,12 @@
-"""What only a PostgreSQL server does: it is away, has others' tables, and numbers rows; and an arena moves to it and back."""
+"""What only a PostgreSQL server does: it is away, has others' tables, numbers rows; an arena moves there and back."""
 
 from __future__ import annotations
 
+import re
+import shlex
 import sqlite3
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import closing
@@ -10,21 +14,28 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from msgspec.structs import replace
 
+from arena.commands.db import look
 from arena.store import postgres_database
-from arena.store.backup import back_up
 from arena.store.database import SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
+from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import bots_page
 from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.schema import REVISIONS
 from arena.store.store import Reader, Store
-from postgres import PostgresServer, new_database
+from commands import call
+from databases import alter, asked
+from postgres import PostgresServer, new_database, program
 from protocol.errors import UsageFault
+from referee.record import RecordedSeat
+from referee_table import Table, header
 from seasons import finish, result, season
+from stored_matches import finished
 
 
 @pytest.fixture
@@ -37,13 +48,6 @@ def url() -> str:
 def store(url: str) -> Iterator[Store]:
     with closing(Store.open(url)) as store:
         yield store
-
-
-def behind(url: str, statement: str) -> None:
-    """Have something done that the arena knows nothing of."""
-    with psycopg.connect(url) as connection:
-        connection.execute("SET search_path = arena")
-        connection.execute(statement.encode())
 
 
 def test_an_arena_is_made_in_an_empty_database_and_found_there() -> None:
@@ -87,7 +91,7 @@ def test_a_schema_of_somebody_else_is_refused() -> None:
 
 
 def test_a_newer_schema_is_refused(url: str) -> None:
-    behind(url, "UPDATE alembic_version SET version_num = '9999'")
+    alter(url, "UPDATE alembic_version SET version_num = '9999'")
     with pytest.raises(SchemaMismatch, match="schema 9999, newer than this bot-arena knows"):
         Store.open(url)
 
@@ -111,7 +115,7 @@ def test_a_server_that_is_not_there_is_one_line_without_its_password(where: str,
 
 
 def test_without_psycopg_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_database, "find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(StoreError, match=r"pip install 'bot-arena\[postgres\]'"):
         Store.open("postgresql://localhost/arena")
 
@@ -153,13 +157,45 @@ def test_text_with_a_nul_finds_nothing(store: Store) -> None:
     ],
 )
 def test_a_changed_view_is_noticed(url: str, store: Store, change: str, complaint: str) -> None:
-    behind(url, change)
+    alter(url, change)
     assert list(store.iterate(check_database, lambda *_, **__: ())) == [complaint]
 
 
-def test_a_backup_is_made_by_the_tools_of_the_server(url: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageFault, match=r"pg_dump --format=custom .*pg_restore --clean"):
-        back_up(database_at(url), tmp_path / "arena.dump")
+def test_what_was_broken_by_hand_is_told_in_lines(url: str, store: Store) -> None:
+    season(store)
+    alter(url, "ALTER TABLE bots DROP COLUMN seen CASCADE")
+    with closing(Store.open(url)) as broken:
+        found = list(broken.iterate(check_database, lambda *_, **__: ()))
+    assert found[0] == "bot number 1 can't be read: column bots.seen does not exist"
+    assert not any("transaction" in line or "\n" in line for line in found)
+
+
+def test_an_older_server_is_refused(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(postgres_database, "OLDEST", 990_000)
+    with pytest.raises(StoreError, match=r"/arena_\d+\S* is PostgreSQL \d\d: 99 or newer is needed"):
+        Store.open(url)
+
+
+def test_what_a_backup_says_makes_one_and_restores_it(url: str, store: Store, tmp_path: Path) -> None:
+    season(store)
+    file = tmp_path / "my arena.dump"
+    told = call("arena", "db", "backup", str(file), ARENA_DB=url)
+    assert (told.code, told.out, told.err.count("\n")) == (2, "", 1)
+    commands = re.search("(pg_dump .*); .*(pg_restore .*)", told.err)
+    assert commands is not None
+    make, restore = (shlex.split(words) for words in commands.groups())
+    subprocess.run([program(make[0]), *make[1:]], check=True)
+    alter(url, "DELETE FROM records")
+    finish(store, result("later"))
+    store.close()
+    subprocess.run([program(restore[0]), *restore[1:]], check=True)
+    empty = new_database(made=False)
+    subprocess.run([program("pg_restore"), "--dbname", empty, str(file)], check=True)
+    for where in (url, empty):
+        with closing(Store.open(where)) as restored:
+            assert len(list(restored.iterate(iter_results))) == 30
+            assert list(restored.iterate(check_database)) == []
+            finish(restored, result("later"))
 
 
 def test_an_arena_moves_to_a_server_and_back_with_every_row(tmp_path: Path) -> None:
@@ -180,11 +216,36 @@ def test_an_arena_moves_to_a_server_and_back_with_every_row(tmp_path: Path) -> N
         assert list(store.iterate(check_database, lambda *_, **__: ())) == []
 
 
+def test_the_same_matches_come_to_the_same_ratings_to_the_last_digit(url: str, tmp_path: Path) -> None:
+    names = ("ann", "bob", "cid", "dan")
+    matches = []
+    for number in range(100):
+        bots = (names[number % 4], names[(number % 4 + number % 3 + 1) % 4])
+        seats = [RecordedSeat(bot=bot, version="1") for bot in bots]
+        table = Table(header=replace(header("nim", match=f"m-{number}", rated=True), seats=seats)).begin()
+        matches.append(finished(table.finish_at_random()))
+    rows = []
+    for where in (url, str(tmp_path / "arena.db")):
+        with closing(Store.open(where)) as store:
+            for at in range(0, len(matches), 9):
+                store.write(finish_matches, matches[at : at + 9])
+            assert list(store.iterate(check_database, look)) == []
+        rows.append([asked(where if "://" in where else Path(where), query) for query in RATED])
+    assert rows[0] == rows[1]
+    assert len(rows[0][0]) == 4
+
+
+RATED = (
+    "SELECT bot, pool, mu, sigma, matches FROM ratings ORDER BY bot",
+    "SELECT match, seat, mu_before, sigma_before, mu_after, sigma_after FROM seats ORDER BY match, seat",
+)
+
+
 def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(url: str, tmp_path: Path) -> None:
     here = tmp_path / "here.db"
     with closing(Store.open(here)) as store:
         season(store)
-    with pytest.raises(UsageFault, match="there is an arena in .* already"):
+    with pytest.raises(UsageFault, match=r"there is an arena in .* already"):
         copy_database(database_at(here), database_at(url), lambda *_: None)
 
     def stop(table: str, rows: int) -> None:

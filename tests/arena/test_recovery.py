@@ -12,10 +12,13 @@ import pytest
 
 from arena.host import host
 from arena.host.runner import Runner
+from databases import EVERY_DATABASE
 from protocol.close_codes import RESTARTING
 from referee.effects import Resigned
 from referee.match import Match
 from timeouts import WITHIN
+
+pytestmark = EVERY_DATABASE
 
 
 class Held:

@@ -15,6 +15,7 @@ from arena.operations.backups import Schedule, back_up_once, due_in, keep_backin
 from arena.server.warnings import Warnings
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
+from commands import call
 from machine.event_loop import running
 from processes import serving
 from seasons import season
@@ -83,6 +84,12 @@ async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
 
 async def test_a_folder_that_cannot_be_made_is_a_line(database: Path) -> None:
     assert await back_up_once(database, Schedule(database / "in", 24, 7)) == f"{database}/in: Not a directory"
+
+
+def test_a_database_on_a_server_is_backed_up_by_its_own_tools(tmp_path: Path) -> None:
+    done = call("arena", "serve", "--backup-to", str(tmp_path), ARENA_DB="postgresql://ann:secret@localhost/arena")
+    says = "backup_to is for a database in a file: `arena db backup FILE` says how pg_dump backs up db"
+    assert done == (2, "", f"arena: {says}\n")
 
 
 def test_the_next_is_due_so_long_after_the_newest(tmp_path: Path) -> None:

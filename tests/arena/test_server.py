@@ -11,9 +11,12 @@ import pytest
 from arena.network.binding import PortFault
 from arena.replay.verify import verify
 from arena.store.result_queries import iter_results, leaderboard_of, record_of
+from databases import EVERY_DATABASE
 from protocol.messages import Clock
 from referee import match as referee
 from referee import record_reader
+
+pytestmark = EVERY_DATABASE
 
 
 async def played(serve: Any, **seek: Any) -> tuple[Any, dict[str, Any], dict[str, Any]]:

@@ -11,7 +11,10 @@ from arena.operator.tournaments import ListTournaments, StartTournament, StopTou
 from arena.store.result_queries import tournament_results
 from arena.store.tournaments import tournaments_page
 from arena.tournament.schedule_limits import MOST_BESIDE
+from databases import EVERY_DATABASE
 from protocol.errors import BadConfig, Fault, UsageFault
+
+pytestmark = EVERY_DATABASE
 
 BOTS = ["ann", "bob"]
 

@@ -36,7 +36,7 @@ from arena.store.thinning import (
     remove_records,
 )
 from commands import Done, call
-from databases import EVERY_DATABASE
+from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from machine.event_loop import running
 from machine.timestamps import utc
 from seasons import result
@@ -109,8 +109,13 @@ def test_the_oldest_unrated_records_go_where_all_of_them_are_too_much(tmp_path: 
         assert thin(store, replace(FOR_EVER, max_unrated_mib=1)) == {"m0", "m1", "m2"}
 
 
-@pytest.mark.parametrize("remove", [partial(remove_records, old=Removable("3", "")), RecordsOfBot("Ann").remove])
-def test_a_batch_is_small_whatever_the_records_have(tmp_path: Path, remove: Callable[[Connection], Removed]) -> None:
+@pytest.mark.parametrize(
+    "removal", [lambda: partial(remove_records, old=Removable("3", "")), lambda: RecordsOfBot("Ann").remove]
+)
+def test_a_batch_is_small_whatever_the_records_have(
+    tmp_path: Path, removal: Callable[[], Callable[[Connection], Removed]]
+) -> None:
+    remove = removal()
     with closing(Store.open(tmp_path / "arena.db")) as store:
         for number, size in enumerate((2 * MIB, MIB // 2, MIB // 2, MIB // 2)):
             keep(store, f"m{number}", size, rated=False, finished=f"2026-01-01T00:0{number}:00.000Z")
@@ -132,6 +137,7 @@ def test_without_their_records_results_and_ratings_stay_and_the_database_adds_up
     assert store.write(rebuild_ratings) == 0
 
 
+@SQLITE_ALONE
 def test_the_room_is_taken_by_what_comes_or_given_back(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as store:
         for number in range(8):
@@ -152,13 +158,7 @@ def played(tmp_path: Path) -> Path:
     """A database of unrated matches that were played; the newest is of risk-duel, and only that has its record."""
     with closing(stored(tmp_path / "arena.db")) as store:
         newest = next(store.iterate(iter_results)).match
-
-        def make_old(connection: Any) -> None:
-            connection.exec_driver_sql(
-                "UPDATE matches SET finished = '2026-01-01T00:00:00.000Z' WHERE id <> ?", (newest,)
-            )
-
-        store.write(make_old)
+        alter(store.database, f"UPDATE matches SET finished = '2026-01-01T00:00:00.000Z' WHERE id <> '{newest}'")
     return tmp_path / "arena.db"
 
 

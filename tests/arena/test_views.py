@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +14,7 @@ from arena.store.match_luck import MatchLuck, save_luck
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
 from arena.store.seasons import start_season
 from arena.store.store import Store
-from databases import EVERY_DATABASE
+from databases import EVERY_DATABASE, alter, asked
 from referee.result import points
 from seasons import finish, result, season
 
@@ -37,15 +35,8 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def asked(store: Store, query: str) -> list[dict[str, Any]]:
-    """What any program is answered."""
-    with closing(sqlite3.connect(store.database.file)) as connection:
-        connection.row_factory = sqlite3.Row
-        return [dict(row) for row in connection.execute(query)]
-
-
 def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Store) -> None:
-    rows = {row["match"]: row for row in asked(store, "SELECT * FROM match_results")}
+    rows = {row["match"]: row for row in asked(store.database, "SELECT * FROM match_results")}
     for stored in list(store.iterate(iter_results)):
         row = rows[stored.match]
         ranks = [seat.rank for seat in stored.seats]
@@ -63,7 +54,7 @@ def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Stor
 
 
 def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> None:
-    rows = asked(store, "SELECT * FROM match_seats ORDER BY number, seat")
+    rows = asked(store.database, "SELECT * FROM match_seats ORDER BY number, seat")
     for stored in list(store.iterate(iter_results)):
         seats = [row for row in rows if row["match"] == stored.match]
         assert [row["bot"] for row in seats] == [seat.bot for seat in stored.seats]
@@ -74,7 +65,7 @@ def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> 
 
 def test_the_view_of_the_ladder_is_the_leaderboard(store: Store) -> None:
     for pool in store.read(rated_pools):
-        rows = asked(store, f"SELECT * FROM ladder WHERE pool = '{pool}' ORDER BY place")
+        rows = asked(store.database, f"SELECT * FROM ladder WHERE pool = '{pool}' ORDER BY place")
         board = store.read(leaderboard_of, pool)
         assert [(row["place"], row["bot"]) for row in rows] == [(at, line.bot) for at, line in enumerate(board, 1)]
         for row, line in zip(rows, board, strict=True):
@@ -87,12 +78,8 @@ def test_the_view_of_the_ladder_is_the_leaderboard(store: Store) -> None:
 
 def test_a_check_tells_of_a_view_that_is_missing_or_another(store: Store) -> None:
     assert list(store.iterate(check_database)) == []
-    with closing(sqlite3.connect(store.database.file)) as connection:
-        connection.execute("DROP VIEW ladder")
-        connection.execute("DROP VIEW match_seats")
-        connection.execute("CREATE VIEW match_seats AS SELECT 1 AS seat")
-        connection.execute("CREATE VIEW of_my_own AS SELECT 1")
-        connection.commit()
+    changes = "DROP VIEW ladder", "DROP VIEW match_seats", "CREATE VIEW match_seats AS SELECT 1 AS seat"
+    alter(store.database, *changes, "CREATE VIEW of_my_own AS SELECT 1")
     assert list(store.iterate(check_database)) == [
         "view match_seats is not the one that this version makes",
         "view ladder is missing",

@@ -13,7 +13,7 @@ from web_client import Visitor, served
 
 
 @pytest.fixture
-def visitor(tmp_path: Path, database_kind: str) -> Iterator[Visitor]:
+def visitor(tmp_path: Path) -> Iterator[Visitor]:
     """A visitor of an empty arena; `visitor.store` is where a test puts matches."""
     store = Store.open(tmp_path / "arena.db")
     reader = Reader.open(tmp_path / "arena.db")

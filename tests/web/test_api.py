@@ -10,6 +10,7 @@ import socket
 import threading
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ import pytest
 from openapi_spec_validator import validate
 
 from arena.replay.grading import Grades
+from arena.store.database_copy import copy_database
+from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_search import Search, search_matches
 from arena.store.result_queries import record_of
@@ -30,9 +33,10 @@ from arena.web.site import Site
 from commands import call
 from databases import SQLITE_ALONE
 from library import Library, fill
+from postgres import new_database
 from seasons import finish, result
 from timeouts import WITHIN
-from web_client import Answer, Visitor, served
+from web_client import Answer, Visitor, answer, served
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +100,24 @@ def test_every_example_is_answered_and_then_known(api: Visitor, names: Mapping[s
     assert (again.status, again.body, again.headers["etag"]) == (304, b"", answer.headers["etag"])
     head = api.get(address, "HEAD")
     assert (head.status, head.body, head.headers["etag"]) == (200, b"", answer.headers["etag"])
+
+
+def test_an_arena_on_a_server_gives_every_answer_byte_for_byte(
+    api: Visitor, names: Mapping[str, str], folder: Path
+) -> None:
+    there = database_at(new_database(made=False))
+    copy_database(database_at(folder / "arena.db"), there, lambda table, rows: None)
+    addresses = [PREFIX + operation.example.format_map(names) for operation in OPERATIONS]
+    addresses += [
+        "/",
+        "/bots/perfect",
+        "/matches?bot=perfect&outcome=won",
+        f"/matches/{names['match']}",
+        "/tournaments",
+    ]
+    with closing(Reader.open(there)) as reader, served(Site(reader)) as url:
+        for address in addresses:
+            assert answer(url + address).body == api.get(address).body, address
 
 
 def test_the_description_is_openapi_and_has_every_operation(api: Visitor) -> None:

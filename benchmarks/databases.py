@@ -1,0 +1,132 @@
+"""SQLite and PostgreSQL beside each other: results a second on each, and whether both come to the same arena.
+
+The same matches (season.py) are stored on both, one a transaction and in batches. Then it is looked whether all ratings
+are equal to the last digit, whether `arena db check` finds both sound, and whether an arena that `arena db copy` takes
+to the server and back is the same. The server is started for this (tests/postgres.py), and syncs what it commits.
+Usage: python benchmarks/databases.py [--matches 1000] [--batch 16]
+Exit status 1 if anything is not as it should be.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sqlite3
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from season import played
+from sqlalchemy import Connection, select
+
+from arena.commands.db import look
+from arena.store.database import Database
+from arena.store.database_copy import copy_database
+from arena.store.database_url import database_at
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.integrity_check import check_database
+from arena.store.schema import ratings, seats
+from arena.store.store import Store
+from postgres import PostgresServer
+
+
+@contextmanager
+def durable_server() -> Iterator[PostgresServer]:
+    """A PostgreSQL inside that writes to the disk what it says it has written."""
+    server = PostgresServer(durable=True)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
+
+
+def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> float:
+    """Store matches, so many in a transaction; how many a second."""
+    with closing(Store.open(where)) as store:
+        began = time.perf_counter()
+        for at in range(0, len(matches), batch):
+            store.write(finish_matches, matches[at : at + batch])
+        return len(matches) / (time.perf_counter() - began)
+
+
+def rated(where: Database) -> list[tuple[Any, ...]]:
+    """Every rating, and those before and after each match."""
+    with closing(Store.open(where)) as store:
+        return store.read(_rated)
+
+
+def _rated(connection: Connection) -> list[tuple[Any, ...]]:
+    now = connection.execute(select(ratings).order_by(ratings.c.bot, ratings.c.pool))
+    then = connection.execute(select(seats).order_by(seats.c.match, seats.c.seat))
+    return [tuple(row) for rows in (now, then) for row in rows]
+
+
+def complaints(where: Database) -> list[str]:
+    """What `arena db check` finds."""
+    with closing(Store.open(where)) as store:
+        return list(store.iterate(check_database, look))
+
+
+def dumped(file: Path) -> list[str]:
+    """All that is in a file of SQLite, as statements."""
+    with closing(sqlite3.connect(file)) as connection:
+        return sorted(connection.iterdump())
+
+
+def told(claim: str, *, holds: bool) -> bool:
+    print(f"{claim}: {'yes' if holds else 'NO'}", flush=True)
+    return holds
+
+
+def compared(folder: Path, server: PostgresServer, matches: Sequence[StorableMatch], batch: int) -> bool:
+    """Print what there is to say; whether all is as it should be."""
+    for name in ("singly", "batches", "copy"):
+        server.execute(f"CREATE DATABASE {name}")
+    where = {
+        name: (database_at(folder / f"{name}.db"), database_at(server.url(name))) for name in ("singly", "batches")
+    }
+    for name, size in (("singly", 1), ("batches", batch)):
+        a_second = [stored(one, matches, size) for one in where[name]]
+        print(
+            f"{size:3} a transaction: SQLite {a_second[0]:6.0f} results a second, PostgreSQL {a_second[1]:6.0f}",
+            flush=True,
+        )
+    here, there = where["singly"]
+    same = rated(here)
+    holds = told(
+        "ratings equal to the last digit", holds=all(rated(one) == same for pair in where.values() for one in pair)
+    )
+    for one in (here, there):
+        found = complaints(one)
+        holds &= told(f"{type(one).__name__} is sound", holds=not found)
+        for line in found:
+            print(line)
+    copy, back = database_at(server.url("copy")), folder / "back.db"
+    copy_database(here, copy, lambda table, rows: None)
+    copy_database(copy, database_at(back), lambda table, rows: None)
+    assert here.file is not None
+    holds &= told("copied there and back, all is the same", holds=dumped(here.file) == dumped(back))
+    return holds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--matches", type=int, default=1000)
+    parser.add_argument("--batch", type=int, default=16)
+    options = parser.parse_args()
+    if min(options.matches, options.batch) < 1:
+        parser.error("--matches and --batch are 1 or more")
+    matches = [StorableMatch(closed.result, closed.record) for closed in played(options.matches)]
+    print(f"{len(matches)} matches")
+    with tempfile.TemporaryDirectory() as folder, durable_server() as server:
+        raise SystemExit(0 if compared(Path(folder), server, matches, options.batch) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,201 @@
+"""A database in a file of its own: made, recognised, upgraded, and gone; files that are not ours are left alone."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena.ratings import rating_system
+from arena.ratings.rating_system import Standing
+from arena.store.database import DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.database_url import database_at
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.registry import add_bots
+from arena.store.result_queries import iter_results
+from arena.store.schema import APPLICATION_ID, REVISIONS
+from arena.store.store import Store
+from arena.store.upgrade import migrate
+from referee.result import Ratings
+from seasons import finish, result, season
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "arena.db"
+
+
+@pytest.fixture
+def store(file: Path) -> Iterator[Store]:
+    with closing(Store.open(file)) as store:
+        yield store
+
+
+def test_a_new_file_is_marked_as_ours_and_syncs_every_commit(store: Store) -> None:
+    store.write(add_bots, {"ann": "a" * 64})
+    connection = sqlite3.connect(store.database.file)
+    assert connection.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    with database_at(store.database.file).connect().connect() as ours:
+        assert ours.exec_driver_sql("PRAGMA synchronous").scalar() == 2
+        assert ours.exec_driver_sql("PRAGMA foreign_keys").scalar() == 1
+
+
+def test_a_new_file_has_exactly_what_the_migrations_make(tmp_path: Path) -> None:
+    fresh, led = tmp_path / "fresh.db", tmp_path / "led.db"
+    database_at(fresh).create()
+    old = sqlite3.connect(led)
+    old.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    old.commit()
+    old.close()
+    engine = database_at(led).connect()
+    migrate(engine)
+    engine.dispose()
+    assert tables(led) == tables(fresh)
+    assert database_at(led).revision() == database_at(fresh).revision() == REVISIONS[-1]
+
+
+def tables(file: Path) -> dict[str, object]:
+    """Columns, indices and references of every table, and the views."""
+    connection = sqlite3.connect(file)
+    names = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+    found: dict[str, object] = {
+        name: (
+            connection.execute(f"PRAGMA table_info({name})").fetchall(),
+            sorted(row[2:] for row in connection.execute(f"PRAGMA foreign_key_list({name})")),
+            sorted(row[2:] for row in connection.execute(f"PRAGMA index_list({name})")),
+        )
+        for name in names
+    }
+    found["views"] = dict(connection.execute("SELECT name, sql FROM sqlite_master WHERE type = 'view'"))
+    connection.close()
+    return found
+
+
+def test_a_new_store_is_made_without_loading_alembic_or_what_speaks_to_a_server(tmp_path: Path) -> None:
+    code = (
+        "import sys, arena.commands.serve; from arena.store.store import Store; "
+        f"Store.open({str(tmp_path / 'a.db')!r}).close(); "
+        "print({'alembic', 'psycopg', 'sqlalchemy.dialects.postgresql'} & set(sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout == "set()\n"
+
+
+def test_a_missing_database_is_not_made_by_reading(tmp_path: Path) -> None:
+    with pytest.raises(
+        DatabaseNotFound, match=r"no arena data in .*arena\.db: start `arena serve` or `arena tournament`"
+    ):
+        Store.open(tmp_path / "data" / "arena.db", create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "notes.txt"
+    file.write_text("not a database\n" * 20)
+    with pytest.raises(UnrecognizedDatabase, match=r"notes\.txt is not a database"):
+        Store.open(file)
+    assert file.read_text() == "not a database\n" * 20
+    assert list(tmp_path.iterdir()) == [file]
+
+
+def test_a_database_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "theirs.db"
+    theirs = sqlite3.connect(file)
+    theirs.execute("CREATE TABLE bots (name)")
+    theirs.commit()
+    theirs.close()
+    before = file.read_bytes()
+    with pytest.raises(UnrecognizedDatabase, match="a database, but not Bot Arena's"):
+        Store.open(file)
+    assert file.read_bytes() == before
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("where", ["mysql://user:secret@host/db", "sqlite://", "sqlite+pysqlite:///x.db"])
+def test_a_url_of_another_kind_is_refused_without_telling_its_password(where: str) -> None:
+    with pytest.raises(StoreError, match="a database URL is sqlite:///FILE") as caught:
+        Store.open(where)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_url_names_a_relative_or_an_absolute_file(tmp_path: Path) -> None:
+    assert database_at("sqlite:///arena-data/arena.db").file == Path("arena-data/arena.db")
+    assert database_at(f"sqlite:///{tmp_path}/arena.db").file == tmp_path / "arena.db"
+    assert database_at("arena.db").file == Path("arena.db")
+
+
+def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StoreError, match="Not a directory"):
+        Store.open(tmp_path / "file" / "arena.db")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(StoreError, match="Is a directory"):
+        Store.open(tmp_path / "folder")
+
+
+def test_an_empty_file_becomes_a_store(tmp_path: Path) -> None:
+    file = tmp_path / "arena.db"
+    file.touch()
+    with pytest.raises(DatabaseNotFound):
+        Store.open(file, create=False)
+    Store.open(file).close()
+    assert database_at(file).revision() == REVISIONS[-1]
+
+
+def test_a_damaged_file_of_ours_is_one_line(store: Store) -> None:
+    season(store)
+    store.close()
+    size = store.database.file.stat().st_size
+    with store.database.file.open("r+b") as file:
+        file.seek(4096)
+        file.write(b"\xff" * (size - 4096))
+    with pytest.raises(StoreError, match=r"arena\.db: .*(malformed|not a database|disk image)"):
+        Store.open(store.database)
+
+
+@pytest.mark.parametrize("name", ["arena.db", "arena.db-wal"])
+def test_a_database_that_was_removed_while_it_is_open_takes_nothing_until_it_is_back(store: Store, name: str) -> None:
+    finish(store, result("m1"))
+    file = store.database.file.with_name(name)
+    file.rename(file.with_name("elsewhere"))
+    with pytest.raises(
+        StoreUnavailable, match=rf"{name} was removed while it was in use: move the one that was in use"
+    ):
+        finish(store, result("m2"))
+    file.with_name("elsewhere").rename(file)
+    finish(store, result("m2"))
+    assert [one.match for one in list(store.iterate(iter_results))] == ["m2", "m1"]
+
+
+def test_a_database_that_was_replaced_while_it_is_open_takes_nothing(store: Store) -> None:
+    finish(store, result("m1"))
+    backup = store.database.file.with_name("backup")
+    shutil.copy(store.database.file, backup)
+    backup.replace(store.database.file)
+    with pytest.raises(StoreUnavailable, match=r"arena\.db was replaced while it was in use: .* start it anew"):
+        finish(store, result("m2"))
+
+
+def test_what_was_written_as_the_database_was_removed_does_not_count(store: Store) -> None:
+    store.write(add_bots, {"ann": "a" * 64})
+    elsewhere = store.database.file.with_name("elsewhere")
+
+    def close(_: Ratings | None) -> bytes:
+        store.database.file.rename(elsewhere)
+        return b""
+
+    with pytest.raises(StoreUnavailable, match="was removed"):
+        store.write(finish_matches, [StorableMatch(result("m1"), close)])
+    elsewhere.rename(store.database.file)
+    assert store.write(finish_matches, [StorableMatch(result("m1"), lambda ratings: b"")]) == [
+        rating_system.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])
+    ]
+    assert len(list(store.iterate(iter_results))) == 1

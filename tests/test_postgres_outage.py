@@ -1,0 +1,79 @@
+"""An arena whose PostgreSQL goes away in the middle of play, or takes no such text: what bots and visitors are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import web_client
+from arena.commands.db import look
+from arena.store.integrity_check import check_database
+from arena.store.result_queries import iter_results
+from arena.store.store import Reader, Store
+from arena.web.site import Site
+from players import meet, player
+from postgres import PostgresServer, new_database
+from processes import serving
+from web_client import answer
+
+
+@pytest.fixture
+def server() -> Iterator[PostgresServer]:
+    """A server of the test's own, with an empty database."""
+    server = PostgresServer()
+    try:
+        server.start()
+        server.execute("CREATE DATABASE arena")
+        yield server
+    finally:
+        server.remove()
+
+
+async def test_a_match_that_ends_while_the_database_is_away_is_told_once_it_is_stored(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    async with (
+        serving(tmp_path, "--db", server.url("arena")) as served,
+        player(served.url, "ann") as ann,
+        player(served.url, "bob") as bob,
+    ):
+        start = await meet(ann, bob)
+        await asyncio.to_thread(server.stop)
+        playing = [asyncio.create_task(one.play()) for one in (ann, bob)]
+        await served.says("new matches paused; retrying every second: results can't be stored: postgresql://")
+        assert not any(one.done() for one in playing)
+        await asyncio.to_thread(server.start)
+        ends = await asyncio.gather(*playing)
+        assert {end["match"] for end in ends} == {start["match"]}
+        assert await meet(ann, bob) != start
+        await asyncio.gather(ann.play(), bob.play())
+    with closing(Store.open(server.url("arena"))) as store:
+        stored = list(store.iterate(iter_results))
+        assert [one.match for one in stored][-1] == start["match"]
+        assert len(stored) == 2
+        assert list(store.iterate(check_database, look)) == []
+
+
+def test_pages_say_that_the_database_is_away_and_are_back_with_it(server: PostgresServer) -> None:
+    Store.open(server.url("arena")).close()
+    with closing(Reader.open(server.url("arena"))) as reader, web_client.served(Site(reader)) as url:
+        assert answer(url + "/api/v1/matches").status == 200
+        server.stop()
+        away = answer(url + "/api/v1/matches")
+        assert (away.status, list(json.loads(away.body))) == (503, ["error"])
+        assert answer(url + "/matches").status == answer(url + "/healthz").status == 503
+        server.start()
+        assert answer(url + "/matches").status == answer(url + "/healthz").status == 200
+
+
+def test_a_nul_in_an_address_is_refused_in_a_sentence() -> None:
+    with closing(Reader.open(new_database())) as reader, web_client.served(Site(reader)) as url:
+        for address in ("/bots/%00", "/matches?bot=%00", "/api/v1/matches?bot=a%00", "/api/v1/matches/%00"):
+            refused = answer(url + address)
+            assert refused.status == 400
+            assert "has a NUL in it" in refused.text
