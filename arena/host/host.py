@@ -41,6 +41,8 @@ from referee.replay import Recalled
 from referee.result import Ratings
 
 HELLO_WITHIN = 5.0
+SILENT = "no_hello"
+"""What metrics call clients that have not said hello, as they have no error code."""
 LONG_WAIT = 5.0
 """Seconds after which it is said that who came waits for an answer."""
 
@@ -205,7 +207,7 @@ class MatchHost:
             async with asyncio.timeout(HELLO_WITHIN):
                 frame = await connection.first()
         except TimeoutError:
-            self.events.refused(connection.address, "no hello in time", code="no_hello")
+            self.events.refused(connection.address, "no hello in time", code=SILENT)
             connection.drop(NO_HELLO, "no hello in time")
             return None
         connection.place.enter()

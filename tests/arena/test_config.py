@@ -1,4 +1,4 @@
-"""Settings from the command line, the environment and a file: which counts, what is wrong, and what is shown of them."""
+"""The settings of a server: where they may come from, which wins, what `arena config` says, that the docs have all."""
 
 from __future__ import annotations
 
@@ -56,6 +56,7 @@ def test_every_setting_comes_from_a_file_and_the_environment(key: str, tmp_path:
         "slow_clock": "3+1",
         "mqtt": "mqtt://broker",
         "socket_url": "wss://a.example",
+        "public_url": "wss://a.example/a",
         "trusted_proxy": "127.0.0.1",
         "allow_origin": "https://a.example",
         "admin_host": "a.example",
