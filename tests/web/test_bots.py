@@ -7,11 +7,8 @@ import re
 import pytest
 
 from arena.store.seasons import start_season
-from databases import EVERY_DATABASE
 from seasons import finish, result, season
 from web_client import Visitor
-
-pytestmark = EVERY_DATABASE
 
 
 def section(page: str, name: str) -> str:

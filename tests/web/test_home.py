@@ -6,11 +6,8 @@ import re
 
 from arena.store.seasons import start_season
 from arena.store.thinning import remove_records_of
-from databases import EVERY_DATABASE
 from seasons import finish, result, season
 from web_client import Visitor
-
-pytestmark = EVERY_DATABASE
 
 
 def leaders(page: str) -> dict[str, list[str]]:
