@@ -11,7 +11,8 @@ from arena.commands import watch
 from arena.server.arena import REPLACED, REVOKED
 from nodes import two_nodes
 from players import meet, player
-from processes import play, run
+from postgres import new_database
+from processes import play, run, serving
 
 
 async def test_bots_that_come_to_any_node_play_where_their_game_is(tmp_path: Path) -> None:
@@ -97,6 +98,27 @@ async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path
         assert code == 0, err
         for bot in bots:
             bot.cancel()
+
+
+async def test_a_node_that_has_lost_its_journal_says_so_until_its_matches_are_called_off(tmp_path: Path) -> None:
+    url = new_database()
+    words = ("--db", url, "--node", "a")
+    async with (
+        serving(tmp_path / "a", *words) as served,
+        player(served.url, "ann") as ann,
+        player(served.url, "bob") as bob,
+    ):
+        start = await meet(ann, bob)
+    async with serving(tmp_path / "other", *words) as served:
+        await served.says("1 match was under way on this node, and not in its journal")
+    assert await run("arena", "node", "lost", "a", "--db", url, folder=tmp_path) == (
+        0,
+        f"1 match of a called off\n  {start['match']}: ann - bob\n",
+        "",
+    )
+    async with serving(tmp_path / "other", *words) as served, player(served.url, "ann") as ann:
+        assert "elsewhere" not in ann.heard[0]
+        assert not any("journal" in line for line in served.said)
 
 
 async def test_a_node_that_is_drained_sends_bots_away_and_ends_what_goes_on(tmp_path: Path) -> None:

@@ -361,6 +361,7 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     if count:
         matches = counted(count, "match goes on", "matches go on")
         log.info("%s from the journal", matches)
+    arena.warnings.tell("matches under way", await arena.nodes.lost(arena.host.clients.runners))
     await arena.begin_feed()
 
 

@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import msgspec
 
@@ -15,8 +15,9 @@ from arena.store.announcements import CHANNEL, Announcement, announce
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, url_of_match, urls_of_bot
+from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, matches_of, url_of_match, urls_of_bot
 from arena.store.postgres_database import PostgresDatabase
+from protocol.display import counted
 from protocol.errors import ArenaFault
 from referee.record import Header
 
@@ -73,6 +74,10 @@ class OnlyNode:
 
     async def resume(self, header: Header, seed: bytes) -> None:
         """The same of one that goes on. Raises `StoreError`."""
+
+    async def lost(self, known: Collection[str]) -> str | None:
+        """In a line, that matches were under way here of which this server does not know. Raises `StoreError`."""
+        return None
 
     async def call(self, bots: list[str]) -> None:
         """Have bots come here from other nodes. Raises `StoreError`."""
@@ -135,6 +140,16 @@ class Nodes(OnlyNode):
 
     async def resume(self, header: Header, seed: bytes) -> None:
         await self._store.write(begin_matches, [self._under_way(header, seed)])
+
+    async def lost(self, known: Collection[str]) -> str | None:
+        lost = [one.match for one in await self._store.read(matches_of, self._name) if one.match not in known]
+        if not lost:
+            return None
+        matches = counted(len(lost), "match was", "matches were")
+        return (
+            f"{matches} under way on this node, and not in its journal: where its data folder is gone for good, "
+            f"stop it, and have them called off by `arena node lost {self._name}`"
+        )
 
     async def call(self, bots: list[str]) -> None:
         await self._store.write(announce, "called", bots, self.url)

@@ -94,7 +94,7 @@ def test_what_is_in_a_folder_that_cant_be_written_is_copied_elsewhere(folder: Pa
     folder.chmod(0o555)
 
     def check() -> None:
-        assert back_up(store.database, copies / "copy.db") == 30
+        assert back_up(store.database, copies / "copy.db").matches == 30
 
     as_nobody(check)
     with closing(Store.open(copies / "copy.db")) as copy:

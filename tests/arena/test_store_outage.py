@@ -17,7 +17,6 @@ from arena.server import arena
 from arena.store import async_store, sqlite_database
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
-from databases import SQLITE_ALONE
 from referee import record_reader
 from timeouts import WITHIN
 
@@ -108,7 +107,6 @@ def full(file: int, data: bytes) -> int:
     raise OSError(28, "No space left on device")
 
 
-@SQLITE_ALONE
 async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_is(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
@@ -129,7 +127,6 @@ async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_
     assert [end["reason"] for end in ends] == ["win"] * 2
 
 
-@SQLITE_ALONE
 async def test_a_stop_while_results_can_not_be_stored_loses_none(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
@@ -158,7 +155,6 @@ async def test_a_journal_that_was_deleted_keeps_no_match_from_being_stored(serve
     verify(record_reader.read(served.store.read(record_of, start["match"]), "record"))
 
 
-@SQLITE_ALONE
 async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()

@@ -31,7 +31,6 @@ from arena.web.api.operations import OPERATIONS, MatchesQuery
 from arena.web.grading import Grading
 from arena.web.site import Site
 from commands import call
-from databases import SQLITE_ALONE
 from library import Library, fill
 from postgres import new_database
 from seasons import finish, result
@@ -388,7 +387,6 @@ def test_of_an_empty_arena_the_page_of_the_api_has_no_examples_that_fail(visitor
     assert 'href="/api/v1/matches/' not in page.text
 
 
-@SQLITE_ALONE
 def test_whoever_watches_over_the_page_hears_whether_its_store_answers(visitor: Visitor) -> None:
     assert (visitor.get("/readyz").status, visitor.get("/readyz").body) == (200, b'{"status":"ok"}')
     visitor.store.database.file.write_bytes(b"no database" * 1000)
