@@ -94,11 +94,12 @@ class Broker:
         return kind
 
 
-async def come_and_go(broker: Broker, chance: random.Random) -> None:
-    """Have the broker be killed now and then."""
+async def come_and_go(broker: Broker, chance: random.Random, how: Counter[str]) -> None:
+    """Have the broker be killed now and then, and count that."""
     while True:
         await asyncio.sleep(chance.uniform(0.5, 4))
         await broker.kill()
+        how["of its broker"] += 1
         await asyncio.sleep(chance.uniform(0, 2))
         await broker.start()
 
@@ -111,14 +112,14 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
     await asyncio.to_thread(server.start)
     players = [Player(ledger, server.port, at, game) for at, game in enumerate(GAMES)]
     tasks = [asyncio.create_task(player.run()) for player in players]
-    leaving = asyncio.create_task(come_and_go(broker, chance))
-    began = time.perf_counter()
     how: Counter[str] = Counter()
+    leaving = asyncio.create_task(come_and_go(broker, chance, how))
+    began = time.perf_counter()
     try:
         for _ in range(arguments.kills):
             await asyncio.sleep(chance.uniform(0.2, 3))
             number = chance.choice([signal.SIGKILL, signal.SIGTERM])
-            how[number.name] += 1
+            how[f"of the server by {number.name}"] += 1
             await asyncio.to_thread(server.stop, number)
             await asyncio.to_thread(server.start)
         leaving.cancel()
@@ -140,10 +141,8 @@ async def measure(arguments: argparse.Namespace) -> list[str]:
         await asyncio.wait(tasks)
         server.stop()
         await broker.kill()
-    told = ", ".join(f"{count} by {name}" for name, count in how.items())
-    print(
-        f"{how.total()} ends of the server in {time.perf_counter() - began:.0f} s, its broker killed meanwhile: {told}"
-    )
+    told = ", ".join(f"{count} {of_what}" for of_what, count in how.items())
+    print(f"{how.total()} ends in {time.perf_counter() - began:.0f} s: {told}")
     print(f"{len(stored):8} matches stored")
     print(f"{sum(len(ends) > 1 for ends in broker.ends.values()):8} ends told more than once")
     lost = stored.keys() - broker.ends.keys()
