@@ -8,31 +8,29 @@ import logging
 import os
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from arena.builtin_bots import HOUSE_FOLDER, HOUSE_TOKENS, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.certificate import encryption_of
 from arena.commands.config import retention, unknown_variables
 from arena.commands.data_dir import hold_data_dir
 from arena.commands.disk_room import wait_for_room
-from arena.commands.fd_limits import Shares, raise_fd_limit
-from arena.commands.metrics import answering_metrics, metrics_sockets
+from arena.commands.fd_limits import raise_fd_limit
+from arena.commands.listening import Ports, access, listening
+from arena.commands.metrics import answering_metrics
 from arena.commands.node_process import being_a_node, nodes_of, open_as_node
 from arena.commands.quota_limits import quota_limits
 from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database, node_of
-from arena.commands.web import admin_config, page_url, shown, web_scheme, web_sockets
+from arena.commands.web import admin_config, page_url, shown
 from arena.feed import Feed
 from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
-from arena.network.addresses import OwnPage, is_loopback, networks, origins
-from arena.network.admission import Access
-from arena.network.binding import ARENA, PAGE, HandedOver, bound, port_of, url_of
-from arena.network.connection_limits import Bounds
+from arena.network.addresses import is_loopback
+from arena.network.binding import HandedOver, bound, port_of, url_of
 from arena.network.tls import Encryption
 from arena.operations import disk_space
 from arena.operations.administration import operations
@@ -113,33 +111,6 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
     log.info("the database has schema %s, older than this version's: it is copied and upgraded", before)
     upgrade(database, backup)
     log.info("the database has schema %s now; as it was: %s", REVISIONS[-1], backup)
-
-
-class Ports(NamedTuple):
-    """What listens: the sockets of the arena, of its page and of its metrics, none where there are none."""
-
-    arena: list[socket.socket]
-    page: list[socket.socket]
-    metrics: list[socket.socket]
-
-
-@contextlib.contextmanager
-def listening(settings: ServerSettings, handed: HandedOver | None = None) -> Iterator[Ports]:
-    """The ports of a server, inside; taken before its data folder is made, and those first that were `handed` over.
-
-    Raises `PortFault`.
-    """
-    found = HandedOver({}) if handed is None else handed
-    with contextlib.ExitStack() as stack:
-        page = found.take(PAGE, settings.web_port) if settings.web else []
-        page = [stack.enter_context(one) for one in page or web_sockets(settings)]
-        metrics = [stack.enter_context(one) for one in metrics_sockets(settings)]
-        arena = found.take(ARENA, settings.port)
-        arena = [stack.enter_context(one) for one in arena or bound(settings.host, settings.port)]
-        if settings.shared_port and all(port_of([one]) != settings.shared_port for one in arena):
-            arena += [stack.enter_context(one) for one in bound(settings.host, settings.shared_port, shared=True)]
-        found.close()
-        yield Ports(arena, page, metrics)
 
 
 def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
@@ -298,7 +269,7 @@ def _arena(
         slow_clock=read_clock(settings.slow_clock),
         away=settings.reconnect_timeout,
         feed=feed,
-        access=_access(settings, files, page, operator),
+        access=access(settings, files, page, operator),
         encryption=encryption,
         rate=MatchRate(settings.max_matches_per_hour),
         bots=BotCache(archive, settings.rated_per_pair, approved_only=settings.rated == "approved"),
@@ -363,28 +334,6 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
         log.info("%s from the journal", matches)
     arena.warnings.tell("matches under way", await arena.nodes.lost(arena.host.clients.runners))
     await arena.begin_feed()
-
-
-def _access(settings: ServerSettings, files: Shares, page: list[socket.socket], operator: str) -> Access:
-    return Access(
-        bounds=Bounds(
-            connections=files.connections,
-            per_address=settings.max_per_address,
-            waiting=files.waiting,
-            waiting_per_address=settings.max_per_address,
-        ),
-        proxies=networks(settings.trusted_proxy),
-        origins=origins(settings.allow_origin),
-        page=_own_page(settings, page),
-        operator=operator,
-    )
-
-
-def _own_page(settings: ServerSettings, page: list[socket.socket]) -> OwnPage | None:
-    """The page on this machine: this server's own, or that of another one with which it shares a port."""
-    if page:
-        return OwnPage(web_scheme(settings), port_of(page))
-    return OwnPage(web_scheme(settings), settings.web_port) if settings.shared_port else None
 
 
 @contextlib.asynccontextmanager

@@ -28,7 +28,8 @@ from typing import Any, NamedTuple
 
 from rig import Raw, small_or_asked
 
-from arena.commands.serve import listening, serve
+from arena.commands.listening import listening
+from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from protocol.dice import Dice
 from protocol.games import NAMES, load

@@ -27,7 +27,8 @@ from typing import Any, NamedTuple
 
 from rig import WITHIN, Closed, Raw, descriptors_of, finished_matches, memory_of, small_or_asked
 
-from arena.commands.serve import listening, serve
+from arena.commands.listening import listening
+from arena.commands.serve import serve
 from arena.commands.settings import ServerSettings
 from machine import event_loop
 
