@@ -159,7 +159,7 @@ def main() -> int:
     fine = True
     with tempfile.TemporaryDirectory() as scratch:
         short, long = store(Path(scratch), options.rounds)
-        with web(Path(scratch)) as (process, port):
+        with web(str(Path(scratch) / "arena.db")) as (process, port):
             visit(process, port, short, 1)
             quiet = visit(process, port, short, options.seconds)
             say("nothing", quiet, quiet)
