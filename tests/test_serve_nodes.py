@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 from pathlib import Path
 
+from arena.network.binding import bound, port_of, reserved
 from commands import call
 from postgres import new_database
 from processes import play, run, serving
@@ -65,3 +67,16 @@ async def test_where_a_node_cannot_begin_all_end_with_its_line(tmp_path: Path) -
     assert code == 1
     assert f"arena: the data folder {tmp_path / 'main-2'} can't be used: File exists\n" in err
     assert "Traceback" not in err
+
+
+def test_a_port_is_shared_though_its_last_connections_have_just_ended() -> None:
+    (listening,) = bound("127.0.0.1", 0)
+    port = port_of([listening])
+    listening.setblocking(True)
+    with listening, socket.create_connection(("127.0.0.1", port)) as client:
+        server, _ = listening.accept()
+        server.close()  # first, so that this end of the connection is remembered for a while
+        assert client.recv(1) == b""
+    with contextlib.ExitStack() as stack:
+        for one in (*reserved("127.0.0.1", port), *bound("127.0.0.1", port, shared=True)):
+            stack.enter_context(one)

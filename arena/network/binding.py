@@ -78,7 +78,8 @@ def reserved(host: str, port: int) -> list[socket.socket]:
         with one:
             family, address = one.family, one.getsockname()
         sharing = socket.socket(family, socket.SOCK_STREAM)
-        sharing.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # the former for what was connected a moment ago
+            sharing.setsockopt(socket.SOL_SOCKET, option, 1)
         sharing.bind(address)
         kept.append(sharing)
     return kept
