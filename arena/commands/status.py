@@ -65,7 +65,8 @@ def status_lines(present: ServerStatus, most: int, width: int) -> list[str]:
     here = counted(present.connected, "bot", "bots")
     matches = counted(present.under_way, "match", "matches")
     finished = f"matches finished: {present.last_minute} in the last minute, {present.last_hour} in the last hour"
-    lines = [f"{here} online, {matches} under way", finished]
+    place = " on this node" if len(present.nodes) > 1 else ""
+    lines = [f"{here} online, {matches} under way{place}", finished]
     if present.held is not None:
         lines += [printable(f"new matches paused: {present.held}")]
     lines += [printable(f"warning: {warning}") for warning in present.warnings]
