@@ -139,8 +139,11 @@ def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
 def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
     """What `arena serve` with the same options would go by, and where each setting is from."""
     from arena.commands.config import in_force, show
+    from arena.commands.serve import check_bots_and_database
 
-    show(in_force(_joined(words), config), to_json=to_json)
+    found = in_force(_joined(words), config)
+    check_bots_and_database(found.settings)
+    show(found, to_json=to_json)
 
 
 @app.command()

@@ -53,6 +53,8 @@ def text_or_file(text: str, key: str) -> str:
         return text
     try:
         return _bytes(text[1:]).decode().split("\n", 1)[0].strip()
+    except UsageFault as exc:
+        raise UsageFault(f"{key}: {exc}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{key}: the file {_shown(text[1:])} is not text") from exc
 

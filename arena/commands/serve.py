@@ -126,6 +126,12 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     return bots
 
 
+def check_bots_and_database(settings: ServerSettings) -> None:
+    """Refuse what `run` would refuse of them before it looks for either. Raises `Fault`."""
+    builtin_bots_of(settings)
+    database_at(database(settings.db, Path(settings.data)))
+
+
 async def serve(
     settings: ServerSettings,
     data: Path,

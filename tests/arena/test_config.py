@@ -130,13 +130,30 @@ def test_no_password_is_printed(url: str) -> None:
         assert "db.example/arena" in done.out.replace("\n", "").replace(" ", "")
 
 
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--house", "randm"), "there is no house bot 'randm'"),
+        (("--db", "@nowhere"), "db: the file 'nowhere' can't be read"),
+        (("--mqtt", "@nowhere"), "mqtt: the file 'nowhere' can't be read"),
+        (("--db", "mysql://host/arena"), "a database URL is sqlite:///FILE or postgresql://"),
+    ],
+)
+def test_config_refuses_what_serve_would_refuse(words: tuple[str, str], said: str) -> None:
+    for command in ("config", "serve"):
+        done = call("arena", command, *words)
+        assert done.code in (1, 2)
+        assert said in done.err.partition("\n")[0]
+        assert done.out == ""
+
+
 def test_a_url_with_a_password_may_be_in_a_file(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text("sqlite:////srv/arena.db\n")
     assert database(f"@{secret}", tmp_path) == "sqlite:////srv/arena.db"
     assert call("arena", "matches", ARENA_DB=f"@{secret}").err.startswith("arena: no arena data in /srv/arena.db: ")
     told = call("arena", "matches", ARENA_DB=f"@{tmp_path}/none").err
-    assert told.startswith("arena: the file '")
+    assert told.startswith("arena: db: the file '")
     assert told.endswith("none' can't be read: No such file or directory\n")
     secret.write_text("http://broker:hidden@example.org")
     with pytest.raises(UsageFault, match="the MQTT address begins with 'http'") as refused:
