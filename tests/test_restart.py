@@ -205,7 +205,9 @@ def status_of(url: str) -> int:
         return int(answer.status)
 
 
-def test_sockets_are_taken_by_their_names_or_else_by_their_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     found = [bound("127.0.0.1", 0)[0] for _ in range(3)]
     first = min(one.fileno() for one in found)
     if [one.fileno() for one in found] != list(range(first, first + 3)):
@@ -218,6 +220,9 @@ def test_sockets_are_taken_by_their_names_or_else_by_their_ports(monkeypatch: py
     handed = HandedOver(environment)
     assert environment == {"HOME": "/"}
     assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
+    assert caplog.messages == [
+        f"port 1 is not listened on: arena was handed over on {ports[1]}, and changes its port by a stop and a start"
+    ]
     assert handed.take("arena", ports[0]) == []
     assert handed.take("page", ports[2])[0].getsockname()[1] == ports[0]
     assert handed.take("page", ports[2])[0].getsockname()[1] == ports[2]

@@ -40,6 +40,10 @@ class HandedOver:
             one for one in self._left if one.name not in NAMES and port_of([one.socket]) == port
         ]
         self._left = [one for one in self._left if one not in taken]
+        ports = [port_of([one.socket]) for one in taken]
+        if port and ports and port not in ports:
+            told = "port %d is not listened on: %s was handed over on %d, and changes its port by a stop and a start"
+            log.warning(told, port, name, ports[0])
         return [one.socket for one in taken]
 
     def close(self) -> None:
