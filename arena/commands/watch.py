@@ -19,6 +19,7 @@ from arena.commands.output import columns, redraw
 from arena.operator import credentials
 from arena.operator.client import NoServer
 from arena.replay.transcript import describe_line
+from machine.backoff import Backoff
 from machine.terminal import say
 from protocol import games
 from protocol.close_codes import RESTARTING
@@ -46,6 +47,9 @@ from referee.record import Header, Ply, RecordedSeat
 OPEN_WITHIN = 10.0
 LOOK_EVERY = 1.0
 """Seconds between two looks whether a match has begun."""
+FIRST_WAIT = 0.1
+PATIENCE = 30.0
+"""Seconds for which a node is tried again whose connection was lost."""
 
 
 class NotUnderWay(UsageFault):
@@ -54,6 +58,10 @@ class NotUnderWay(UsageFault):
     def __init__(self, text: str, url: str | None = None) -> None:
         super().__init__(text)
         self.url = url
+
+
+class Lost(ArenaFault):
+    """The connection to a node has ended."""
 
 
 def watch(data: Path, url: str | None, match: str | None, *, follow: bool) -> None:
@@ -74,8 +82,8 @@ def _url_of(data: Path) -> str:
     return found.public
 
 
-async def _watch(url: str, match: str | None, follow: bool) -> None:
-    seen = ""
+async def _watch(url: str, named: str | None, follow: bool) -> None:
+    seen, match = "", named
     async with AsyncExitStack() as stack:
         nodes = Nodes(stack)
         while True:
@@ -85,16 +93,23 @@ async def _watch(url: str, match: str | None, follow: bool) -> None:
                 spectator, seen = await nodes.at(url), match
             try:
                 await _show(spectator, seen)
+            except Lost as fault:
+                say(f"{fault}; trying again", err=True)
+                url, match = spectator.url, seen
+                named = named if follow else seen
+                await nodes.again(url)
+                continue
             except NotUnderWay as fault:
                 if fault.url is not None:
                     url, match = fault.url, seen
                     continue
-                if match is not None:
+                if named is not None:
                     raise
-                continue  # a listing may be a second old
+                match = None  # a listing may be a second old
+                continue
             if not follow:
                 return
-            match = None
+            named = match = None
 
 
 async def _newest(nodes: Nodes, url: str, seen: str) -> tuple[Spectator, str]:
@@ -188,21 +203,26 @@ class _Shown:
 
 
 class Spectator:
-    """A client of an arena that watches only: a connection that was welcomed without a name."""
+    """A client of an arena that watches only: a connection to a `url` that was welcomed without a name."""
 
     def __init__(self, wire: ClientConnection, url: str) -> None:
         self._wire = wire
-        self._url = url
+        self.url = url
+
+    @property
+    def is_lost(self) -> bool:
+        """Whether the connection has ended."""
+        return self._wire.close_code is not None
 
     async def ask(self, message: FromClient) -> None:
-        """Send a message. Raises `ArenaFault` where the connection is lost."""
+        """Send a message. Raises `Lost`."""
         try:
             await self._wire.send(MSGPACK.encode(message))
         except ConnectionClosed as exc:
             raise self._lost() from exc
 
     async def hear(self) -> FromServer:
-        """The next message. Raises `ArenaFault` where the connection is lost, or what came is not understood."""
+        """The next message. Raises `Lost`, and `ArenaFault` where what came is not understood."""
         while True:
             try:
                 message = MSGPACK.decode_server(await self._wire.recv())
@@ -212,16 +232,16 @@ class Spectator:
                 return message
 
     async def list(self) -> Listing:
-        """Who is there, and what is played. Raises `ArenaFault` where the connection is lost."""
+        """Who is there, and what is played. Raises as `hear` does."""
         await self.ask(List())
         while not isinstance(listing := await self.hear(), Listing):
             pass
         return listing
 
-    def _lost(self) -> ArenaFault:
+    def _lost(self) -> Lost:
         code = self._wire.close_code
         why = "was stopped, or starts anew" if code == RESTARTING else f"ended the connection ({code})"
-        return ArenaFault(f"the arena at {self._url} {why}")
+        return Lost(f"the arena at {self.url} {why}")
 
 
 class Nodes:
@@ -233,9 +253,22 @@ class Nodes:
 
     async def at(self, url: str) -> Spectator:
         """Who sees what goes on at a URL. Raises as `spectating` does."""
-        if url not in self._spectators:
+        if url not in self._spectators or self._spectators[url].is_lost:
             self._spectators[url] = await self._stack.enter_async_context(spectating(url))
         return self._spectators[url]
+
+    async def again(self, url: str) -> None:
+        """Be connected to a URL again. Raises as `spectating` does, once it was tried for some time."""
+        backoff, until = Backoff(FIRST_WAIT, LOOK_EVERY), asyncio.get_running_loop().time() + PATIENCE
+        while True:
+            try:
+                await self.at(url)
+            except ArenaFault:
+                if asyncio.get_running_loop().time() > until:
+                    raise
+                await asyncio.sleep(backoff.delay())
+            else:
+                return
 
     async def listings(self, url: str) -> AsyncIterator[tuple[Spectator, Listing]]:
         """What the node at a URL lists, and then the others do that answer."""
