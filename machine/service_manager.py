@@ -18,7 +18,6 @@ STATUS_EVERY = 10.0
 """Seconds, where no watchdog asks for more."""
 FIRST_DESCRIPTOR = 3
 """Of those that are handed over."""
-_OUT_OF_THE_WAY = 512
 
 
 class ServiceManager:
@@ -100,7 +99,8 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[Handed]:
 
 def run_instead(program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[Handed]) -> None:
     """Run a program in place of this one, as the same process, and hand these sockets over to it. Raises `OSError`."""
-    moved = [fcntl.fcntl(one.socket, fcntl.F_DUPFD_CLOEXEC, _OUT_OF_THE_WAY) for one in sockets]
+    behind = FIRST_DESCRIPTOR + len(sockets)  # where none is in the way of another
+    moved = [fcntl.fcntl(one.socket, fcntl.F_DUPFD_CLOEXEC, behind) for one in sockets]
     for at, descriptor in enumerate(moved):
         os.dup2(descriptor, FIRST_DESCRIPTOR + at, inheritable=True)
     handed = {

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.output import WIDTH, columns, print_document, table
-from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings
+from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings, node_of
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
-from arena.store.database_url import is_on_server
 from arena.store.thinning import Retention
 from machine.arguments import read_clock, text_or_file
 from machine.terminal import say
@@ -88,7 +87,7 @@ def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
             raise UsageFault(f"{names[key]} is {url!r}: it is {SETTINGS[key].setting.takes}")
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
-    if made.backup_to is not None and made.db is not None and is_on_server(made.db):
+    if made.backup_to is not None and node_of(made) is not None:
         raise UsageFault("backup_to is for a database in a file: `arena db backup FILE` says how pg_dump backs up db")
     if made.admin and not made.web:
         raise UsageFault("admin is a page, and there are none: leave out --no-web")
@@ -136,8 +135,8 @@ def show(found: InForce, *, to_json: bool) -> None:
 def _without_password(value: Any) -> Any:
     if not isinstance(value, str):
         return value
-    hidden = re.sub(r"(://[^/@:]*):[^/@]*@", r"\1:***@", value)
-    return re.sub(r"([?&]password=)[^&]*", r"\1***", hidden)
+    hidden = re.sub(r"(://[^/@:]*):.*@", r"\1:***@", value)
+    return re.sub(r"(?i)([?&]\w*password=)[^&]*", r"\1***", hidden)
 
 
 def _in_toml(value: Any) -> str:

@@ -8,7 +8,8 @@ import asyncio
 import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
+from typing import Any
 
 from arena.server.arena import Arena
 from arena.server.nodes import Nodes
@@ -59,17 +60,30 @@ def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
 async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
     """Be one, inside. Raises `StoreError`."""
     guard = StallGuard(lambda seconds: _end(f"this process stood still for {seconds:.1f} s"))
-    arena.host.before_frames(guard.look)
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.heard = announced.put_nowait
     nodes.changed = arena.nodes_changed
     nodes.taken = lambda fault: _end(str(fault))
-    await nodes.beat()
-    async with contextlib.AsyncExitStack() as stack:
-        for work in (guard.run(), nodes.run(), nodes.listen(), _hear(arena, announced)):
-            await stack.enter_async_context(running(work))
-        yield
-    await nodes.leave()
+    async with running(_for_ever(guard.run())):
+        arena.host.before_frames(guard.look)
+        try:
+            await nodes.beat()
+            async with contextlib.AsyncExitStack() as stack:
+                for work in (nodes.run(), nodes.listen(), _hear(arena, announced)):
+                    await stack.enter_async_context(running(_for_ever(work)))
+                yield
+        finally:
+            await nodes.leave()
+            arena.host.before_frames(lambda: None)
+
+
+async def _for_ever(work: Coroutine[Any, Any, None]) -> None:
+    """Do some work without which this is no node."""
+    try:
+        await work
+    except Exception:
+        log.exception("what a node does for ever has failed")
+        _end("a defect of the arena")
 
 
 async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> None:

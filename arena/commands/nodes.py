@@ -77,7 +77,7 @@ def give_up(where: str, name: str) -> None:
             else:
                 closed = called_off(header, bytes.fromhex(match.secret), utc())
                 void.append(StorableMatch(closed.result, closed.record))
-        store.write(finish_matches, void)
+        store.write(finish_matches, void, store.node)
         store.write(end_matches, played_again)
     again = f"; of tournaments, to be played again: {len(played_again)}" if played_again else ""
     say(f"{counted(len(void), 'match', 'matches')} of {name} called off{again}")

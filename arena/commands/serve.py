@@ -46,7 +46,7 @@ from arena.server.matchmaking import MatchRate
 from arena.server.nodes import Nodes
 from arena.store.async_store import AsyncStore
 from arena.store.data_folder import FOLDER
-from arena.store.database import Database
+from arena.store.database import Database, StoreError
 from arena.store.database_url import database_at
 from arena.store.feed_position import is_fed, switch_feed
 from arena.store.node_store import NodeStore
@@ -170,10 +170,10 @@ async def serve(
         arena = _arena(settings, data, archive, feed, encryption, ports.page, token, nodes, meters)
         arena.drain.stop = stop.set
         stack.push_async_callback(arena.close)
-        if nodes is not None:
-            await stack.enter_async_context(being_a_node(nodes, arena))
         for game in NAMES:  # now, for what they import would keep everyone waiting at the first seek
             load(game)
+        if nodes is not None:
+            await stack.enter_async_context(being_a_node(nodes, arena))
         event_loop.collect_rarely()  # all of that stays: no collection stops the play to go through it
         restoring = arena.host.restore()
         await arena.host.listener.open_on(ports.arena)
@@ -338,7 +338,8 @@ async def _go_on(arena: Arena, restoring: asyncio.Task[int]) -> None:
     if count:
         matches = counted(count, "match goes on", "matches go on")
         log.info("%s from the journal", matches)
-    arena.warnings.tell("matches under way", await arena.nodes.lost(arena.host.clients.runners))
+    with contextlib.suppress(StoreError):  # it is told at the next start
+        arena.warnings.tell("matches under way", await arena.nodes.lost(arena.host.clients.runners))
     await arena.begin_feed()
 
 

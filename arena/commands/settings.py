@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, get_args, get_type_hints
 
+from arena.store.server_url import is_on_server
 from machine.arguments import text_or_file
 from protocol import PORT
 from protocol.display import among
@@ -280,8 +281,7 @@ OF_RECORDS = ("keep_unrated_records", "keep_rated_records", "max_unrated_records
 
 def node_of(settings: ServerSettings) -> str | None:
     """The name of a server as a node; None of one that is alone, with its database in a file."""
-    where = database(settings.db, Path(settings.data))
-    return settings.node if where.startswith(("postgresql://", "postgres://")) else None
+    return settings.node if is_on_server(database(settings.db, Path(settings.data))) else None
 
 
 def data_folder(flag: Path | None) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import logging
 import socket
@@ -77,16 +78,21 @@ def bound(
 
 def reserved(host: str, port: int) -> list[socket.socket]:
     """Sockets that do not listen, and keep a port for those who share it. Raises `PortFault`."""
-    kept: list[socket.socket] = []
-    for one in bound(host, port):  # which finds whether somebody else listens there, as sharing would not
-        with one:
-            family, address = one.family, one.getsockname()
-        sharing = socket.socket(family, socket.SOCK_STREAM)
-        for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # the former for what was connected a moment ago
-            sharing.setsockopt(socket.SOL_SOCKET, option, 1)
-        sharing.bind(address)
-        kept.append(sharing)
-    return kept
+    with contextlib.ExitStack() as stack:
+        kept: list[socket.socket] = []
+        for one in bound(host, port):  # which finds whether somebody else listens there, as sharing would not
+            with one:
+                sharing = stack.enter_context(socket.socket(one.family, socket.SOCK_STREAM))
+                address = one.getsockname()
+            for option in (socket.SO_REUSEADDR, socket.SO_REUSEPORT):  # the former for what was connected a moment ago
+                sharing.setsockopt(socket.SOL_SOCKET, option, 1)
+            try:
+                sharing.bind(address)
+            except OSError as exc:
+                raise PortFault(f"{host} port {port} can't be shared: {exc.strerror or exc}") from exc
+            kept.append(sharing)
+        stack.pop_all()
+        return kept
 
 
 def port_of(sockets: list[socket.socket]) -> int:

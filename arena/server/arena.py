@@ -36,9 +36,11 @@ from arena.server.seek_index import ActiveSeek, agreed
 from arena.server.warnings import Warnings
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
+from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch
 from arena.store.registry import Incident, note_incident, registered_bot
 from arena.store.result_queries import rated_pools, result_of
+from machine.backoff import Backoff
 from machine.event_loop import Tasks
 from machine.timestamps import utc
 from protocol.close_codes import RESTARTING
@@ -58,6 +60,8 @@ REVOKED = "the operator revoked {bot}: it may not come in any more"
 REPLACED = "the operator gave {bot} a new token: bring that one"
 ANNOUNCE_WAIT_DELAY = 2.0
 """After so many seconds seats are told that their match is not stored yet."""
+FIRST_WAIT, LONGEST_WAIT = 0.2, 2.0
+"""Seconds until the database is asked again whether a match goes on."""
 
 log = logging.getLogger("arena")
 
@@ -296,8 +300,20 @@ class Arena(HostHandler):
             runner.report_to(self._feed.report)
 
     async def resumes(self, header: Header, seed: bytes) -> bool:
-        """Not one that is stored already, nor a tournament's, which has its own played again."""
+        """Not one that is stored already, nor a tournament's, which has its own played again. While the database is
+        away nobody knows: then it is asked again.
+        """
+        backoff = Backoff(FIRST_WAIT, LONGEST_WAIT)
+        while True:
+            try:
+                return await self._resumes(header, seed)
+            except StoreUnavailable as fault:
+                log.warning("whether match %s goes on is not known yet: %s", header.match, fault)
+                await asyncio.sleep(backoff.delay())
+
+    async def _resumes(self, header: Header, seed: bytes) -> bool:
         if header.tournament is not None or await self.store.read(result_of, header.match) is not None:
+            await self.nodes.end(header.match)
             return False
         for seat in header.seats:
             await self._bots.look_up(seat.bot)
@@ -347,6 +363,12 @@ class Arena(HostHandler):
         except ArenaFault as fault:
             log.warning("what other nodes rated can't be read now: %s", fault)
 
+    async def _forget(self, match: str) -> None:
+        try:
+            await self.nodes.end(match)
+        except ArenaFault as fault:
+            log.warning("that match %s is over can't be noted: %s", match, fault)
+
     def _call(self, bots: list[str]) -> None:
         """Have bots come here that are connected to another node."""
         self.background.begin(self._call_soon(bots))
@@ -363,6 +385,7 @@ class Arena(HostHandler):
     async def finalize(self, match: FinishedMatch) -> None:
         """Everyone is told the end with the ratings, when they are on disk; if that takes long, the seats hear why."""
         if self.assigned.hand_over(match):
+            self.background.begin(self._forget(match.result.match))
             return
         late = asyncio.get_running_loop().call_later(ANNOUNCE_WAIT_DELAY, match.announce_wait)
         try:

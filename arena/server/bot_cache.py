@@ -140,9 +140,12 @@ class BotCache:
         """
         for name in [name for name, known in self._bots.items() if known.has_history]:
             found = await self._store.read(bot_facts, name, history=True)
-            self._bots[name].ratings = found.ratings
-            self._bots[name].rated.clear()
-            self._bots[name].often.clear()
+            known = self._bots.get(name)
+            if known is None:  # forgotten meanwhile
+                continue
+            known.ratings = found.ratings
+            known.rated.clear()
+            known.often.clear()
             self._note_meetings(name, found)
         for header in self._under_way.values():
             self.begin_rated(header)

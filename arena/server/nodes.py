@@ -15,10 +15,22 @@ from arena.store.announcements import CHANNEL, Announcement, announce
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
-from arena.store.nodes import ALIVE_S, Node, UnderWay, beat, begin_matches, leave, matches_of, url_of_match, urls_of_bot
+from arena.store.nodes import (
+    ALIVE_S,
+    Node,
+    UnderWay,
+    beat,
+    begin_matches,
+    end_matches,
+    leave,
+    matches_of,
+    url_of_match,
+    urls_of_bot,
+)
 from arena.store.postgres_database import PostgresDatabase
 from protocol.display import counted
 from protocol.errors import ArenaFault
+from protocol.names import folded
 from referee.record import Header
 
 EVERY = 1.0
@@ -74,6 +86,9 @@ class OnlyNode:
 
     async def resume(self, header: Header, seed: bytes) -> None:
         """The same of one that goes on. Raises `StoreError`."""
+
+    async def end(self, match: str) -> None:
+        """Have all nodes know that a match is over whose result is not stored here. Raises `StoreError`."""
 
     async def lost(self, known: Collection[str]) -> str | None:
         """In a line, that matches were under way here of which this server does not know. Raises `StoreError`."""
@@ -141,6 +156,9 @@ class Nodes(OnlyNode):
     async def resume(self, header: Header, seed: bytes) -> None:
         await self._store.write(begin_matches, [self._under_way(header, seed)])
 
+    async def end(self, match: str) -> None:
+        await self._store.write(end_matches, [match])
+
     async def lost(self, known: Collection[str]) -> str | None:
         lost = [one.match for one in await self._store.read(matches_of, self._name) if one.match not in known]
         if not lost:
@@ -152,11 +170,11 @@ class Nodes(OnlyNode):
         )
 
     async def call(self, bots: list[str]) -> None:
-        await self._store.write(announce, "called", bots, self.url)
+        await self._store.write(announce, "called", [folded(bot) for bot in bots], self.url)
 
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
-        nodes = await self._store.write(beat, self._number, self.url)
+        nodes = await self._store.write_first(beat, self._number, self.url)
         if self._away:
             log.warning("the database is back after %.1f s", time.monotonic() - self._seen)
         self._seen, self._away = time.monotonic(), False
@@ -190,6 +208,8 @@ class Nodes(OnlyNode):
             try:
                 async for text in self._database.notifications(CHANNEL):
                     self.heard(None if text is None else msgspec.json.decode(text, type=Announcement))
+            except msgspec.MsgspecError as exc:  # of a newer version: all is read anew, as after a connection was lost
+                log.warning("what another node announces is not understood: %s", exc)
             except StoreUnavailable as fault:
                 log.debug("what other nodes announce is not heard: %s", fault)
             await asyncio.sleep(AGAIN)

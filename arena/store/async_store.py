@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
+from arena.store.node_store import NodeTaken
 from arena.store.nodes import UnderWay, begin_matches
 from arena.store.store import Store
 from machine.backoff import Backoff
@@ -116,6 +117,12 @@ class AsyncStore:
         async with self._asking:
             return await self._run(partial(self._store.write, change, *args, **kwargs))
 
+    async def write_first(
+        self, change: Callable[Concatenate[Connection, P], T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """The same before all who wait for their turn to ask."""
+        return await self._run(partial(self._store.write, change, *args, **kwargs))
+
     async def _run(self, ask: Callable[[], T]) -> T:
         return await asyncio.get_running_loop().run_in_executor(self._thread, ask)
 
@@ -168,9 +175,11 @@ class AsyncStore:
     async def _write(self) -> None:
         backoff = Backoff(RETRY_DELAY, MAX_RETRY_DELAY)
         suspects = 0
+        beginnings_alone = False
         while self._waiting or self._beginning:
-            begun = list(self._beginning)
+            begun = [] if suspects and beginnings_alone and self._waiting else list(self._beginning)
             batch = [] if begun and suspects else self._waiting[: 1 if suspects else MAX_BATCH]
+            beginnings_alone = not batch
             self._turn = batch[-1].turn if batch else self._turn
             beginning, over = [one.match for one in begun], [one.finished for one in batch]
             at = time.perf_counter()
@@ -178,8 +187,10 @@ class AsyncStore:
                 rated = await self._run(partial(self._store.write, _begin_and_finish, beginning, over, self.node))
             except Exception as exc:
                 self.failures += 1
-                if isinstance(exc, StoreUnavailable) or not batch:
+                if isinstance(exc, (StoreUnavailable, NodeTaken)):
                     await self._pause(exc, backoff)
+                elif not batch:
+                    self._begin_all_the_same(begun, exc)
                 elif begun or len(batch) > 1:
                     suspects = len(batch)  # each is tried alone
                 else:
@@ -202,6 +213,15 @@ class AsyncStore:
         self._turn = 0
         self._turns.clear()
         self._writing = None
+
+    def _begin_all_the_same(self, begun: list[_Beginning], exc: Exception) -> None:
+        """The store does not take what it was told of matches that begin: they can't be called off if they are lost."""
+        matches = ", ".join(one.match.match for one in begun)
+        log.error("of matches that begin (%s) can't be noted that they do: %s", matches, exc)
+        del self._beginning[: len(begun)]
+        for one in begun:
+            if not one.future.done():
+                one.future.set_result(None)
 
     async def _pause(self, exc: Exception, backoff: Backoff) -> None:
         """Wait before the store is tried again, which fails if there is no time."""

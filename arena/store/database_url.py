@@ -6,14 +6,8 @@ from pathlib import Path
 
 from arena.store.database import Database, StoreError
 from arena.store.postgres_database import PostgresDatabase
+from arena.store.server_url import is_on_server
 from arena.store.sqlite_database import SqliteDatabase
-
-SERVER_SCHEMES = ("postgresql", "postgres")
-
-
-def is_on_server(where: str) -> bool:
-    """Whether a path or a URL is that of a database on a server, and in no file."""
-    return where.partition("://")[0] in SERVER_SCHEMES
 
 
 def database_at(where: str | Path) -> Database:
@@ -22,7 +16,7 @@ def database_at(where: str | Path) -> Database:
     scheme, separator, rest = text.partition("://")
     if not separator:
         return SqliteDatabase(Path(text))
-    if scheme in SERVER_SCHEMES:
+    if is_on_server(text):
         return PostgresDatabase(text)
     if scheme != "sqlite" or not rest.startswith("/") or len(rest) == 1:
         raise StoreError(f"a database URL is sqlite:///FILE or postgresql://USER:PASSWORD@HOST/NAME, not {scheme}://…")

@@ -45,15 +45,23 @@ class NodeStore(Store):
     def open_as(cls, database: Database, name: str) -> Self:
         """That of a database, which is made if it is not there. Raises `NodeTaken`, and as `open` does."""
         make_sure_of(database)
-        return cls(database, database.connect(), name)
+        engine = database.connect()
+        try:
+            return cls(database, engine, name)
+        except BaseException:
+            engine.dispose()
+            raise
 
     def _hold(self, raw: Any, _: Any) -> None:
         from psycopg import Error
 
         try:
             self._hold_over(raw)
-        except Error as exc:
-            raise StoreUnavailable(f"{self.database}: {exc}") from exc
+        except BaseException as exc:
+            raw.close()  # which nobody else does, and so gives back what it holds
+            if isinstance(exc, Error):
+                raise StoreUnavailable(f"{self.database}: {exc}") from exc
+            raise
 
     def _hold_over(self, raw: Any) -> None:
         """Hold the name over a connection that was just made."""

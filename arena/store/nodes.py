@@ -77,9 +77,9 @@ def drain_node(connection: Connection, name: str, *, undo: bool = False) -> None
 
 
 def begin_matches(connection: Connection, begun: Sequence[UnderWay]) -> None:
-    """Note matches that are about to begin, or go on."""
+    """Note matches that are about to begin, or go on, maybe on another node than before."""
     statement = """INSERT INTO under_way (match, node, header, secret, bots)
-    VALUES (:match, :node, :header, :secret, :bots) ON CONFLICT (match) DO NOTHING"""
+    VALUES (:match, :node, :header, :secret, :bots) ON CONFLICT (match) DO UPDATE SET node = excluded.node"""
     execute(connection, statement, [{**one._asdict(), "bots": _words(one.bots)} for one in begun])
 
 

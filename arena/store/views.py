@@ -72,12 +72,6 @@ def create(connection: Connection) -> None:
         connection.exec_driver_sql(translated(statement) if is_postgresql(connection) else statement)
 
 
-def drop(connection: Connection) -> None:
-    """Remove those there are, before what they name is changed."""
-    for name in VIEWS:
-        connection.exec_driver_sql(f"DROP VIEW IF EXISTS {name}")
-
-
 def find_problems(connection: Connection) -> Iterator[str]:
     """Which are missing or others, a line each."""
     look = _postgresql if is_postgresql(connection) else _sqlite

@@ -175,7 +175,7 @@ class Nodes:
         Raises the fault where that one's URL is none.
         """
         if place is not self._first:
-            place.failures = TRIES
+            place.failures = max(place.failures, TRIES)
             return [self._talk.trouble(str(fault)), *self.unreached(place)]
         if isinstance(fault, UsageFault):
             raise fault
