@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from arena.commands.output import WIDTH, columns, print_document, table
-from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings, node_of
+from arena.commands.settings import NAME, RENAMED, SETTINGS, ServerSettings, database, node_of
 from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
@@ -118,14 +118,22 @@ def show(found: InForce, *, to_json: bool) -> None:
     """
     for line in unknown_variables(os.environ):
         say(f"arena: {line}", err=True)
-    rows = [
-        (key, _without_password(getattr(found.settings, key)), found.sources.get(key, "default")) for key in SETTINGS
-    ]
+    made = found.settings
+    effective = replace(
+        made,
+        db=made.db or database(None, Path(made.data)),
+        web_host=made.host if made.web_host is None else made.web_host,
+    )
+    rows = [(key, _without_password(getattr(effective, key)), found.sources.get(key, "default")) for key in SETTINGS]
     if to_json:
         print_document({key: {"value": value, "source": source} for key, value, source in rows})
     else:
         said = [
-            (key, "" if value is None else _in_toml(value), source.rpartition("/")[2])  # of a file its name is enough
+            (
+                key,
+                "none" if value in (None, "") else _in_toml(value),
+                source.rpartition("/")[2],
+            )  # of a file its name is enough
             for key, value, source in rows
         ]
         width = min(columns(), WIDTH) if sys.stdout.isatty() else WIDTH

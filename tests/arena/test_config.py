@@ -17,14 +17,12 @@ DOC = REPOSITORY / "docs" / "operating.md"
 
 
 def rows() -> dict[str, tuple[str, str, str, str]]:
-    """The rows of the table of settings, by the first option in each."""
-    lines = DOC.read_text().partition("| option | environment | config file | meaning |")[2].splitlines()[2:]
+    """The rows of the tables of settings, by the first option in each."""
     found = {}
-    for line in lines:
-        if not line.startswith("|"):
-            break
-        option, variable, key, meaning = re.split(r"\s*\|\s*", line.strip("| "), maxsplit=3)
-        found[re.findall(r"--[a-z-]+", option)[0]] = option, variable, key, meaning
+    for line in DOC.read_text().partition("\n## Settings\n")[2].partition("\n## ")[0].splitlines():
+        if line.startswith("| `--"):
+            option, variable, key, meaning = re.split(r"\s*\|\s*", line.strip("| "), maxsplit=3)
+            found[re.findall(r"--[a-z-]+", option)[0]] = option, variable, key, meaning
     return found
 
 
@@ -104,6 +102,8 @@ def test_config_prints_every_setting_and_where_it_is_from_within_80_columns(tmp_
     assert [line.split()[0] for line in lines if line[0] != " "] == ["setting", *SETTINGS]
     assert re.search(r"^rated +approved +ARENA_RATED$", done.out, re.MULTILINE)
     assert re.search(r"^admin +true +--admin$", done.out, re.MULTILINE)
+    assert re.search(r"^db +sqlite:///arena-data/arena\.db +default$", done.out, re.MULTILINE)
+    assert re.search(r"^trusted_proxy +none +default$", done.out, re.MULTILINE)
     assert re.search(r"^host +127\.0\.0\.1 +default$", done.out, re.MULTILINE)
     assert (
         done.err
