@@ -5,7 +5,8 @@ measures one node and two in turn, with the same two games, of which two nodes h
 of each round's ratio; the last line is `ratio N`.
 
 Then bots play one of the games at a pace, and the time from a move to the opponent's turn is told: with nothing else
-going on, with the other game hot on the other node, and with it hot on the same one.
+going on, with the other game hot on the other node, and with it hot on the same one. Where nodes and clients share
+processors they slow each other by that; so the second is told again with each node and its clients on one of its own.
 
     python benchmarks/scaling.py [--seconds 5] [--rounds 3] [--pairs 16] [--small]
 
@@ -150,16 +151,19 @@ def _same(bot: Bot) -> Bot:
 
 
 class Load(NamedTuple):
-    """A process of clients: pairs of a game at a port, each with a `pace` in seconds."""
+    """A process of clients: pairs of a game at a node, each with a `pace` in seconds, on one `processor` or on any."""
 
     game: str
     port: int
     pairs: int
     pace: float = 0.0
+    processor: int | None = None
 
     def play(self, line: Connection) -> None:
         """Play, and tell the seconds from each move to its turn, whenever the line's other end asks."""
-        if not self.pace:
+        if self.processor is not None:
+            os.sched_setaffinity(0, {self.processor})
+        elif not self.pace:
             os.nice(5)
         uvloop.run(self._play(line))
 
@@ -238,6 +242,13 @@ def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) 
     )
 
 
+def keep_on(server: Server, processor: int | None) -> None:
+    """Have a server run on one processor alone; None: on any."""
+    if processor is not None:
+        for thread in Path(f"/proc/{server.process.pid}/task").iterdir():
+            os.sched_setaffinity(int(thread.name), {processor})
+
+
 def owner(game: str, names: Sequence[str]) -> str:
     """The node that pairs a game."""
     return max(names, key=lambda name: weight(name, game))
@@ -267,15 +278,22 @@ def throughput(postgres: PostgresServer, arguments: argparse.Namespace) -> float
 def latency(postgres: PostgresServer, arguments: argparse.Namespace) -> None:
     """Print what those feel who play a game while another one is hot, or nothing is."""
     cold, hot = CONFIGS
-    for what, names, pairs in (
-        ("nothing else", NODES, 0),
-        (f"{hot} hot on the other node", NODES, arguments.pairs),
-        (f"{hot} hot on the same node", NODES[:1], arguments.pairs),
+    own: Sequence[int | None] = sorted(os.sched_getaffinity(0))[: len(CONFIGS)]
+    shared: Sequence[int | None] = [None] * len(CONFIGS)
+    for what, names, pairs, processors in (
+        ("nothing else", NODES, 0, shared),
+        (f"{hot} hot on the other node", NODES, arguments.pairs, shared),
+        (f"{hot} hot on the other node, each on a processor", NODES, arguments.pairs, own),
+        (f"{hot} hot on the same node", NODES[:1], arguments.pairs, shared),
     ):
+        if len(processors) < len(CONFIGS):
+            continue
         with arena_of(postgres, names) as servers:
-            loads = [Load(cold, servers[owner(cold, names)].port, PACED, PACE)]
+            for game, processor in zip(CONFIGS, processors, strict=True):
+                keep_on(servers[owner(game, names)], processor)
+            loads = [Load(cold, servers[owner(cold, names)].port, PACED, PACE, processors[0])]
             if pairs:
-                loads.append(Load(hot, servers[owner(hot, names)].port, pairs))
+                loads.append(Load(hot, servers[owner(hot, names)].port, pairs, processor=processors[1]))
             delays = measured(servers, loads, arguments.seconds).delays[0]
         p50, p99 = (1000 * delays[int(share * len(delays))] for share in (0.5, 0.99))
         print(f"{cold}, {what}: p50 {p50:.2f} ms, p99 {p99:.2f} ms of {len(delays)} plies")
