@@ -196,7 +196,7 @@ class Client(Link):
             self._thinkers.submit(effect)
             self._look_later()
         elif isinstance(effect, SeekLater):
-            self._running.call_later(effect.seconds, self._take, self._conversation.seek)
+            self._running.call_later(effect.seconds, self._take, partial(self._conversation.seek, effect.game))
         elif isinstance(effect, LookLater):
             self._running.call_later(effect.seconds, self._take, self._conversation.look)
         elif isinstance(effect, WarmUp):
