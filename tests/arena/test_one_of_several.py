@@ -10,11 +10,16 @@ from typing import Any
 import pytest
 
 from arena.server.auth import Authenticator
-from arena.server.nodes import OnlyNode
+from arena.server.nodes import Nodes, OnlyNode
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
+from arena.store.nodes import Node, UnderWay
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
+from protocol.dice import SEED_BYTES
+from protocol.games import load
+from protocol.messages import Clock
+from referee.record import Header, RecordedSeat, header_of
 
 OTHER = "ws://arena/b"
 
@@ -35,6 +40,43 @@ class Scripted(OnlyNode):
 
 def replaced(served: Any) -> None:
     served.store.write(rotate_token, "ann", hash_token("n" * 16))
+
+
+class Noted:
+    """In place of the store: all `nodes`, and the matches that are `under_way` on this one."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.under_way: list[UnderWay] = []
+        self.writes = 0
+
+    async def read(self, query: Any, *words: Any) -> list[UnderWay]:
+        return list(self.under_way)
+
+    async def write(self, change: Any, matches: list[UnderWay]) -> None:
+        self.writes += 1
+        self.under_way += matches
+
+    async def write_first(self, change: Any, *words: Any) -> list[Node]:
+        return self.nodes
+
+
+def node(name: str, matches: int = 0, *, alive: bool = True) -> Node:
+    return Node(name=name, url=f"ws://arena/{name}", seen=None, alive=alive, draining=False, matches=matches)
+
+
+def header(match: str) -> Header:
+    """That of a match of nim."""
+    return header_of(
+        match=match,
+        game=load("nim", {}),
+        seats=[RecordedSeat(bot=bot, version="") for bot in ("ann", "bob")],
+        seed=bytes(SEED_BYTES),
+        pool=None,
+        clock=Clock(bank_ms=1000, increment_ms=0),
+        away_ms=0,
+        started="2026-11-25T00:00:00.000Z",
+    )
 
 
 CHANGES: dict[str, Callable[[Any], None]] = {
@@ -118,3 +160,29 @@ async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_comput
         ("s2", "elsewhere", OTHER),
     }
     assert nodes.asked == {"nim": 1, "tictactoe": 1}
+
+
+async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
+    store: Any = Noted()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    store.under_way = [nodes._under_way(header(match), bytes(SEED_BYTES)) for match in ("m-1", "m-2")]
+    for match in ("m-1", "m-2", "m-3"):
+        await nodes.resume(header(match), bytes(SEED_BYTES))
+    assert store.writes == 1
+    assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
+
+
+async def test_it_is_said_which_nodes_stay_away_with_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    store: Any = Noted()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    warned: list[str | None] = []
+    nodes.warn = warned.append
+    store.nodes = [node("a", 4), node("a-2", 1, alive=False), node("b", 2, alive=False), node("c", alive=False)]
+    await nodes.beat()
+    assert warned == [None], "they may only be starting anew"
+    monkeypatch.setattr("arena.server.nodes.PATIENCE", 0.0)
+    await nodes.beat()
+    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't go on")
+    store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
+    await nodes.beat()
+    assert warned[-1] is None
