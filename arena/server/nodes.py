@@ -207,8 +207,8 @@ class Nodes(OnlyNode):
             return None
         named = ", ".join(f"{counted(away[name], 'match', 'matches')} of node {name}" for name in gone)
         return (
-            f"{named} can't go on, as no such node runs: start it again; where its data folder is gone, or it is to be no "
-            f"more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
+            f"{named} can't go on, as no such node runs: start it again; where its data folder is gone, or it is "
+            f"to be no more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
         )
 
     def _tell(self, before: list[tuple[str, str, bool]]) -> None:
