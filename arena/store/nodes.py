@@ -69,6 +69,11 @@ def list_nodes(connection: Connection) -> list[Node]:
     return [Node(**{name: getattr(row, name) for name in Node.__struct_fields__}) for row in rows]
 
 
+def node_urls(connection: Connection) -> list[str]:
+    """Where clients connect to the nodes that ever were, by their names."""
+    return list(execute(connection, "SELECT url FROM nodes WHERE url <> '' ORDER BY name").scalars())
+
+
 def drain_node(connection: Connection, name: str, *, undo: bool = False) -> None:
     """Have a node take no new matches, or take them again. Raises `UsageFault`."""
     words = {"name": name, "draining": not undo}
