@@ -253,6 +253,7 @@ class MatchHost:
                 limits=limits,
                 resumed=resumed,
                 url=self._handler.url,
+                nodes=self._handler.others(),
                 elsewhere=list(identity.elsewhere),
             )
         )

@@ -87,6 +87,8 @@ class Nodes:
         """By game, the node that pairs it, where one has said so."""
         self._seeks: dict[str, _Sought] = {}
         """Those in force."""
+        self._known: list[str] = []
+        """The URLs of other nodes, as one of them named them last: for when none can be reached of those in use."""
         self._matches: dict[str, str] = {}
         """By match, what the node calls itself on which it is played."""
 
@@ -161,8 +163,18 @@ class Nodes:
         if place is not self._first and place.node not in self._matches.values():
             del self._places[place.url]
             effects.append(Disconnect(place.url))
+        elif place is self._first and all(other.failures >= TRIES for other in self._places.values()):
+            effects += self._try_another()
         effects += self._end_seeks(place, f"{place.url} can't be reached")
         return effects + (self._without() if place.failures == PATIENT else [])
+
+    def _try_another(self) -> list[Directed]:
+        """Connect to a node that was named, the next one each time."""
+        for url in list(self._known):
+            self._known.append(self._known.pop(0))
+            if connecting := self._connect(url)[1]:
+                return connecting
+        return []
 
     def _without(self) -> list[Directed]:
         """Have other matches played than those of nodes that can't be reached for long."""
@@ -201,6 +213,7 @@ class Nodes:
         self._matches = {
             match: node for match, node in self._matches.items() if match in self._talk.kept or match in welcome.resumed
         }
+        self._known = [] if self._stays else [*welcome.nodes]
         others = [] if self._stays else welcome.elsewhere
         connecting: list[Directed] = []
         for url in others:

@@ -33,6 +33,9 @@ class Scripted(OnlyNode):
         self.there: set[str] = set()
         self.asked: Counter[str] = Counter()
 
+    def others(self) -> list[str]:
+        return [OTHER]
+
     def elsewhere(self, game: str) -> str | None:
         self.asked[game] += 1
         return OTHER if game in self.there else None
@@ -141,6 +144,12 @@ async def test_all_bots_are_looked_up_in_one_query_where_announcements_were_miss
     await served.arena.heard(None)
     assert asked["registered_bots"] == 1
     assert asked["registered_bot"] == 0
+
+
+async def test_who_comes_in_is_told_of_the_other_nodes(serve: Any) -> None:
+    served = await serve(nodes=Scripted())
+    ann = await served.enter("ann")
+    assert (ann.passed[-1]["url"], ann.passed[-1]["nodes"]) == (Scripted.url, [OTHER])
 
 
 async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_computed_once(serve: Any) -> None:

@@ -17,7 +17,7 @@ from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
 
-FIRST, A, B = "ws://arena", "ws://arena/a", "ws://arena/b"
+FIRST, A, B, C = "ws://arena", "ws://arena/a", "ws://arena/b", "ws://arena/c"
 
 
 class First(Bot):
@@ -146,6 +146,21 @@ def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roamin
     assert tries[:-1] == [[]] * (TRIES - 1)
     assert Disconnect(B) in tries[-1]
     assert sent(roaming.nodes.take(lambda: roaming.conversation.seek("nim"))) == [(FIRST, "Seek")]
+
+
+def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(script: Any) -> None:
+    roaming = Roaming()
+    roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C]))
+    roaming.does(roaming.talks[FIRST].lost(1006))
+    tries = [roaming.does(roaming.talks[FIRST].unreached()) for _ in range(TRIES + 1)]
+    assert tries == [[]] * (TRIES - 1) + [[Connect(B)], []]
+    assert [roaming.talks[B].unreached() for _ in range(TRIES)][-1] == [Disconnect(B)]
+    assert roaming.does(roaming.talks[FIRST].unreached()) == [Connect(C)]
+    assert sent(roaming.hear(C, replace(script.welcome(), url=C, nodes=[A, B]))) == [(C, "Seek")]
+    assert roaming.does(roaming.talks[FIRST].unreached()) == []
+    roaming.hear(C, script.start(seek="s2"))
+    assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C])))
+    assert len(roaming.hear(C, script.turn())) == 1
 
 
 def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) -> None:
