@@ -56,7 +56,7 @@ class Connection:
         self._welcomed: float | None = None
         """When this connection stood."""
         self.down_since: float | None = None
-        """When it was lost, or first tried in vain."""
+        """When it was lost, or first tried in vain; since then the bot is connected to no other node either."""
         self._said = 0.0
 
     async def keep(self) -> None:
@@ -114,9 +114,11 @@ class Connection:
         return max(0.0, min(seconds, self.down_since + self._patience - time.monotonic()))
 
     def _down(self, why: str, so: str = "trying again") -> None:
-        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends."""
+        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends, which
+        does not while another node has let it in.
+        """
         now = time.monotonic()
-        if self.down_since is None:
+        if self.down_since is None or self._talk.others_up:
             self.down_since = now
         if self._patience is not None and now - self.down_since >= self._patience:
             self._perform([Say(f"{self._name}: {why}; gave up after {self._patience:g} s", trouble=True), Stop(1)])

@@ -148,6 +148,10 @@ class Nodes:
         """Another connection to the same node."""
         return next((other for other in self._places.values() if other is not place and other.node == place.node), None)
 
+    def others_up(self, place: _Place) -> bool:
+        """Whether another connection than this one stands."""
+        return any(other.up for other in self._places.values() if other is not place)
+
     def ended(self, place: _Place, code: int) -> str:
         """How a connection ended, in the arena's words where it said why."""
         self._talk.at = place.url
@@ -328,6 +332,11 @@ class NodeTalk:
     def ended(self, code: int) -> str:
         """How the connection ended, in the arena's words where it said why."""
         return self._nodes.ended(self._place, code)
+
+    @property
+    def others_up(self) -> bool:
+        """Whether another connection stands."""
+        return self._nodes.others_up(self._place)
 
     def refused(self, fault: Fault) -> list[Directed]:
         """No connection could be made, nor will be. Raises the fault where the URL is none."""

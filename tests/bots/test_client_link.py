@@ -57,8 +57,8 @@ async def a(listen: Any) -> AsyncIterator[Any]:
 
 
 @contextlib.asynccontextmanager
-async def sent(kind: type[Client], a: Any, b: Any, script: Any) -> AsyncIterator[Sent]:
-    client = kind(RandomBot("mine"), Settings(url=a.url, game="nim", matches=1), "t" * 20)
+async def sent(kind: type[Client], a: Any, b: Any, script: Any, **settings: Any) -> AsyncIterator[Sent]:
+    client = kind(RandomBot("mine"), Settings(url=a.url, game="nim", matches=1, **settings), "t" * 20)
     sent = Sent(client, a, b)
     await sent.begin(script)
     yield sent
@@ -101,5 +101,27 @@ async def test_a_bot_whose_matches_are_played_does_not_wait_for_a_node_that_is_a
         async with await asyncio.start_server(serve, "127.0.0.1", port):
             bot.line.cut()
             await asyncio.wait_for(asked.wait(), WITHIN)
+            await bot.other.say(script.end())
+            assert await asyncio.wait_for(bot.playing, WITHIN) == 0
+
+
+async def test_patience_with_a_node_does_not_end_while_another_one_is_there(
+    a: Any, peer: Any, script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bots.client.connection.FIRST_DELAY", 0.01)
+    monkeypatch.setattr("bots.client.connection.LONGEST_DELAY", 0.01)
+    tried = asyncio.Semaphore(0)
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        tried.release()
+        writer.close()
+
+    async with sent(Client, a, peer, script, patience=0.05) as bot:
+        port = a.server.sockets[0].getsockname()[1]
+        a.server.close(close_connections=False)
+        async with await asyncio.start_server(serve, "127.0.0.1", port):
+            bot.line.cut()
+            for _ in range(20):
+                await asyncio.wait_for(tried.acquire(), WITHIN)
             await bot.other.say(script.end())
             assert await asyncio.wait_for(bot.playing, WITHIN) == 0
