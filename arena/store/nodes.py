@@ -69,11 +69,6 @@ def list_nodes(connection: Connection) -> list[Node]:
     return [Node(**{name: getattr(row, name) for name in Node.__struct_fields__}) for row in rows]
 
 
-def node_urls(connection: Connection) -> list[str]:
-    """Where clients connect to the nodes that ever were, by their names."""
-    return list(execute(connection, "SELECT url FROM nodes WHERE url <> '' ORDER BY name").scalars())
-
-
 def drain_node(connection: Connection, name: str, *, undo: bool = False) -> None:
     """Have a node take no new matches, or take them again. Raises `UsageFault`."""
     words = {"name": name, "draining": not undo}
@@ -117,3 +112,8 @@ def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
     """Where else than on a node a bot has matches under way."""
     found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
     return list(found.scalars())
+
+
+def node_urls(connection: Connection) -> list[str]:
+    """Where clients connect to the nodes that ever were, by their names."""
+    return list(execute(connection, "SELECT url FROM nodes WHERE url <> '' ORDER BY name").scalars())
