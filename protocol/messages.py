@@ -264,7 +264,7 @@ class List(FromClient, frozen=True, kw_only=True):
 
 class Welcome(FromServer, frozen=True, kw_only=True):
     """The answer to `hello`. `token` is there once, when the arena made it. An arena of several nodes says the `url` of
-    this one, and `elsewhere` those of the others where the bot has matches.
+    this one, in `nodes` those of the others, and `elsewhere` where of these the bot has matches.
     """
 
     protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that it is never left out
@@ -274,6 +274,7 @@ class Welcome(FromServer, frozen=True, kw_only=True):
     limits: Limits
     resumed: list[str]
     url: str | None = None
+    nodes: list[str] = []
     elsewhere: list[str] = []
 
 

@@ -9,6 +9,7 @@ import contextlib
 import logging
 import os
 from collections.abc import AsyncIterator, Coroutine
+from functools import partial
 from typing import Any
 
 from arena.server.arena import Arena
@@ -63,6 +64,7 @@ async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.heard = announced.put_nowait
     nodes.changed = arena.nodes_changed
+    nodes.warn = partial(arena.warnings.tell, "nodes that are away")
     nodes.taken = lambda fault: _end(str(fault))
     async with running(_for_ever(guard.run())):
         arena.host.before_frames(guard.look)

@@ -86,6 +86,7 @@ def run(settings: ServerSettings) -> None:
         event_loop.run(serve(settings, data, ports, bots, restart))
     if restart.wanted:
         restart.perform()
+    log.info("stopped")
 
 
 def upgrade_if_older(database: Database, backup_to: str | None) -> None:

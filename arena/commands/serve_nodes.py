@@ -66,6 +66,7 @@ def run_nodes(settings: ServerSettings) -> None:
         code = asyncio.run(Nodes(settings, port_of(ports), data, Path(notices)).run())
     if code:
         raise SystemExit(code)
+    log.info("stopped")
 
 
 class Nodes:

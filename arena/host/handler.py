@@ -103,13 +103,14 @@ class FinishedMatch:
 
 
 class Identity(NamedTuple):
-    """The name of a bot as registered, None for a spectator, a token that was made for it just now, and the URLs of
-    other nodes where it has matches.
+    """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
+    nodes where it has matches, and the hash of the token that it brought, where others may take that away.
     """
 
     bot: str | None
     token: str | None = None
     elsewhere: Sequence[str] = ()
+    token_hash: str | None = None
 
 
 class HostHandler(ABC):

@@ -226,7 +226,7 @@ class MatchHost:
         hello = None
         try:
             hello = _hello(codec, frame)
-            bot, token, elsewhere = await self._handler.authenticate(hello, connection.address)
+            identity = await self._handler.authenticate(hello, connection.address)
         except BotFault as fault:
             self.events.refused(connection.address, str(fault), None if hello is None else hello.bot, code=fault.code)
             if isinstance(fault, TooOften):
@@ -241,18 +241,20 @@ class MatchHost:
             later = Unavailable("hello: the arena can't look bots up now: come back later")
             _refuse(connection, codec, later, RESTARTING)
             return None
-        session = Session(connection, codec, hello, bot, partial(act, self.clients))
+        bot = identity.bot
+        session = Session(connection, codec, hello, bot, partial(act, self.clients), identity.token_hash)
         resumed = self.clients.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(
             Welcome(
                 bot=bot,
-                token=token,
+                token=identity.token,
                 games=list(NAMES),
                 limits=limits,
                 resumed=resumed,
                 url=self._handler.url,
-                elsewhere=list(elsewhere),
+                nodes=self._handler.others(),
+                elsewhere=list(identity.elsewhere),
             )
         )
         if bot is not None:

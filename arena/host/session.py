@@ -39,9 +39,19 @@ Action = Callable[["Session", ClientMessage], None]
 class Session:
     """A client's connection from its hello on. `bot` is None for a watcher, `key` the name as bots are looked up by."""
 
-    def __init__(self, wire: Connection, codec: Codec, hello: Hello, bot: str | None, act: Action) -> None:
+    def __init__(
+        self,
+        wire: Connection,
+        codec: Codec,
+        hello: Hello,
+        bot: str | None,
+        act: Action,
+        token_hash: str | None = None,
+    ) -> None:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
+        self.token_hash = token_hash
+        """That of the token with which it came in; None where nobody takes it away."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +38,7 @@ from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch
-from arena.store.registry import Incident, note_incident, registered_bot
+from arena.store.registry import Incident, note_incident, registered_bots
 from arena.store.result_queries import rated_pools, result_of
 from machine.backoff import Backoff
 from machine.event_loop import Tasks
@@ -116,12 +116,12 @@ class Arena(HostHandler):
         self.assigned = AssignedMatches(self.host, self.ladder, self.drain.check, self._call)
         """Matches that the operator has played."""
         self.background = Tasks()
-        """What goes on for the operator until it is done, or the arena closes."""
+        """What goes on beside until it is done, or the arena closes."""
         self._feed = None if feed is None else FeedPublisher(feed, store)
         self.stopping = False
         """Whether the server is about to end."""
         self._revocations = 0
-        """How often tokens were taken away."""
+        """How often tokens were taken away, or may have been."""
         self._closed_names: set[str] = set()
         """Folded."""
 
@@ -338,19 +338,23 @@ class Arena(HostHandler):
                     why = f"{sessions[name].bot} is called to a match on another node"
                     sessions[name].refuse(Elsewhere(why, announcement.url))
 
-    async def _look_again(self, bots: Iterable[str]) -> None:
-        """Have those go whose token counts no more, and know who may be rated."""
+    async def _look_again(self, bots: Collection[str]) -> None:
+        """Have those go whose token counts no more, and know who may be rated. A hello under way is looked up again."""
+        self._revocations += 1
+        online = []
+        found = await self.store.read(registered_bots, bots)
         for bot in bots:
-            known = await self.store.read(registered_bot, bot)
+            known, session = found.get(bot), self.host.clients.session(bot)
             if known is None:
                 self.dismiss([bot], "the operator renamed {bot} or deleted it", "renamed or deleted")
                 self._bots.forget(bot)
             elif known.revoked:
                 self.dismiss([bot], REVOKED, "revoked")
-            elif known.token_hash != self._auth.tokens.get(bot, known.token_hash):
+            elif session is not None and session.token_hash != known.token_hash:
                 self.dismiss([bot], REPLACED, "its token was replaced")
-            elif self.host.clients.is_online(bot):
-                await self.approvals_changed([bot])
+            elif session is not None:
+                online.append(bot)
+        await self.approvals_changed(online)
 
     def nodes_changed(self) -> None:
         """Another node than before may pair some of the games: what was played there is read anew."""

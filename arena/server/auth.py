@@ -143,8 +143,6 @@ class Authenticator:
         self._guesses = GuessLimits()
         self.last_seen = LastSeen(store)
         """To be told of the connections of bots that were let in."""
-        self.tokens: dict[str, str] = {}
-        """By folded name, the hash of the token with which a bot came in last."""
         self.registered: Callable[[str, str], None] = lambda bot, address: None
         """Told of every name that was registered, and from where."""
 
@@ -177,8 +175,7 @@ class Authenticator:
     def _let_in(self, hello: Hello, identity: Identity, address: str) -> Identity:
         assert identity.bot is not None
         self._guesses.let_in(address, identity.bot)
-        self.tokens[folded(identity.bot)] = hash_token(identity.token or hello.token or "")
-        return identity
+        return identity._replace(token_hash=hash_token(identity.token or hello.token or ""))
 
     def _check_guesses(self, bot: str, address: str) -> None:
         """Raises `TooOften` if no token for a bot is compared that comes from an address now."""

@@ -4,6 +4,7 @@ of names that seeks want to play against, who was never here.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 import math
@@ -76,6 +77,9 @@ class BotCache:
         self._bots: defaultdict[str, _Known] = defaultdict(_Known)
         self._under_way: dict[str, Header] = {}
         """The rated matches, by id."""
+        self._renewing = asyncio.Lock()
+        self._asked = self._renewed = 0
+        """How many renewals were asked for, and the latest of them that is done."""
 
     def rating(self, bot: str, pool: str | None) -> tuple[float, float]:
         """A bot's mu and sigma in a pool; those of a new bot where nothing is known, or nothing is rated."""
@@ -136,19 +140,31 @@ class BotCache:
     async def renew(self) -> None:
         """Read again what is known of ratings and of the matches that were rated, as the operator changed that.
 
-        Those under way stay counted. Raises `StoreError`.
+        Those under way stay counted. One renewal goes on at a time, and does for all that were asked for before it
+        began. Raises `StoreError`.
         """
-        for name in [name for name, known in self._bots.items() if known.has_history]:
-            found = await self._store.read(bot_facts, name, history=True)
-            known = self._bots.get(name)
-            if known is None:  # forgotten meanwhile
-                continue
-            known.ratings = found.ratings
-            known.rated.clear()
-            known.often.clear()
-            self._note_meetings(name, found)
+        self._asked += 1
+        asked = self._asked
+        async with self._renewing:
+            if self._renewed >= asked:
+                return
+            doing = self._asked
+            for name in [name for name, known in self._bots.items() if known.has_history]:
+                self._know_anew(name, await self._store.read(bot_facts, name, history=True))
+            self._renewed = doing
+
+    def _know_anew(self, name: str, found: BotFacts) -> None:
+        known = self._bots.get(name)
+        if known is None:  # forgotten meanwhile
+            return
+        known.ratings = found.ratings
+        known.rated.clear()
+        known.often.clear()
+        self._note_meetings(name, found)
         for header in self._under_way.values():
-            self.begin_rated(header)
+            for bot, other in _pairs(header.seats):
+                if bot == name:
+                    self._note_rated(bot, other, header.pool or "", header.match, math.inf)
 
     def forget(self, bot: str) -> None:
         """Nobody is called so any more."""

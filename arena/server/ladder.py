@@ -110,9 +110,10 @@ class Ladder:
 
     def send_elsewhere(self) -> None:
         """End the seeks of games that another node pairs now, and say which."""
+        moved = {game: self._nodes.elsewhere(game) for game in +self.seeking}
         for session in list(self._clients.sessions.values()):
             for sought in list(self.seeks.of(session.key)):
-                url = self._nodes.elsewhere(sought.kind.game)
+                url = moved[sought.kind.game]
                 if url is not None:
                     self.seeks.withdraw(session.key, sought.id)
                     fault = Elsewhere(f"this seek is over: {sought.kind.game} is played on another node now", url)

@@ -35,6 +35,8 @@ from referee.record import Header
 
 EVERY = 1.0
 """Seconds between two signs of life."""
+PATIENCE = 15.0
+"""Seconds for which a node may be away before it is said that matches wait for it: it may only be starting anew."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
 
@@ -102,13 +104,15 @@ class Nodes(OnlyNode):
     """The nodes of an arena, of which this one has a `number` and a `url`.
 
     `run` and `listen` go on for ever. `changed` is called when another node than before may pair a game, `heard` with
-    what was announced, None where some of that was missed, `taken` when another process has this node's name.
+    what was announced, None where some of that was missed, `taken` when another process has this node's name, `warn`
+    with what the operator should look after, None where there is nothing.
     """
 
     def __init__(self, store: AsyncStore, database: PostgresDatabase, name: str, number: int, url: str) -> None:
         self.changed: Callable[[], None] = lambda: None
         self.heard: Callable[[Announcement | None], None] = lambda announcement: None
         self.taken: Callable[[NodeTaken], None] = lambda fault: None
+        self.warn: Callable[[str | None], None] = lambda text: None
         self.url: str = url
         self._store = store
         self._database = database
@@ -120,6 +124,10 @@ class Nodes(OnlyNode):
         """When the database heard of this node last."""
         self._away = False
         """Whether it could not be reached at the last try."""
+        self._noted: set[str] | None = None
+        """The matches that were noted as under way here when the first of them went on."""
+        self._waited_for: dict[str, float] = {}
+        """By name, since when nodes are known to be away on which matches are under way."""
 
     @property
     def draining(self) -> bool:
@@ -154,7 +162,10 @@ class Nodes(OnlyNode):
         return self._store.begin(self._under_way(header, seed))
 
     async def resume(self, header: Header, seed: bytes) -> None:
-        await self._store.write(begin_matches, [self._under_way(header, seed)])
+        if self._noted is None:
+            self._noted = {one.match for one in await self._store.read(matches_of, self._name)}
+        if header.match not in self._noted:
+            await self._store.write(begin_matches, [self._under_way(header, seed)])
 
     async def end(self, match: str) -> None:
         await self._store.write(end_matches, [match])
@@ -184,6 +195,21 @@ class Nodes(OnlyNode):
         if [_place(node) for node in nodes] != before:
             self._tell(before)
             self.changed()
+        self.warn(self._gone())
+
+    def _gone(self) -> str | None:
+        """In a line, which nodes stay away with matches; None where there are none."""
+        now = time.monotonic()
+        away = {node.name: node.matches for node in self._nodes if node.matches and not node.alive}
+        self._waited_for = {name: self._waited_for.get(name, now) for name in away}
+        gone = [name for name, since in self._waited_for.items() if now - since >= PATIENCE]
+        if not gone:
+            return None
+        named = ", ".join(f"{counted(away[name], 'match', 'matches')} of node {name}" for name in gone)
+        return (
+            f"{named} can't go on, as no such node runs: start it again; where its data folder is gone, or it is "
+            f"to be no more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
+        )
 
     def _tell(self, before: list[tuple[str, str, bool]]) -> None:
         for name, url, pairs in map(_place, self._nodes):

@@ -112,3 +112,8 @@ def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
     """Where else than on a node a bot has matches under way."""
     found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
     return list(found.scalars())
+
+
+def node_urls(connection: Connection) -> list[str]:
+    """Where clients connect to the nodes that ever were, by their names."""
+    return list(execute(connection, "SELECT url FROM nodes WHERE url <> '' ORDER BY name").scalars())

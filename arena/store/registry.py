@@ -5,7 +5,7 @@ its own doing, in the words that it was told.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -71,6 +71,13 @@ def registered_bot(connection: Connection, name: str) -> RegisteredBot | None:
     if row is None or (row.token_hash is None and not row.revoked):
         return None
     return RegisteredBot(**row._mapping)
+
+
+def registered_bots(connection: Connection, names: Collection[str]) -> dict[str, RegisteredBot]:
+    """Those of these bots that `registered_bot` finds, by folded names, as they are given."""
+    rows = connection.execute(_REGISTERED.where(bots.c.key.in_(names)))
+    found = [RegisteredBot(**row._mapping) for row in rows]
+    return {folded(bot.name): bot for bot in found if bot.token_hash is not None or bot.revoked}
 
 
 def bot_number(connection: Connection, name: str) -> int | None:

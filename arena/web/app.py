@@ -52,12 +52,20 @@ def _with_security_headers(app: ASGIApp, site: Site) -> ASGIApp:
             return
         host = Headers(scope=scope).get("host", "")
         headers = {
-            "content-security-policy": content_security_policy(host, site.socket, await site.nodes.all()),
             "x-content-type-options": "nosniff",
             "referrer-policy": "no-referrer",
             "cross-origin-opener-policy": "same-origin",
         }
-        await app(scope, receive, _sending(headers, send, unless_there=True))
+
+        async def told(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                is_page = MutableHeaders(scope=message).get("content-type", "").startswith("text/html")
+                nodes = await site.nodes.all() if is_page else ()
+                headers["content-security-policy"] = content_security_policy(host, site.socket, nodes)
+            await secured(message)
+
+        secured = _sending(headers, send, unless_there=True)
+        await app(scope, receive, told)
 
     return serve
 

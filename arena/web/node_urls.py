@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections.abc import Sequence
 
-from arena.store.nodes import list_nodes
+from arena.store.nodes import node_urls
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Reader
 from protocol.errors import ArenaFault
@@ -22,17 +23,13 @@ class NodeUrls:
         self._reader = reader
         self._urls: list[str] = []
         self._looked = -EVERY if isinstance(reader.database, PostgresDatabase) else float("inf")
+        self._looking = asyncio.Lock()
 
     async def all(self) -> Sequence[str]:
         """What they are, or were when the database was there last."""
-        now = time.monotonic()
-        if now - self._looked > EVERY:
-            self._looked = now
-            try:
-                self._urls = await asyncio.to_thread(self._look)
-            except ArenaFault:
-                return self._urls
+        async with self._looking:
+            if time.monotonic() - self._looked > EVERY:
+                with contextlib.suppress(ArenaFault):
+                    self._urls = await asyncio.to_thread(self._reader.read, node_urls)
+                self._looked = time.monotonic()
         return self._urls
-
-    def _look(self) -> list[str]:
-        return [node.url for node in self._reader.read(list_nodes) if node.url]

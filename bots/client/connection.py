@@ -5,10 +5,11 @@ performed.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 
 from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
@@ -50,10 +51,12 @@ class Connection:
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
         self._stops = False
+        self._waiting: asyncio.Timeout | None = None
+        """Around what `stop` ends."""
         self._welcomed: float | None = None
         """When this connection stood."""
         self.down_since: float | None = None
-        """When it was lost, or first tried in vain."""
+        """When it was lost, or first tried in vain; since then the bot is connected to no other node either."""
         self._said = 0.0
 
     async def keep(self) -> None:
@@ -61,12 +64,17 @@ class Connection:
         while not self._stops:
             asked = await self._visit()
             if not self._stops:
-                await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
+                async with self._until_stopped():
+                    await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
 
     def stop(self) -> None:
-        """Send what is to be sent, and close."""
+        """Send what is to be sent, and close; wait for nothing else."""
+        if self._stops:
+            return
         self._stops = True
         self._wake.set()
+        if self._waiting is not None:
+            self._waiting.reschedule(0.0)
 
     def send(self, message: FromClient) -> None:
         """Send a message, after those before."""
@@ -75,8 +83,10 @@ class Connection:
 
     async def _visit(self) -> float:
         """One connection, or none: the seconds for which the arena asks to be left alone then."""
+        connection: ClientConnection | None = None
         try:
-            connection = await connect(self._url)
+            async with self._until_stopped():
+                connection = await connect(self._url)
         except Away as away:
             self._down(str(away))
             self._perform(self._talk.unreached())
@@ -84,8 +94,19 @@ class Connection:
         except (Refused, UsageFault) as fault:
             self._perform(self._talk.refused(fault))
             return 0.0
-        await self._converse(connection)
+        if connection is not None:
+            await self._converse(connection)
         return 0.0
+
+    @contextlib.asynccontextmanager
+    async def _until_stopped(self) -> AsyncIterator[None]:
+        """What is awaited inside ends when the connection is to stop."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(None) as self._waiting:
+                try:
+                    yield
+                finally:
+                    self._waiting = None
 
     def _no_longer_than_patience(self, seconds: float) -> float:
         if self._patience is None or self.down_since is None:
@@ -93,9 +114,11 @@ class Connection:
         return max(0.0, min(seconds, self.down_since + self._patience - time.monotonic()))
 
     def _down(self, why: str, so: str = "trying again") -> None:
-        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends."""
+        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends, which
+        does not while another node has let it in.
+        """
         now = time.monotonic()
-        if self.down_since is None:
+        if self.down_since is None or self._talk.others_up:
             self.down_since = now
         if self._patience is not None and now - self.down_since >= self._patience:
             self._perform([Say(f"{self._name}: {why}; gave up after {self._patience:g} s", trouble=True), Stop(1)])

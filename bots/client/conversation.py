@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+from collections import defaultdict
 from typing import Any
 
 import msgspec
@@ -71,8 +72,10 @@ class Conversation(Talk):
         self._cold = list(self._wanted) if settings.open and type(bot).warm_up is not Bot.warm_up else []
         """Those of them that the bot has yet to warm up for; the first is being seen to."""
         self._seeks_made = 0
-        self._holding = False
-        self._backoff = Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST)
+        self._held: set[str] = set()
+        """Games that were refused, and are not sought until the time of a `SeekLater` has come."""
+        self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST))
+        """By game."""
         self._next_look = LOOK_AFTER
         self._looking = False
         """Whether a `LookLater` is due."""
@@ -122,9 +125,9 @@ class Conversation(Talk):
             effects += self._go_on()
         return effects
 
-    def seek(self) -> list[Effect]:
+    def seek(self, game: str) -> list[Effect]:
         """The time of a `SeekLater` has come."""
-        self._holding = False
+        self._held.discard(game)
         return self._go_on()
 
     def look(self) -> list[Effect]:
@@ -200,7 +203,7 @@ class Conversation(Talk):
 
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
-        self._backoff.reset()
+        self._backoffs.clear()
         self._next_look, self._met, self._asked = LOOK_AFTER, True, False
         if start.seek is not None:
             self._forget(start.seek)
@@ -262,15 +265,17 @@ class Conversation(Talk):
         if error.fatal:
             self._parting = error.message
             return [line, Stop(1)] if error.code in HOPELESS else []
-        if error.ref not in self._seeks:
+        game = self._seeks.get(error.ref or "")
+        if error.ref is None or game is None:
             return [line]
         self._forget(error.ref)
         if error.code not in PASSING:
             return [line, Stop(1)]
-        if self._holding:
+        if game in self._held:
             return []
-        self._holding = True
-        return [line, SeekLater(self._backoff.delay())]
+        told = [] if self._held else [line]
+        self._held.add(game)
+        return [*told, SeekLater(self._backoffs[game].delay(), game)]
 
     def _go_on(self) -> list[Effect]:
         """Seek what there is room for; stop when everything was played."""
@@ -290,7 +295,7 @@ class Conversation(Talk):
                 return self._withdraw()
             if not self._settings.open:  # of open seeks each is for another game, and most may wait for long
                 room = min(room, left - under_way)
-        return self._seek(room) if room > 0 and not self._holding else []
+        return self._seek(room) if room > 0 else []
 
     def _seek(self, count: int) -> list[Effect]:
         games = [game for game in self._wanted if game in self._games]
@@ -298,9 +303,11 @@ class Conversation(Talk):
             wanted = ", ".join(self._wanted)
             return [self.trouble(f"the arena does not play {wanted}; it plays {', '.join(self._games)}"), Stop(1)]
         if self._settings.open:
-            held = {*self._seeks.values(), *self._cold}
-            free = [game for game in games if game not in held]
+            taken = {*self._seeks.values(), *self._cold, *self._held}
+            free = [game for game in games if game not in taken]
             return [messages.Seek(id=self._new_seek(game), game=game, open=True) for game in free[:count]]
+        if games[0] in self._held:
+            return []
         config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
         names = [self._new_seek(games[0]) for _ in range(count)]
         seeks = [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]

@@ -87,6 +87,8 @@ class Nodes:
         """By game, the node that pairs it, where one has said so."""
         self._seeks: dict[str, _Sought] = {}
         """Those in force."""
+        self._known: list[str] = []
+        """The URLs of other nodes, as one of them named them last: for when none can be reached of those in use."""
         self._matches: dict[str, str] = {}
         """By match, what the node calls itself on which it is played."""
 
@@ -146,6 +148,10 @@ class Nodes:
         """Another connection to the same node."""
         return next((other for other in self._places.values() if other is not place and other.node == place.node), None)
 
+    def others_up(self, place: _Place) -> bool:
+        """Whether another connection than this one stands."""
+        return any(other.up for other in self._places.values() if other is not place)
+
     def ended(self, place: _Place, code: int) -> str:
         """How a connection ended, in the arena's words where it said why."""
         self._talk.at = place.url
@@ -161,8 +167,18 @@ class Nodes:
         if place is not self._first and place.node not in self._matches.values():
             del self._places[place.url]
             effects.append(Disconnect(place.url))
+        elif place is self._first and all(other.failures >= TRIES for other in self._places.values()):
+            effects += self._try_another()
         effects += self._end_seeks(place, f"{place.url} can't be reached")
         return effects + (self._without() if place.failures == PATIENT else [])
+
+    def _try_another(self) -> list[Directed]:
+        """Connect to a node that was named, the next one each time."""
+        for url in list(self._known):
+            self._known.append(self._known.pop(0))
+            if connecting := self._connect(url)[1]:
+                return connecting
+        return []
 
     def _without(self) -> list[Directed]:
         """Have other matches played than those of nodes that can't be reached for long."""
@@ -201,6 +217,7 @@ class Nodes:
         self._matches = {
             match: node for match, node in self._matches.items() if match in self._talk.kept or match in welcome.resumed
         }
+        self._known = [] if self._stays else [*welcome.nodes]
         others = [] if self._stays else welcome.elsewhere
         connecting: list[Directed] = []
         for url in others:
@@ -315,6 +332,11 @@ class NodeTalk:
     def ended(self, code: int) -> str:
         """How the connection ended, in the arena's words where it said why."""
         return self._nodes.ended(self._place, code)
+
+    @property
+    def others_up(self) -> bool:
+        """Whether another connection stands."""
+        return self._nodes.others_up(self._place)
 
     def refused(self, fault: Fault) -> list[Directed]:
         """No connection could be made, nor will be. Raises the fault where the URL is none."""

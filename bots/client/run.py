@@ -15,7 +15,6 @@ from typing import Any, Unpack
 
 from bots import mistakes
 from bots.client.bot import Bot
-from bots.client.connecting import CLOSE_WITHIN
 from bots.client.connection import Connection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
@@ -110,20 +109,20 @@ class Link(ABC):
         self._settings = settings
         self._nodes = Nodes(talk, settings.url, stays=settings.stay)
         self._first = Connection(name, settings.url, settings.patience, self._nodes.at(settings.url), self._perform)
-        self._others: dict[str, tuple[Connection, asyncio.Task[None]]] = {}
+        self._others: dict[str, Connection] = {}
         """By URL."""
+        self._keeping = asyncio.TaskGroup()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._code: int | None = None
 
     async def play(self) -> int:
         """Connect, converse, come back; the exit code in the end."""
         self._loop = asyncio.get_running_loop()
-        await self._first.keep()
-        others = [task for _, task in self._others.values()]
-        if others:
-            await asyncio.wait(others, timeout=CLOSE_WITHIN)
-        for task in others:
-            task.cancel()
+        try:
+            async with self._keeping:
+                await self._first.keep()
+        except BaseExceptionGroup as failed:
+            raise failed.exceptions[0] from None
         assert self._code is not None
         return self._code
 
@@ -135,23 +134,22 @@ class Link(ABC):
                     connection.send(effect.message)
             elif isinstance(effect, Connect):
                 connection = Connection(self._name, effect.url, None, self._nodes.at(effect.url), self._perform)
-                self._others[effect.url] = connection, asyncio.create_task(connection.keep())
+                self._others[effect.url] = connection
+                if self._code is None:
+                    self._keeping.create_task(connection.keep())
             elif isinstance(effect, Disconnect):
-                self._others.pop(effect.url)[0].stop()
+                self._others.pop(effect.url).stop()
             elif isinstance(effect, Say):
                 say(effect.line, err=effect.trouble, flush=True)
             elif isinstance(effect, Stop):
                 self._code = effect.code
-                for connection in (self._first, *(other for other, _ in self._others.values())):
+                for connection in (self._first, *self._others.values()):
                     connection.stop()
             else:
                 self._do(effect)
 
     def _connection(self, url: str) -> Connection | None:
-        if url == self._settings.url:
-            return self._first
-        connection, _ = self._others.get(url, (None, None))
-        return connection
+        return self._first if url == self._settings.url else self._others.get(url)
 
     def _take(self, step: Callable[[], list[Effect]]) -> None:
         """Take a step of the conversation."""
@@ -198,7 +196,7 @@ class Client(Link):
             self._thinkers.submit(effect)
             self._look_later()
         elif isinstance(effect, SeekLater):
-            self._running.call_later(effect.seconds, self._take, self._conversation.seek)
+            self._running.call_later(effect.seconds, self._take, partial(self._conversation.seek, effect.game))
         elif isinstance(effect, LookLater):
             self._running.call_later(effect.seconds, self._take, self._conversation.look)
         elif isinstance(effect, WarmUp):

@@ -21,9 +21,10 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class SeekLater:
-    """Call `Conversation.seek` after so many seconds."""
+    """Call `Conversation.seek` with this game after so many seconds."""
 
     seconds: float
+    game: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,17 @@ from arena.store.database import StoreUnavailable
 from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
 from arena.store.node_store import NodeStore, NodeTaken
-from arena.store.nodes import UnderWay, beat, begin_matches, leave, list_nodes, matches_of, url_of_match, urls_of_bot
+from arena.store.nodes import (
+    UnderWay,
+    beat,
+    begin_matches,
+    leave,
+    list_nodes,
+    matches_of,
+    node_urls,
+    url_of_match,
+    urls_of_bot,
+)
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from postgres import PostgresServer, new_database
@@ -126,6 +136,7 @@ def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitS
         ("b", "ws://b", True, 0),
     ]
     assert (b.read(url_of_match, "m1"), b.read(url_of_match, "m2")) == ("ws://a", None)
+    assert b.read(node_urls) == ["ws://a", "ws://b"]
     assert b.read(urls_of_bot, b.node, "bob") == ["ws://a"]
     assert b.read(urls_of_bot, b.node, "b_b") == []
     assert a.read(urls_of_bot, a.node, "bob") == []

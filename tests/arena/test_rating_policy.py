@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -123,6 +124,42 @@ async def test_what_is_under_way_counts_also_after_the_operator_changed_ratings(
     await bots.renew()
     assert not bots.rates(POOL, ["ann", "bob"])
     assert (bots.spent("ann", POOL), bots.spent("bob", POOL)) == ({"bob"}, {"ann"})
+
+
+async def test_what_is_under_way_counts_while_ratings_are_read_anew(
+    archive: AsyncStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bots = BotCache(archive, 1)
+    for bot in ("ann", "bob", "cid"):
+        await bots.look_up(bot)
+    bots.begin_rated(begun("m1"))
+    rates = []
+    read = archive.read
+
+    def looked(*words: Any, **options: Any) -> Any:
+        rates.append(bots.rates(POOL, ["ann", "bob"]))
+        return read(*words, **options)
+
+    monkeypatch.setattr(archive, "read", looked)
+    await bots.renew()
+    assert rates == [False, False, False]
+
+
+async def test_bots_are_read_anew_once_more_however_often_that_is_asked_for_meanwhile(
+    archive: AsyncStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bots = BotCache(archive, 1)
+    await bots.look_up("ann")
+    looks = []
+    read = archive.read
+
+    def looked(*words: Any, **options: Any) -> Any:
+        looks.append(words)
+        return read(*words, **options)
+
+    monkeypatch.setattr(archive, "read", looked)
+    await asyncio.gather(*(bots.renew() for _ in range(5)))
+    assert len(looks) == 2
 
 
 async def test_a_match_that_ends_without_ratings_counts_no_more(archive: AsyncStore) -> None:

@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from bots.client.bot import Bot, Turn
+from bots.client.connecting import Refused
 from bots.client.conversation import Conversation, Say, SeekLater, Stop
 from bots.client.nodes import MOST_SENT_ON, PATIENT, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
 from bots.client.settings import Settings
@@ -16,7 +17,7 @@ from protocol import messages
 from protocol.close_codes import SUPERSEDED
 from protocol.error_codes import ELSEWHERE, UNAVAILABLE
 
-FIRST, A, B = "ws://arena", "ws://arena/a", "ws://arena/b"
+FIRST, A, B, C = "ws://arena", "ws://arena/a", "ws://arena/b", "ws://arena/c"
 
 
 class First(Bot):
@@ -136,7 +137,7 @@ def test_the_seeks_of_a_node_that_is_lost_are_sought_anew(roaming: Roaming, scri
     roaming.hear(B, replace(script.welcome(), url=B))
     lost = roaming.does(roaming.talks[B].lost(1006))
     assert [type(effect) for effect in lost] == [Say, SeekLater]
-    assert roaming.nodes.take(roaming.conversation.seek) == []  # it is sought there, once it is back
+    assert roaming.nodes.take(lambda: roaming.conversation.seek("nim")) == []  # it is sought there, once it is back
     assert sent(roaming.hear(B, replace(script.welcome(), url=B))) == [(B, "Seek")]
 
 
@@ -144,7 +145,22 @@ def test_where_a_node_cannot_be_reached_the_first_is_asked_again(roaming: Roamin
     tries = [roaming.talks[B].unreached() for _ in range(TRIES)]
     assert tries[:-1] == [[]] * (TRIES - 1)
     assert Disconnect(B) in tries[-1]
-    assert sent(roaming.nodes.take(roaming.conversation.seek)) == [(FIRST, "Seek")]
+    assert sent(roaming.nodes.take(lambda: roaming.conversation.seek("nim"))) == [(FIRST, "Seek")]
+
+
+def test_a_bot_whose_first_node_stays_away_plays_at_others_that_it_had_named(script: Any) -> None:
+    roaming = Roaming()
+    roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C]))
+    roaming.does(roaming.talks[FIRST].lost(1006))
+    tries = [roaming.does(roaming.talks[FIRST].unreached()) for _ in range(TRIES + 1)]
+    assert tries == [[]] * (TRIES - 1) + [[Connect(B)], []]
+    assert [roaming.talks[B].unreached() for _ in range(TRIES)][-1] == [Disconnect(B)]
+    assert roaming.does(roaming.talks[FIRST].unreached()) == [Connect(C)]
+    assert sent(roaming.hear(C, replace(script.welcome(), url=C, nodes=[A, B]))) == [(C, "Seek")]
+    assert roaming.does(roaming.talks[FIRST].unreached()) == []
+    roaming.hear(C, script.start(seek="s2"))
+    assert "ended" not in said(roaming.hear(FIRST, replace(script.welcome(), url=A, nodes=[B, C])))
+    assert len(roaming.hear(C, script.turn())) == 1
 
 
 def test_a_node_with_a_match_is_tried_for_ever(roaming: Roaming, script: Any) -> None:
@@ -163,6 +179,14 @@ def test_while_a_node_with_its_match_stays_away_a_bot_plays_others(roaming: Roam
     assert sent(roaming.hear(B, replace(script.welcome("m-1"), url=B))) == []
     roaming.hear(B, script.start(resumed=True))
     assert len(roaming.hear(B, script.turn())) == 1
+
+
+def test_a_node_that_refuses_a_bot_with_a_match_there_is_away_as_well(roaming: Roaming, script: Any) -> None:
+    roaming.hear(B, replace(script.welcome(), url=B))
+    roaming.hear(B, script.start(seek="s1"))
+    roaming.does(roaming.talks[B].lost(1006))
+    tries = [sent(roaming.talks[B].refused(Refused(f"{B} answered HTTP 404"))) for _ in range(PATIENT)]
+    assert [effect for one in tries for effect in one] == [(FIRST, "Seek")]
 
 
 def test_a_seek_that_is_sent_to_and_fro_is_tried_again_later(roaming: Roaming, script: Any) -> None:

@@ -12,7 +12,7 @@ from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.options import from_command_line
 from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
-from bots.client.talk import Effect, Say, Stop, WarmUp
+from bots.client.talk import Effect, Say, SeekLater, Stop, WarmUp
 from bots.reference.random_bot import RandomBot
 from conftest import free_port
 from processes import run, serving
@@ -66,6 +66,15 @@ def test_after_a_lost_connection_all_seeks_are_made_again(script: Any) -> None:
     talk.receive(script.welcome(), 0.0)
     talk.lost(1006)
     assert sought(talk.receive(script.welcome(), 0.0)) == ["nim", "tictactoe"]
+
+
+def test_while_a_game_cannot_be_had_it_seeks_the_others(script: Any) -> None:
+    talk = conversation(slots=3)
+    talk.receive(script.welcome(slots=3), 0.0)
+    refused = talk.receive(messages.Error(code="unavailable", message="not now", ref="s1"), 0.0)
+    assert [effect for effect in refused if isinstance(effect, SeekLater)] == [SeekLater(2.0, "nim")]
+    assert sought(talk.receive(script.start("m-1", seek="s2", game="tictactoe", config={}), 0.0)) == ["tictactoe"]
+    assert sought(talk.seek("nim")) == ["nim"]
 
 
 def test_a_game_is_sought_when_the_bot_is_warm_for_it_and_one_that_it_can_not_play_never(

@@ -588,22 +588,22 @@ def test_a_refused_name_stops_the_bot_with_advice(talk: Talk) -> None:
 def test_a_seek_that_cannot_be_granted_now_is_made_again_later(talk: Talk, script: Any) -> None:
     talk.hears(script.welcome())
     effects = talk.hears(messages.Error(code="unavailable", message="perfect is not here", ref="s1"))
-    assert of(SeekLater, effects) == [SeekLater(2.0)]
-    assert [seek.id for seek in of(messages.Seek, talk.conversation.seek())] == ["s2"]
+    assert of(SeekLater, effects) == [SeekLater(2.0, "nim")]
+    assert [seek.id for seek in of(messages.Seek, talk.conversation.seek("nim"))] == ["s2"]
 
 
 def test_a_seek_that_is_refused_again_and_again_is_made_ever_more_seldom_until_a_match_begins(
     talk: Talk, script: Any
 ) -> None:
     def refused() -> float:
-        (seek,) = of(messages.Seek, talk.conversation.seek())
+        (seek,) = of(messages.Seek, talk.conversation.seek("nim"))
         (later,) = of(SeekLater, talk.hears(messages.Error(code="unavailable", message="not now", ref=seek.id)))
         return later.seconds
 
     talk.hears(script.welcome())
     talk.hears(messages.Error(code="unavailable", message="not now", ref="s1"))
     assert [refused() for _ in range(6)] == [4, 8, 16, 32, 60, 60]
-    (seek,) = of(messages.Seek, talk.conversation.seek())
+    (seek,) = of(messages.Seek, talk.conversation.seek("nim"))
     talk.hears(script.start(seek=seek.id))
     ending = talk.hears(script.end())
     (seek,) = of(messages.Seek, ending)

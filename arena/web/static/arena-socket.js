@@ -16,6 +16,8 @@ const ANSWER = 10000; // ms for that answer
 const WELCOME = 60000; // ms; an arena that has just started answers only when its matches are back
 const LOOK = 5000;
 const PROBE = "alive";
+const MOVES_APART = 2000; // ms: nodes may not agree for a moment which of them is the right one
+const MOST_IN_VAIN = 4; // attempts, some five seconds, to reach the node with one's match; then one goes without it
 const EVERY_MATCH = "*";
 const HERE = ""; // in place of the URL of another node
 
@@ -63,6 +65,10 @@ export class ArenaSocket {
   #listings = new Map();
   /** Whether another one asks it for what goes on at its node, and no more. */
   #isBeside = false;
+  /** The matches in which this connection has a seat; when it was sent to another node, and how often that was in vain. */
+  #seated = new Set();
+  #moved = 0;
+  #inVain = 0;
   #wait = SHORTEST_WAIT;
   #timer = 0;
   #looking = 0;
@@ -82,8 +88,8 @@ export class ArenaSocket {
   start(hello = {}) {
     this.#hello = { client: CLIENT, ...hello };
     this.#wait = SHORTEST_WAIT;
-    this.#leave();
     if (hello.bot !== undefined) this.#keepBeside([]);
+    this.#leave();
     window.addEventListener("online", this.#hurry);
     document.addEventListener("visibilitychange", this.#hurry);
     window.addEventListener("pagehide", this.#away);
@@ -97,8 +103,8 @@ export class ArenaSocket {
     document.removeEventListener("visibilitychange", this.#hurry);
     window.removeEventListener("pagehide", this.#away);
     window.removeEventListener("pageshow", this.#back);
-    this.#leave();
     this.#keepBeside([]);
+    this.#leave();
     this.#tellState({ name: "idle" });
   }
 
@@ -152,8 +158,19 @@ export class ArenaSocket {
         other.stop();
         this.#beside.delete(url);
         this.#listings.delete(url);
+        for (const [match, node] of this.#nodeOf) if (node === other) this.#nodeOf.delete(match);
+        this.#watchAgain(other);
       }
     for (const url of urls) if (!this.#beside.has(url)) this.#join(url);
+  }
+
+  /** A node is away: ask here where what was watched there is under way, if it still is. */
+  #watchAgain(other) {
+    for (const match of [...other.#watched].filter((one) => one !== EVERY_MATCH)) {
+      other.#watched.delete(match);
+      this.#watched.add(match);
+      this.send({ type: "watch", match });
+    }
   }
 
   /** Hear what goes on on another node as if it were here. */
@@ -178,6 +195,7 @@ export class ArenaSocket {
       this.#list(url, listing);
     });
     other.on("welcome", () => other.send({ type: "list" }));
+    other.on("state", ({ name }) => name === "waiting" && this.#watchAgain(other));
     if (this.#watched.has(EVERY_MATCH)) other.watch(EVERY_MATCH);
     other.start();
     return other;
@@ -193,13 +211,21 @@ export class ArenaSocket {
 
   /** Go on at another node, and home again where that can't be reached. */
   #move(url) {
+    const isSoon = Date.now() - this.#moved < MOVES_APART;
+    this.#moved = Date.now();
     this.#address = url;
     this.#leave();
-    this.#connect();
+    if (isSoon) {
+      this.#timer = setTimeout(() => this.#connect(), this.#pause());
+      this.#tellState({ name: "waiting", reason: "the arena sends this page from one of its servers to another" });
+    } else {
+      this.#connect();
+    }
   }
 
   /** Another node is the right one for what was asked. */
   #sentTo({ ref, url }) {
+    if (ref === undefined && this.#seated.size > 0) return; // called to a match, and called again when this one is over
     if (this.#hello.bot !== undefined) this.#move(url);
     else if (this.#watched.delete(ref)) (this.#beside.get(url) ?? this.#join(url)).watch(ref);
   }
@@ -241,12 +267,15 @@ export class ArenaSocket {
     const message = JSON.parse(data);
     this.#probed = 0;
     if (message.type === "welcome") {
-      if (message.resumed.length === 0 && message.elsewhere?.length > 0) {
-        this.#move(message.elsewhere[0]); // where the match of this person goes on
+      const elsewhere = message.elsewhere ?? [];
+      if (message.resumed.length === 0 && elsewhere.length > 0 && this.#inVain < MOST_IN_VAIN) {
+        this.#move(elsewhere[this.#inVain % elsewhere.length]); // where the match of this person goes on
         return;
       }
       this.welcome = message;
       this.#wait = SHORTEST_WAIT;
+      this.#inVain = 0;
+      this.#seated = new Set(message.resumed);
       this.#tellState({ name: "open" });
       for (const match of this.#watched) this.send({ type: "watch", match });
     } else if (message.type === "unseeked" && message.id === PROBE) {
@@ -263,10 +292,13 @@ export class ArenaSocket {
       if (message.fatal) this.#fatal = message;
       if (message.code === "unavailable" && this.#watched.has(message.ref)) {
         this.#watched.delete(message.ref);
+        this.#nodeOf.delete(message.ref);
         this.#tell("gone", { match: message.ref });
         return;
       }
     }
+    if (message.type === "start" && message.seat !== undefined) this.#seated.add(message.match);
+    if (message.type === "end") this.#seated.delete(message.match);
     this.#tell(message.type, message);
     if (message.type === "end") this.#watched.delete(message.match);
   }
@@ -281,12 +313,22 @@ export class ArenaSocket {
       this.#tellState({ name: "stopped", reason, code: fatal?.code, closed: code });
       return;
     }
-    const wait = code === 4004 ? WAIT_TOO_MANY * (1 + Math.random()) : this.#wait * (0.5 + Math.random() / 2);
-    this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
-    if (!open) this.#address = this.#home;
+    const wait = code === 4004 ? WAIT_TOO_MANY * (1 + Math.random()) : this.#pause();
+    if (!open && this.#address !== this.#home) {
+      this.#address = this.#home;
+      this.#moved = 0;
+      this.#inVain += 1;
+    }
     this.#timer = setTimeout(() => this.#connect(), wait);
     const reason = fatal?.message ?? (open ? "the connection to the arena is lost" : "no arena answers");
     this.#tellState({ name: "waiting", reason, code: fatal?.code, closed: code });
+  }
+
+  /** How long to wait, in ms: twice as long each time until `welcome`. */
+  #pause() {
+    const wait = this.#wait * (0.5 + Math.random() / 2);
+    this.#wait = Math.min(2 * this.#wait, LONGEST_WAIT);
+    return wait;
   }
 
   /** Ask an arena that is silent whether it is there, and give up one that does not answer. */

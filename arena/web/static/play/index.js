@@ -109,7 +109,7 @@ function play(socket) {
   function sit(start) {
     seek = null;
     form = offer;
-    if (table === null || table.match !== start.match) {
+    if (table === null || table.match !== start.match || table.over) {
       table?.close();
       table = new Table(start, ways);
       part("table").replaceChildren(table.element);
@@ -139,8 +139,8 @@ function play(socket) {
     return table !== null && message.match === table.match;
   }
 
-  socket.on("welcome", ({ bot, resumed }) => {
-    if (table !== null && !table.over && !resumed.includes(table.match)) table.missed();
+  socket.on("welcome", ({ bot, resumed, elsewhere = [] }) => {
+    if (table !== null && !table.over && !resumed.includes(table.match)) table.missed(elsewhere.length > 0);
     if (bot !== undefined && seek !== null && resumed.length === 0) socket.send(seek);
     if (bot !== undefined) {
       accepted(bot);

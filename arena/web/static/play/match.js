@@ -109,12 +109,13 @@ export class Table {
     this.pace.add({ end, state: end.state, event, past }, event === undefined || this.#isMine(event));
   }
 
-  /** The match ended while the page had no connection, and its end is not told again. */
-  missed() {
+  /** The match ended while the page had no connection, and its end is not told again; or its server stays away. */
+  missed(isAway) {
     this.over = true;
     this.clocks.stop();
     this.pace.hurry();
-    this.#close({ headline: "The match is over", why: "It ended while you were away." });
+    const away = { headline: "The match is held up", why: "Its server does not answer. Reload the page to look again." };
+    this.#close(isAway ? away : { headline: "The match is over", why: "It ended while you were away." });
   }
 
   /** A `listing`: when the match is over, whether somebody calls for another one. */

@@ -1,0 +1,197 @@
+"""An arena that is one of several nodes, as far as that shows without the others: they are scripted here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+
+from arena.server.auth import Authenticator
+from arena.server.nodes import Nodes, OnlyNode
+from arena.store.announcements import Announcement
+from arena.store.async_store import AsyncStore
+from arena.store.nodes import Node, UnderWay
+from arena.store.registry import rename_bot, revoke_bots, rotate_token
+from arena.store.tokens import hash_token
+from protocol.dice import SEED_BYTES
+from protocol.games import load
+from protocol.messages import Clock
+from referee.record import Header, RecordedSeat, header_of
+
+OTHER = "ws://arena/b"
+
+
+class Scripted(OnlyNode):
+    """Another node pairs the games in `there`."""
+
+    url = "ws://arena/a"
+
+    def __init__(self) -> None:
+        self.there: set[str] = set()
+        self.asked: Counter[str] = Counter()
+
+    def others(self) -> list[str]:
+        return [OTHER]
+
+    def elsewhere(self, game: str) -> str | None:
+        self.asked[game] += 1
+        return OTHER if game in self.there else None
+
+
+def replaced(served: Any) -> None:
+    served.store.write(rotate_token, "ann", hash_token("n" * 16))
+
+
+class Noted:
+    """In place of the store: all `nodes`, and the matches that are `under_way` on this one."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self.under_way: list[UnderWay] = []
+        self.writes = 0
+
+    async def read(self, query: Any, *words: Any) -> list[UnderWay]:
+        return list(self.under_way)
+
+    async def write(self, change: Any, matches: list[UnderWay]) -> None:
+        self.writes += 1
+        self.under_way += matches
+
+    async def write_first(self, change: Any, *words: Any) -> list[Node]:
+        return self.nodes
+
+
+def node(name: str, matches: int = 0, *, alive: bool = True) -> Node:
+    return Node(name=name, url=f"ws://arena/{name}", seen=None, alive=alive, draining=False, matches=matches)
+
+
+def header(match: str) -> Header:
+    """That of a match of nim."""
+    return header_of(
+        match=match,
+        game=load("nim", {}),
+        seats=[RecordedSeat(bot=bot, version="") for bot in ("ann", "bob")],
+        seed=bytes(SEED_BYTES),
+        pool=None,
+        clock=Clock(bank_ms=1000, increment_ms=0),
+        away_ms=0,
+        started="2026-11-25T00:00:00.000Z",
+    )
+
+
+CHANGES: dict[str, Callable[[Any], None]] = {
+    "the operator gave ann a new token: bring that one": replaced,
+    "the operator revoked ann: it may not come in any more": lambda served: served.store.write(revoke_bots, ["ann"]),
+    "the operator renamed ann or deleted it": lambda served: served.store.write(rename_bot, "ann", "eve"),
+}
+
+
+@pytest.mark.parametrize("announced", [Announcement("bots", ["ann"]), None], ids=["announced", "missed"])
+@pytest.mark.parametrize("why", CHANGES)
+async def test_a_bot_goes_whose_token_was_taken_on_another_node_and_others_stay(
+    serve: Any, why: str, announced: Announcement | None
+) -> None:
+    served = await serve()
+    ann, bob = [await served.enter(bot) for bot in ("Ann", "bob")]
+    CHANGES[why](served)
+    await served.arena.heard(announced)
+    assert (await ann.expect("error"))["message"].lower() == why.lower()
+    await bob.send(type="list")
+    assert [bot["bot"] for bot in (await bob.expect("listing"))["bots"]] == ["bob"]
+
+
+async def test_who_is_coming_in_while_its_token_is_taken_on_another_node_stays_out(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    await (await served.enter("ann")).wire.close()
+    looked_up, go_on = asyncio.Event(), asyncio.Event()
+    identify = Authenticator.identify
+
+    async def slowly(door: Authenticator, *words: Any) -> Any:
+        found = await identify(door, *words)
+        looked_up.set()
+        await go_on.wait()
+        return found
+
+    monkeypatch.setattr(Authenticator, "identify", slowly)
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
+    await looked_up.wait()
+    replaced(served)
+    await served.arena.heard(Announcement("bots", ["ann"]))
+    go_on.set()
+    assert (await client.expect("error"))["code"] == "auth_failed"
+
+
+async def test_all_bots_are_looked_up_in_one_query_where_announcements_were_missed(
+    serve: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    served = await serve()
+    for bot in ("ann", "bob", "cid"):
+        await served.enter(bot)
+    asked: Counter[str] = Counter()
+    read = AsyncStore.read
+
+    def counted(store: AsyncStore, query: Any, *words: Any, **options: Any) -> Awaitable[Any]:
+        asked[query.__name__] += 1
+        return read(store, query, *words, **options)
+
+    monkeypatch.setattr(AsyncStore, "read", counted)
+    await served.arena.heard(None)
+    assert asked["registered_bots"] == 1
+    assert asked["registered_bot"] == 0
+
+
+async def test_who_comes_in_is_told_of_the_other_nodes(serve: Any) -> None:
+    served = await serve(nodes=Scripted())
+    ann = await served.enter("ann")
+    assert (ann.passed[-1]["url"], ann.passed[-1]["nodes"]) == (Scripted.url, [OTHER])
+
+
+async def test_seeks_of_a_game_that_moves_are_sent_on_and_who_pairs_it_is_computed_once(serve: Any) -> None:
+    nodes = Scripted()
+    served = await serve(nodes=nodes)
+    ann = await served.enter("ann", slots=4)
+    for seek, game in (("s1", "nim"), ("s2", "nim"), ("s3", "tictactoe")):
+        await ann.send(type="seek", id=seek, game=game, private=True)
+    await ann.send(type="unseek", id="none")
+    await ann.expect("unseeked")
+    nodes.there.add("nim")
+    nodes.asked.clear()
+    served.arena.nodes_changed()
+    sent = [await ann.expect("error") for _ in range(2)]
+    assert {(error["ref"], error["code"], error["url"]) for error in sent} == {
+        ("s1", "elsewhere", OTHER),
+        ("s2", "elsewhere", OTHER),
+    }
+    assert nodes.asked == {"nim": 1, "tictactoe": 1}
+
+
+async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
+    store: Any = Noted()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    store.under_way = [nodes._under_way(header(match), bytes(SEED_BYTES)) for match in ("m-1", "m-2")]
+    for match in ("m-1", "m-2", "m-3"):
+        await nodes.resume(header(match), bytes(SEED_BYTES))
+    assert store.writes == 1
+    assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
+
+
+async def test_it_is_said_which_nodes_stay_away_with_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+    store: Any = Noted()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    warned: list[str | None] = []
+    nodes.warn = warned.append
+    store.nodes = [node("a", 4), node("a-2", 1, alive=False), node("b", 2, alive=False), node("c", alive=False)]
+    await nodes.beat()
+    assert warned == [None], "they may only be starting anew"
+    monkeypatch.setattr("arena.server.nodes.PATIENCE", 0.0)
+    await nodes.beat()
+    assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't go on")
+    store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
+    await nodes.beat()
+    assert warned[-1] is None
