@@ -20,7 +20,7 @@ from arena.operator.requests import COMMAND_LINE
 from arena.replay.verify import differences, verify
 from arena.store import rating_rebuild
 from arena.store.actions import note_action
-from arena.store.archives import Archive, all_archives
+from arena.store.archives import Archive, needed_archives
 from arena.store.archiving import Old, count_old, default_folder, move_all
 from arena.store.backup import back_up
 from arena.store.data_folder import is_held
@@ -90,7 +90,7 @@ def backup(where: str, to: Path) -> None:
     database = database_at(where)
     if database.file is None:
         with closing(Reader.open(database)) as reader:
-            _name_folders(reader.read(all_archives))
+            _name_folders(reader.read(needed_archives))
     copied = back_up(database, to)
     matches = counted(copied.matches, "match", "matches")
     say(f"{to}: the whole database, with {matches}; it was read again, and is sound")
@@ -116,7 +116,7 @@ def copy(source: str, to: str) -> None:
         copy_database(database_at(source), arrived, rows.__setitem__)
         with closing(Store.open(arrived, create=False)) as store:
             complaints = list(store.iterate(check_database, look, progress))
-            files = store.read(all_archives)
+            files = store.read(needed_archives)
     for line in complaints:
         say(line)
     if complaints:
@@ -211,7 +211,7 @@ def check(where: str, *, quick: bool = False) -> None:
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
-        files = store.read(all_archives)
+        files = store.read(needed_archives)
     for line in complaints:
         say(line)
     if complaints:

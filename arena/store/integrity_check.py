@@ -203,7 +203,7 @@ def _match(
 
 
 def _archives(connection: Connection) -> Iterator[str]:
-    for one in archives.all_archives(connection):
+    for one in archives.needed_archives(connection):
         if not one.path.is_file():
             yield f"the file {one.path} is missing, with the records of {one.held} matches"
         elif (size := one.path.stat().st_size) != one.bytes:

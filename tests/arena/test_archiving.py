@@ -31,11 +31,13 @@ from arena.store.archiving import (
     next_old,
 )
 from arena.store.integrity_check import check_database
+from arena.store.registry import delete_bot
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of
 from arena.store.store import Store
+from arena.store.thinning import RecordsOfBot, remove_all
 from arena.web.site import Site
 from commands import Done, call
-from databases import EVERY_DATABASE, SQLITE_ALONE
+from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from library import ANN, BOB, Library
 from postgres import new_database
 from web_client import answer, served
@@ -177,12 +179,9 @@ def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
     assert [path.suffix for path in files(tmp_path)] == [".zip"]
 
 
-@pytest.mark.parametrize("nth", range(9))
-def test_cut_off_between_two_transactions_nothing_is_lost(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
-) -> None:
-    before, written = bodies(store), [0]
-    real = store.write
+def cut_off_writes(patch: pytest.MonkeyPatch, store: Store, nth: int) -> None:
+    """Have the process end before its transaction of this number, from 0."""
+    written, real = [0], store.write
 
     def write(*words: Any, **more: Any) -> Any:
         if written[0] == nth:
@@ -190,15 +189,26 @@ def test_cut_off_between_two_transactions_nothing_is_lost(
         written[0] += 1
         return real(*words, **more)
 
+    patch.setattr(store, "write", write)
+
+
+@pytest.mark.parametrize("nth", range(12))
+def test_cut_off_between_two_transactions_nothing_is_lost(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    before = bodies(store)
     with monkeypatch.context() as patch:
         patch.setattr(archiving, "in_batches", lambda records: ([one] for one in records))
         patch.setattr(archiving, "MOST_IN_FILE", 4)
-        patch.setattr(store, "write", write)
+        cut_off_writes(patch, store, nth)
         with pytest.raises(Killed):
             move_all(store, EVER, tmp_path / "archive")
-    assert len(moved(store)) == nth
+    there = len(moved(store))
+    assert there < 9
     assert bodies(store) == before
-    assert move_all(store, EVER, tmp_path / "archive").records == 9 - nth
+    assert set(files(tmp_path)) <= {one.path for one in store.read(all_archives)}, "each is known"
+    assert list(store.iterate(check_database)) == []
+    assert move_all(store, EVER, tmp_path / "archive").records == 9 - there
     assert bodies(store) == before
     assert list(store.iterate(check_database)) == []
 
@@ -217,11 +227,12 @@ def test_a_record_that_was_put_back_meanwhile_is_not_taken_for_the_one_in_the_fi
 ) -> None:
     found, _ = store.read(next_old, EVER, archiving.Place())
     with archive_file.changing(tmp_path / "archive"):
-        path, written = archive_file.write_archive(tmp_path / "archive", found)
-    assert path is not None
+        new = archive_file.plan_archive(tmp_path / "archive", found)
+        assert new is not None
+        size = archive_file.write_archive(new)
     other = "UPDATE records SET data = (SELECT data FROM records WHERE match = 2) WHERE match = 1"
     store.write(lambda connection: connection.exec_driver_sql(other).rowcount)
-    store.write(move_records, path, (len(written), path.stat().st_size), written)
+    store.write(move_records, new.path, (len(new.records), size), new.records)
     assert "friendly-0" not in moved(store)
 
 
@@ -400,6 +411,75 @@ def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path
     assert store.read(all_archives) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "nth"), [("write", 0), ("write", 1), ("write", 2), ("unlink", 0), ("replace", 0), ("fsync", 2)]
+)
+def test_cut_off_as_records_of_a_bot_leave_the_files_the_next_try_leaves_none(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, nth: int
+) -> None:
+    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
+    others = store.read(record_of, "of-others")
+    move_all(store, Old(until="9"), tmp_path / "archive")
+    calls, real = [0], getattr(os, name)
+
+    def cut(*words: Any, **more: Any) -> Any:
+        calls[0] += 1
+        if calls[0] > nth:
+            raise Killed
+        return real(*words, **more)
+
+    remove_all(store, RecordsOfBot("ann").remove)
+    with monkeypatch.context() as patch:
+        if name == "write":
+            cut_off_writes(patch, store, nth)
+        else:
+            patch.setattr(os, name, cut)
+        with pytest.raises(Killed):
+            leave_out_removed(store)
+    assert store.read(record_of, "of-others") == others
+    assert set(files(tmp_path)) <= {one.path for one in store.read(all_archives)}, "each is known"
+    assert list(store.iterate(check_database)) == []
+    leave_out_removed(store)
+    (left,) = files(tmp_path)
+    assert [one.path for one in store.read(all_archives)] == [left]
+    assert [match for match, _ in archive_file.read_archive(left, ["friendly-0", "of-others"])] == ["of-others"]
+    assert store.read(record_of, "of-others") == others
+
+
+def test_a_bot_whose_deletion_was_cut_off_is_deleted_from_the_files_by_the_next_one(
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
+) -> None:
+    move_all(store, EVER, tmp_path / "archive")
+    placeholder = store.write(delete_bot, "ann")
+    remove_all(store, RecordsOfBot(placeholder).remove)
+    assert len(files(tmp_path)) == 2
+    done = arena("bot", "delete", placeholder, "--records")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "0 records of its matches removed")
+    assert files(tmp_path) == []
+
+
+def test_a_file_that_is_missing_keeps_no_record_in_another_one(
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
+) -> None:
+    library = Library(store, "others")
+    for number in range(2):
+        library.play("nim", [BOB, ANN._replace(name="cid")], match=f"of-others-{number}", rated=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archiving, "MOST_IN_FILE", 4)
+        move_all(store, Old(until="9"), tmp_path / "archive")
+    first, second = files(tmp_path)
+    first.rename(tmp_path / "away")
+    alter(store.database, "UPDATE matches SET archive = 1 WHERE id = 'of-others-0'")
+    done = arena("bot", "delete", "ann", "--records")
+    assert done.code == 1
+    assert done.out.endswith(" records of its matches removed\n")
+    again = "`arena bot delete deleted-1 --records` tries again"
+    assert done.err == f"arena: files keep records that were removed: the file {first} is missing; {again}\n"
+    (left,) = files(tmp_path)
+    assert left != second
+    assert [match for match, _ in archive_file.read_archive(left, ["of-others-1", "friendly-5"])] == ["of-others-1"]
+
+
 async def test_they_are_moved_beside_a_running_server_which_then_takes_those_of_a_bot_out(
     serve: Any, tmp_path: Path
 ) -> None:
@@ -411,7 +491,15 @@ async def test_they_are_moved_beside_a_running_server_which_then_takes_those_of_
     assert (done.records, done.files) == (1, 1)
     assert moved(served.store) == {"old"}
     assert bodies(served.store) == before
-    await served.perform(Delete(name=ANN.name, records=True))
+    (whole,) = files(tmp_path)
+    whole.rename(tmp_path / "away")
+    whole.mkdir()
+    done = await served.perform(Delete(name=ANN.name, records=True))
+    assert (done.records, done.kept) == (1, f"{whole} can't be removed: Is a directory")
+    whole.rmdir()
+    (tmp_path / "away").rename(whole)
+    done = await served.perform(Delete(name=done.placeholder, records=True))
+    assert (done.records, done.kept) == (0, None)
     assert files(tmp_path) == []
 
 
