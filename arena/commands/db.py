@@ -98,8 +98,10 @@ def backup(where: str, to: Path) -> None:
         say(
             f"with it belong files of old records, {counted(len(copied.files), 'file', 'files')} that are beside it now"
         )
+    if copied.elsewhere:
+        say(f"not copied: {few(copied.elsewhere)}: what has old records of it, but is not below the database's folder")
     if copied.missing:
-        say(f"not copied: {few(copied.missing)}: what has old records of it, but is not below the database's folder")
+        say(f"missing, with old records of it: {few(copied.missing)}")
 
 
 def _name_folders(files: Sequence[Archive]) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from arena.operations.names import Delete
-from arena.store import archive_file, archiving
+from arena.store import archive_file, archiving, backup
 from arena.store.archives import all_archives
 from arena.store.archiving import (
     MOST_IN_FILE,
@@ -351,6 +351,46 @@ def test_a_backup_has_the_files_beside_it_and_each_once(
     with closing(Store.open(tmp_path / "kept" / "two.db")) as copy:
         assert bodies(copy) == before
     assert (copied.stat().st_mode & 0o777, copied.parent.stat().st_mode & 0o777) == (0o600, 0o700)
+
+
+@SQLITE_ALONE
+def test_a_backup_has_the_records_of_a_file_that_is_written_anew_meanwhile(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
+    others = store.read(record_of, "of-others")
+    move_all(store, Old(until="9"), tmp_path / "archive")
+    (tmp_path / "kept").mkdir()
+    copy = backup._copy
+
+    def copy_before_a_bot_is_deleted(source: Path, part: Path) -> int:
+        copied = copy(source, part)
+        remove_all(store, RecordsOfBot("ann").remove)
+        leave_out_removed(store)
+        return copied
+
+    monkeypatch.setattr(backup, "_copy", copy_before_a_bot_is_deleted)
+    made = backup.back_up(store.database, tmp_path / "kept" / "copy.db")
+    assert (len(made.files), made.elsewhere, made.missing) == (1, [], [])
+    with closing(Store.open(tmp_path / "kept" / "copy.db")) as kept:
+        assert kept.read(record_of, "of-others") == others
+
+
+@SQLITE_ALONE
+def test_a_backup_tells_files_that_are_elsewhere_from_those_that_are_missing(
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
+) -> None:
+    (tmp_path / "data").mkdir()
+    assert arena("db", "backup", str(tmp_path / "data" / "arena.db")).code == 0
+    there = partial(arena, ARENA_DB=str(tmp_path / "data" / "arena.db"))
+    assert there("db", "thin", "--older", "1d", "--to", str(tmp_path / "archive")).code == 0
+    (file,) = files(tmp_path)
+    told = f"not copied: {file}: what has old records of it, but is not below the database's folder\n"
+    assert there("db", "backup", str(tmp_path / "one.db")).out.endswith(told)
+    file.unlink()
+    alter(tmp_path / "data" / "arena.db", "INSERT INTO archives (path, records, bytes) VALUES ('begun.zip', 9, 0)")
+    told = f"missing, with old records of it: {file}\n"
+    assert there("db", "backup", str(tmp_path / "two.db")).out.endswith(told)
 
 
 def test_of_a_database_on_a_server_the_files_are_named_that_belong_with_it(
