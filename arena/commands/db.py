@@ -112,10 +112,9 @@ def _name_folders(files: Sequence[Archive]) -> None:
 
 def copy(source: str, to: str) -> None:
     """Copy an arena to where none is, and check it there: ratings, records, everything. Raises `Unsound`."""
-    rows: dict[str, int] = {}
     arrived = database_at(to)
     with _progress() as progress:
-        copy_database(database_at(source), arrived, rows.__setitem__)
+        rows = copy_database(database_at(source), arrived)
         with closing(Store.open(arrived, create=False)) as store:
             complaints = list(store.iterate(check_database, look, progress))
             files = store.read(needed_archives)
