@@ -18,6 +18,7 @@ from sqlalchemy.exc import (
     ProgrammingError,
     SQLAlchemyError,
 )
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from arena.store.schema import REVISIONS
 from protocol.errors import ArenaFault, Fault
@@ -93,7 +94,7 @@ class Database(ABC):
     def fault(self, exc: DBAPIError) -> Fault:
         """An error of the database in our words, in one line."""
         unavailable = self.is_unavailable(exc)
-        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {str(exc.orig).splitlines()[0]}")
+        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {first_line(exc.orig)}")
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         """Whether an error says nothing of what was asked."""
@@ -133,5 +134,12 @@ class Database(ABC):
             raise self.fault(exc) from exc
         except UnicodeDecodeError as exc:  # what SQLite complains of is not even text
             raise StoreUnavailable(f"{self}: the file is damaged: {exc}") from exc
+        except PoolTimeout as exc:
+            raise StoreUnavailable(f"{self}: all its connections are in use") from exc
         except SQLAlchemyError as exc:
-            raise StoreError(f"{self}: {str(exc).splitlines()[0]}") from exc
+            raise StoreError(f"{self}: {first_line(exc)}") from exc
+
+
+def first_line(exc: BaseException | None) -> str:
+    """What an error says, in one line; of what kind it is where it says nothing."""
+    return next(filter(None, map(str.strip, str(exc).splitlines())), type(exc).__name__)

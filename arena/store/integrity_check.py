@@ -16,6 +16,7 @@ from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
 from arena.store import archives, match_luck, rating_rebuild, result_queries, tournament_state, views
+from arena.store.database import first_line
 from arena.store.dialect import is_postgresql
 from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
@@ -74,8 +75,7 @@ def _safely(connection: Connection, what: str, part: Iterable[str]) -> Iterator[
     except Exception as exc:  # what damaged rows make of the code that reads them has no end
         if isinstance(exc, DBAPIError) and is_postgresql(connection):
             connection.rollback()  # else it answers nothing more
-        line = str(getattr(exc, "orig", exc)).partition("\n")[0]
-        yield f"{what} can't be read: {line or type(exc).__name__}"
+        yield f"{what} can't be read: {first_line(getattr(exc, 'orig', exc))}"
 
 
 def _file(connection: Connection) -> Iterator[str]:

@@ -141,6 +141,19 @@ def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored(
         server.remove()
 
 
+def test_a_server_that_ends_each_connection_that_is_made_is_away(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = "
+    store.read(all_bots)
+    alter(url, f"{others} current_database()")
+    monkeypatch.setattr(postgres_database.PostgresDatabase, "_prepare", lambda self, raw: raw.close())
+    with pytest.raises(StoreUnavailable, match="the server has ended a connection that was just made"):
+        store.read(all_bots)
+    monkeypatch.undo()
+    assert store.read(all_bots) == []
+
+
 def test_text_with_a_nul_finds_nothing(store: Store) -> None:
     season(store)
     with pytest.raises(UsageFault, match="NUL"):
