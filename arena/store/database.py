@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -20,12 +20,14 @@ from sqlalchemy.exc import (
 )
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from arena.store.schema import REVISIONS
+from arena.store import views
+from arena.store.dialect import execute
+from arena.store.schema import REVISIONS, metadata
 from protocol.errors import ArenaFault, Fault
 
 READERS = 8
 """Connections that only read, at once."""
-VERSION_TABLE = """CREATE TABLE alembic_version (
+_VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""
 """As Alembic makes it."""
@@ -120,6 +122,15 @@ class Database(ABC):
             raise self.not_found()
         if revision != REVISIONS[-1]:
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
+
+    def _make_tables(self, connection: Connection) -> None:
+        """Make all that an arena has, with nothing in it. Alembic, slow to load, is left out; what its migrations would
+        have written down is written down.
+        """
+        metadata.create_all(connection, checkfirst=False)
+        views.create(connection)
+        connection.exec_driver_sql(_VERSION_TABLE)
+        execute(connection, "INSERT INTO alembic_version VALUES (:revision)", {"revision": REVISIONS[-1]})
 
     def not_found(self) -> DatabaseNotFound:
         """What is said where there is none."""

@@ -15,17 +15,15 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
 from sqlalchemy.pool import ConnectionPoolEntry
 
-from arena.store import views
 from arena.store.database import (
     READERS,
-    VERSION_TABLE,
     Database,
     StoreError,
     StoreUnavailable,
     UnrecognizedDatabase,
     first_line,
 )
-from arena.store.schema import REVISIONS, index_some_on_postgresql, metadata
+from arena.store.schema import index_some_on_postgresql, metadata
 from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
@@ -118,10 +116,7 @@ class PostgresDatabase(Database):
             return
         connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
         index_some_on_postgresql()
-        metadata.create_all(connection, checkfirst=False)
-        views.create(connection)
-        connection.exec_driver_sql(VERSION_TABLE)
-        connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
+        self._make_tables(connection)
 
     def backup_advice(self, to: Path) -> str:
         """What makes a backup in a file, and what restores it."""
