@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,6 +57,15 @@ def read_moved(connection: Connection, archive: int, matches: Collection[str]) -
     if path is None:
         raise ArchiveMissing(f"file number {archive} of old records is unknown")
     return dict(read_archive(_folder(connection) / path, matches))
+
+
+def read_all_moved(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
+    """The same of matches that are in several files, given which each is in; without those whose file is missing."""
+    found: dict[str, bytes] = {}
+    for archive in sorted(set(archives.values())):
+        with contextlib.suppress(ArchiveMissing):
+            found |= read_moved(connection, archive, [match for match in archives if archives[match] == archive])
+    return found
 
 
 def announce_archive(connection: Connection, path: Path, records: int) -> None:
