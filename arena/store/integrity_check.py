@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -45,6 +45,15 @@ class RecordCheck(Protocol):
         waits: bool = False,
     ) -> Iterable[str]:
         """A line each; a match that `waits` is not rated yet."""
+
+
+class _Stored(NamedTuple):
+    """A result, the rows of its seats, its record, and the number of the file that it was moved to."""
+
+    result: Result
+    rows: list[Any]
+    body: bytes | None
+    moved: int | None
 
 
 def check_database(
@@ -158,25 +167,26 @@ def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int,
         progress(at + len(some), len(numbers))
 
 
-def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Result, list[Any], bytes | None]]:
-    """Results, the rows of their seats, and records, by number."""
+def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, _Stored]:
+    """Such matches by number."""
     query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
+    found = list(result_queries.iter_results_with_seats(connection, chosen))
+    files = {result.match: rows[0].archive for number, result, rows in found if number not in bodies}
+    moved = archives.read_all_moved(connection, {match: file for match, file in files.items() if file is not None})
     return {
-        number: (result, rows, bodies.get(number))
-        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen)
+        number: _Stored(result, rows, bodies.get(number) or moved.get(result.match), files.get(result.match))
+        for number, result, rows in found
     }
 
 
-def _match(
-    connection: Connection, number: int, found: dict[int, tuple[Result, list[Any], bytes | None]], look: RecordCheck
-) -> Iterator[str]:
+def _match(connection: Connection, number: int, found: dict[int, _Stored], look: RecordCheck) -> Iterator[str]:
     stored = found.get(number) or _stored(connection, [number]).get(number)
     if stored is None:
         yield f"match number {number} has no seats"
         return
-    result, rows, body = stored
+    result, rows, body, moved = stored
     if (config := canonical(result.config).decode()) != rows[0].config:
         yield f"match {result.match}: its config is not written as {config}"
     if [row.seat for row in rows] != list(range(len(rows))):
@@ -184,8 +194,7 @@ def _match(
     ratings = result_queries.seat_ratings(rows)
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
         yield f"match {result.match}: it is not rated, yet its seats have ratings"
-    moved = rows[0].archive if body is None else None
-    if moved is not None:
+    if body is None and moved is not None:
         try:
             body = result_queries.record_of(connection, result.match)
         except result_queries.RecordRemoved:

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from arena.operations.names import Delete
-from arena.store import archive_file, archiving, backup
+from arena.store import archive_file, archiving, backup, integrity_check
 from arena.store.archives import all_archives
 from arena.store.archiving import (
     MOST_IN_FILE,
@@ -248,6 +248,20 @@ def test_one_record_is_read_by_unpacking_one_block(
     assert store.read(record_of, "friendly-2") == before["friendly-2"]
     assert archive_file._text.cache_info().misses == unpacked + 1, "its neighbour is there already"
     assert bodies(store) == before
+
+
+def test_a_check_unpacks_a_block_once_also_where_matches_of_several_files_take_turns(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(store, "others")
+    for number in range(12):
+        library.play("nim", [ANN, BOB], match=f"turn-{number}", rated=number % 2 == 0)
+    move_all(store, EVER, tmp_path / "archive")
+    monkeypatch.setattr(integrity_check, "BATCH_SIZE", 4)
+    unpacked, asked = archive_file._text.cache_info().misses, []
+    monkeypatch.setattr(integrity_check.result_queries, "record_of", lambda _, match: asked.append(match))
+    assert list(store.iterate(check_database)) == []
+    assert (archive_file._text.cache_info().misses - unpacked, asked) == (2, [])
 
 
 def test_after_each_transaction_it_rests_for_those_who_wait(store: Store, tmp_path: Path) -> None:
