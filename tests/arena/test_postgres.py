@@ -17,6 +17,7 @@ import psycopg
 import pytest
 from msgspec.structs import replace
 from sqlalchemy import Table as DatabaseTable
+from sqlalchemy import event
 
 from arena.commands.db import look
 from arena.store import database_copy, postgres_database
@@ -26,6 +27,7 @@ from arena.store.database_url import database_at
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import bots_page
+from arena.store.match_search import Search, search_matches
 from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.schema import REVISIONS
@@ -152,6 +154,20 @@ def test_a_server_that_ends_each_connection_that_is_made_is_away(
         store.read(all_bots)
     monkeypatch.undo()
     assert store.read(all_bots) == []
+
+
+def test_the_server_keeps_a_cursor_of_all_results_and_none_of_a_page(store: Store) -> None:
+    season(store)
+    cursors: list[str] = []
+
+    @event.listens_for(store._engine, "before_cursor_execute")
+    def note(connection: Any, cursor: Any, *_: Any) -> None:
+        cursors.append(type(cursor).__name__)
+
+    assert len(store.read(search_matches, Search()).rows) == 30
+    assert set(cursors) == {"Cursor"}
+    assert next(store.iterate(iter_results)).match == "m29"
+    assert cursors[-1] == "ServerCursor"
 
 
 def test_text_with_a_nul_finds_nothing(store: Store) -> None:
