@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -141,7 +142,7 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool
         with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             removed = _removed(store, keep)
             freed = store.vacuum()
-        say(f"{_told(removed)}; {store.database} is {_mib(freed)} smaller")
+        say(f"{_told(removed)}; {store.database} is {_size(freed)} smaller")
         return
     removed = by_server_or_local(where, data, Thin(**asdict(keep)), Removed, lambda store: _removed(store, keep))
     say(f"{_told(removed)}; {_AS_LARGE}")
@@ -172,10 +173,10 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
         if vacuum:
             stack.enter_context(exclusively(where, data))
         store = stack.enter_context(closing(Store.open(database, create=False, checkpoint=alone)))
+        store.write(note_action, COMMAND_LINE, MOVED, ())  # before, as what is cut off was done in part
         moved = move_all(store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(REST * seconds))
-        store.write(note_action, COMMAND_LINE, MOVED, ())
-        then = f"{database} is {_mib(store.vacuum())} smaller" if vacuum else _AS_LARGE
-    made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_mib(moved.file_bytes)}" if moved.files else ""
+        then = f"{database} is {_size(store.vacuum())} smaller" if vacuum else _AS_LARGE
+    made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_size(moved.file_bytes)}" if moved.files else ""
     say(f"{_records(moved.records, moved.bytes)} moved{made}; {then}")
 
 
@@ -191,7 +192,7 @@ def _check_alone(database: Database) -> None:
 
 
 def _records(count: int, size: int) -> str:
-    return f"{counted(count, 'record', 'records')}, {_mib(size)},"
+    return f"{counted(count, 'record', 'records')}, {_size(size)},"
 
 
 def _removed(store: Store, keep: Retention) -> Removed:
@@ -199,11 +200,11 @@ def _removed(store: Store, keep: Retention) -> Removed:
 
 
 def _told(removed: Removed) -> str:
-    return f"{counted(removed.records, 'record', 'records')} removed, {_mib(removed.bytes)}"
+    return f"{counted(removed.records, 'record', 'records')} removed, {_size(removed.bytes)}"
 
 
-def _mib(size: int) -> str:
-    return f"{size / MIB:.1f} MiB"
+def _size(size: int) -> str:
+    return f"{math.ceil(size / 1024)} KiB" if size < MIB else f"{size / MIB:.1f} MiB"
 
 
 def check(where: str, *, quick: bool = False) -> None:
