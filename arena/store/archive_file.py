@@ -23,8 +23,6 @@ BLOCK_BYTES, BLOCK_RECORDS = 256 * 1024, 256
 """What is unpacked for one record, some 4 ms; a longer record has a block of its own."""
 _FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 6, "dict_size": 4 * BLOCK_BYTES}]
 """A larger dictionary is of no use, and is made for each block anew."""
-AT_HAND = 4
-"""Blocks and directories that are kept: matches that follow each other are in as many files, by their kind and age."""
 ENDING = ".zip"
 _BEGUN = "*.part"
 _DATE = (1980, 1, 1, 0, 0, 0)
@@ -165,9 +163,9 @@ def _reading(path: Path) -> Iterator[None]:
         raise BadRecord(f"{path} is damaged: {exc}") from exc
 
 
-@functools.lru_cache(maxsize=AT_HAND)
+@functools.lru_cache(maxsize=1)
 def _directory(file: _File) -> dict[str, _Place]:
-    """Where the record of each match is. Those of the files that were read last are kept."""
+    """Where the record of each match is. That of the file that was read last is kept."""
     places: dict[str, _Place] = {}
     with zipfile.ZipFile(file.path) as opened:
         for entry in opened.infolist():
@@ -179,9 +177,9 @@ def _directory(file: _File) -> dict[str, _Place]:
     return places
 
 
-@functools.lru_cache(maxsize=AT_HAND)
+@functools.lru_cache(maxsize=1)
 def _text(file: _File, block: str) -> bytes:
-    """What a block unpacks to. The last are kept, for who asks for one match after another."""
+    """What a block unpacks to. That of the last is kept, for who asks for one match after another."""
     with zipfile.ZipFile(file.path) as opened:
         return lzma.decompress(opened.read(block), lzma.FORMAT_XZ)
 

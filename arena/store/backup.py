@@ -70,12 +70,11 @@ def back_up(source: Database, to: Path) -> Backup:
 
 
 def remove_copy(copy: Path) -> None:
-    """Remove a copy, and before it the files of old records that only it needs, of all copies in its folder.
-
-    While another one is made there, or where one can't be read, all of these are left. Raises `OSError`.
+    """Remove a copy, and before it the files of old records that only it needs, of all copies in its folder; these stay
+    while another copy is made there, or where one can't be read. Raises `OSError`.
     """
     folder = copy.parent
-    with contextlib.suppress(sqlite3.Error):
+    with contextlib.suppress(sqlite3.Error, OSError):
         if not any(folder.glob("*.part")):
             others = [one for one in folder.iterdir() if one != copy and _is_copy(one)]
             needed = {file for one in others for file in archives_of(one)}
