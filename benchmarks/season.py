@@ -157,7 +157,7 @@ def on_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[in
     for size in sizes:
         server.execute(f"CREATE DATABASE of_{size}")
         urls[size] = server.url(f"of_{size}")
-        copy_database(database_at(folder / str(size) / "arena.db"), database_at(urls[size]), lambda table, rows: None)
+        copy_database(database_at(folder / str(size) / "arena.db"), database_at(urls[size]))
         server.execute("VACUUM ANALYZE", f"of_{size}")
     return urls
 

@@ -17,7 +17,7 @@ from arena.store.archiving import leave_out_removed
 from arena.store.database import Database
 from arena.store.registry import RegisteredBot
 from arena.store.store import Store
-from arena.store.thinning import RecordsOfBot, Removed, remove_all
+from arena.store.thinning import RecordsOfBot, remove_all
 from arena.store.tokens import hash_token, new_token
 from machine.terminal import say
 from protocol.display import counted
@@ -75,10 +75,15 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
     def delete(store: Store) -> Deleted:
         _check_journal(data)
         placeholder = store.write(registry.delete_bot, name)
-        removed = remove_all(store, RecordsOfBot(placeholder).remove) if records else Removed()
-        if removed.records:
+        if not records:
+            return Deleted(placeholder=placeholder)
+        removed = remove_all(store, RecordsOfBot(placeholder).remove)
+        kept = None
+        try:  # also where none was removed, as a try before may have been cut off
             leave_out_removed(store)
-        return Deleted(placeholder=placeholder, records=removed.records)
+        except ArenaFault as fault:
+            kept = str(fault)
+        return Deleted(placeholder=placeholder, records=removed.records, kept=kept)
 
     done = by_server_or_local(where, data, Delete(name=name, records=records), Deleted, delete, alone=True)
     say(f"{name} is deleted, and the name is free; its results are those of {done.placeholder}")
@@ -86,6 +91,9 @@ def delete_bot(where: str, data: Path, name: str, *, records: bool) -> None:
         say(f"{counted(done.records, 'record', 'records')} of its matches removed")
     else:
         say(f"records of its matches have the name: `arena bot delete {done.placeholder} --records` removes them")
+    if done.kept is not None:
+        again = f"`arena bot delete {done.placeholder} --records` tries again"
+        raise ArenaFault(f"files keep records that were removed: {done.kept}; {again}")
 
 
 def _check_journal(data: Path) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 
 from arena.commands.settings import database
-from arena.store.data_folder import is_held, lock, restrict_to_owner
+from arena.store.data_folder import Locked, is_held, lock, restrict_to_owner
 from arena.store.database import Database
 from arena.store.database_url import database_at
+from arena.store.nodes import nodes_alive
+from arena.store.store import Reader
 from machine.terminal import say
+from protocol.display import few
 from protocol.errors import ArenaFault
 
 
@@ -43,9 +46,17 @@ def free_data_dir(data: Path) -> Path:
 
 @contextmanager
 def exclusively(where: str, data: Path) -> Iterator[Database]:
-    """The database, with nobody else on the data folder. Raises `DatabaseNotFound` or `Locked`."""
+    """The database, with nobody else on the data folder, and no node on a server. Raises `DatabaseNotFound` or
+    `Locked`.
+    """
     found = database_at(where)
     if found.revision() is None:
         raise found.not_found()
     with lock(data) if data.is_dir() else nullcontext():
+        if found.file is None:
+            with closing(Reader(found, found.reading())) as reader:
+                names = reader.read(nodes_alive)
+            if names:
+                who = f"nodes that are alive ({few(names)})"
+                raise Locked(f"{found} is in use by {who}: stop them, or name the data folder of one with --data")
         yield found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
@@ -20,7 +21,7 @@ from arena.operator.requests import COMMAND_LINE
 from arena.replay.verify import differences, verify
 from arena.store import rating_rebuild
 from arena.store.actions import note_action
-from arena.store.archives import Archive, all_archives
+from arena.store.archives import Archive, needed_archives
 from arena.store.archiving import Old, count_old, default_folder, move_all
 from arena.store.backup import back_up
 from arena.store.data_folder import is_held
@@ -90,7 +91,7 @@ def backup(where: str, to: Path) -> None:
     database = database_at(where)
     if database.file is None:
         with closing(Reader.open(database)) as reader:
-            _name_folders(reader.read(all_archives))
+            _name_folders(reader.read(needed_archives))
     copied = back_up(database, to)
     matches = counted(copied.matches, "match", "matches")
     say(f"{to}: the whole database, with {matches}; it was read again, and is sound")
@@ -98,8 +99,10 @@ def backup(where: str, to: Path) -> None:
         say(
             f"with it belong files of old records, {counted(len(copied.files), 'file', 'files')} that are beside it now"
         )
+    if copied.elsewhere:
+        say(f"not copied: {few(copied.elsewhere)}: what has old records of it, but is not below the database's folder")
     if copied.missing:
-        say(f"not copied: {few(copied.missing)}: what has old records of it, but is not below the database's folder")
+        say(f"missing, with old records of it: {few(copied.missing)}")
 
 
 def _name_folders(files: Sequence[Archive]) -> None:
@@ -110,13 +113,12 @@ def _name_folders(files: Sequence[Archive]) -> None:
 
 def copy(source: str, to: str) -> None:
     """Copy an arena to where none is, and check it there: ratings, records, everything. Raises `Unsound`."""
-    rows: dict[str, int] = {}
     arrived = database_at(to)
     with _progress() as progress:
-        copy_database(database_at(source), arrived, rows.__setitem__)
+        rows = copy_database(database_at(source), arrived)
         with closing(Store.open(arrived, create=False)) as store:
             complaints = list(store.iterate(check_database, look, progress))
-            files = store.read(all_archives)
+            files = store.read(needed_archives)
     for line in complaints:
         say(line)
     if complaints:
@@ -140,7 +142,7 @@ def thin(where: str, data: Path, keep: Retention, *, vacuum: bool, dry_run: bool
         with exclusively(where, data), closing(Store.open(where, create=False)) as store:
             removed = _removed(store, keep)
             freed = store.vacuum()
-        say(f"{_told(removed)}; {store.database} is {_mib(freed)} smaller")
+        say(f"{_told(removed)}; {store.database} is {_size(freed)} smaller")
         return
     removed = by_server_or_local(where, data, Thin(**asdict(keep)), Removed, lambda store: _removed(store, keep))
     say(f"{_told(removed)}; {_AS_LARGE}")
@@ -171,10 +173,10 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
         if vacuum:
             stack.enter_context(exclusively(where, data))
         store = stack.enter_context(closing(Store.open(database, create=False, checkpoint=alone)))
+        store.write(note_action, COMMAND_LINE, MOVED, ())  # before, as what is cut off was done in part
         moved = move_all(store, old, folder, (lambda seconds: None) if alone else lambda seconds: sleep(REST * seconds))
-        store.write(note_action, COMMAND_LINE, MOVED, ())
-        then = f"{database} is {_mib(store.vacuum())} smaller" if vacuum else _AS_LARGE
-    made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_mib(moved.file_bytes)}" if moved.files else ""
+        then = f"{database} is {_size(store.vacuum())} smaller" if vacuum else _AS_LARGE
+    made = f" to {counted(moved.files, 'file', 'files')} in {folder}, {_size(moved.file_bytes)}" if moved.files else ""
     say(f"{_records(moved.records, moved.bytes)} moved{made}; {then}")
 
 
@@ -190,7 +192,7 @@ def _check_alone(database: Database) -> None:
 
 
 def _records(count: int, size: int) -> str:
-    return f"{counted(count, 'record', 'records')}, {_mib(size)},"
+    return f"{counted(count, 'record', 'records')}, {_size(size)},"
 
 
 def _removed(store: Store, keep: Retention) -> Removed:
@@ -198,11 +200,11 @@ def _removed(store: Store, keep: Retention) -> Removed:
 
 
 def _told(removed: Removed) -> str:
-    return f"{counted(removed.records, 'record', 'records')} removed, {_mib(removed.bytes)}"
+    return f"{counted(removed.records, 'record', 'records')} removed, {_size(removed.bytes)}"
 
 
-def _mib(size: int) -> str:
-    return f"{size / MIB:.1f} MiB"
+def _size(size: int) -> str:
+    return f"{math.ceil(size / 1024)} KiB" if size < MIB else f"{size / MIB:.1f} MiB"
 
 
 def check(where: str, *, quick: bool = False) -> None:
@@ -211,7 +213,7 @@ def check(where: str, *, quick: bool = False) -> None:
     with closing(Store.open(where, create=False)) as store, _progress() as progress:
         complaints = list(store.iterate(check_database, looking, progress))
         removed = 0 if complaints else store.read(count_removed)
-        files = store.read(all_archives)
+        files = store.read(needed_archives)
     for line in complaints:
         say(line)
     if complaints:

@@ -5,6 +5,7 @@ all the time, so that nobody who connects meanwhile is refused.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import socket
 import sys
@@ -86,9 +87,12 @@ class Restart:
             async with asyncio.timeout(CHECK_WITHIN):
                 _, said = await process.communicate()
         except TimeoutError:
-            process.kill()
-            await process.wait()
             return f"`arena {_CHECK}` has not ended within {CHECK_WITHIN:g} s"
+        finally:  # also where the server is told to stop meanwhile
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
         if process.returncode == 0:
             return None
         lines = said.decode(errors="replace").strip().splitlines()

@@ -10,16 +10,19 @@ import logging
 import signal
 import sys
 import time
+from asyncio.subprocess import DEVNULL, PIPE
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
 from arena.server.warnings import Warnings
-from arena.store.backup import back_up
+from arena.store.backup import back_up, remove_copy
 from arena.store.data_folder import FOLDER
 from arena.store.sqlite_database import SqliteDatabase
 from machine.subprocesses import be_nice, die_with_parent, ending
-from protocol.errors import Fault
+from machine.terminal import say
+from protocol.display import few
+from protocol.errors import ArenaFault, Fault
 
 NICE = 19
 RETRY = 600.0
@@ -42,9 +45,10 @@ async def keep_backing_up(file: Path, schedule: Schedule, warnings: Warnings) ->
     """Back a database file up when it is time, for ever."""
     while True:
         await asyncio.sleep(due_in(schedule))
-        fault = await back_up_once(file, schedule)
-        warnings.tell("backup", None if fault is None else f"no backup was made in {schedule.folder}: {fault}")
-        if fault is not None:
+        try:
+            warnings.tell("backup", await back_up_once(file, schedule))
+        except ArenaFault as fault:
+            warnings.tell("backup", f"no backup was made in {schedule.folder}: {fault}")
             await asyncio.sleep(RETRY)
 
 
@@ -59,19 +63,18 @@ def due_in(schedule: Schedule) -> float:
 
 
 async def back_up_once(file: Path, schedule: Schedule) -> str | None:
-    """Make a backup and remove those that are too many; what went wrong."""
+    """Make a backup and remove those that are too many; what it lacks, if it does. Raises `ArenaFault` where there is
+    none.
+    """
     to = schedule.folder / datetime.now(UTC).strftime(_NAME)
     try:
         schedule.folder.mkdir(parents=True, exist_ok=True, mode=FOLDER)
         command = (sys.executable, "-m", "arena.operations.backups", str(file), str(to))
-        quiet = asyncio.subprocess.DEVNULL
-        process = await asyncio.create_subprocess_exec(
-            *command, stdin=quiet, stdout=quiet, stderr=asyncio.subprocess.PIPE
-        )
+        process = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
     except OSError as exc:
-        return f"{exc.filename or schedule.folder}: {exc.strerror}"
+        raise ArenaFault(f"{exc.filename or schedule.folder}: {exc.strerror}") from exc
     try:
-        _, said = await process.communicate()
+        missing, said = await process.communicate()
     except asyncio.CancelledError:
         with contextlib.suppress(ProcessLookupError):
             process.send_signal(signal.SIGINT)  # so that it removes what it has begun
@@ -79,21 +82,29 @@ async def back_up_once(file: Path, schedule: Schedule) -> str | None:
         raise
     if process.returncode != 0:
         lines = said.decode(errors="replace").strip().splitlines()
-        return lines[-1] if lines else f"its process {ending(process.returncode or 0)}"
+        raise ArenaFault(lines[-1] if lines else f"its process {ending(process.returncode or 0)}")
     log.info("made the backup %s", to)
+    await asyncio.to_thread(_remove_oldest, schedule)
+    return (
+        f"the backup {to} lacks old records, whose files are missing: {missing.decode().strip()}" if missing else None
+    )
+
+
+def _remove_oldest(schedule: Schedule) -> None:
     for old in sorted(schedule.folder.glob(_NAMES))[: -schedule.keep]:
         with contextlib.suppress(OSError):
-            old.unlink()
-    return None
+            remove_copy(old)
 
 
 def main() -> None:
-    """Make one backup, in this process."""
+    """Make one backup, in this process, and say which files of old records are missing."""
     die_with_parent()
     be_nice(NICE)
     file, to = sys.argv[1:]
     try:
-        back_up(SqliteDatabase(Path(file)), Path(to))
+        missing = back_up(SqliteDatabase(Path(file)), Path(to)).missing
+        if missing:
+            say(few(missing))
     except Fault as fault:
         raise SystemExit(str(fault)) from None
     except KeyboardInterrupt:

@@ -12,8 +12,8 @@ from arena.operations.archiving import leave_out_removed
 from arena.operations.thinning import in_pieces
 from arena.operator.requests import Handler, Request, Tell
 from arena.store import registry
-from arena.store.thinning import RecordsOfBot, Removed
-from protocol.errors import UsageFault
+from arena.store.thinning import RecordsOfBot
+from protocol.errors import ArenaFault, UsageFault
 from referee.effects import Absent
 
 if TYPE_CHECKING:
@@ -45,10 +45,13 @@ class Delete(Request, frozen=True, tag="delete"):
 
 
 class Deleted(Struct, frozen=True, kw_only=True):
-    """What its results are called by from now on, and how many records were removed."""
+    """What its results are called by from now on, how many records were removed, and why files keep some still, if they
+    do.
+    """
 
     placeholder: str
     records: int = 0
+    kept: str | None = None
 
 
 def operations(arena: Arena) -> Iterator[Handler]:
@@ -76,10 +79,15 @@ def operations(arena: Arena) -> Iterator[Handler]:
                 raise UsageFault(f"{told}: delete it when that is over") from exc
             placeholder = await store.write(registry.delete_bot, request.name)
             arena.renamed(request.name, placeholder)
-        removed = await in_pieces(store, RecordsOfBot(placeholder).remove) if request.records else Removed()
-        if removed.records:
+        if not request.records:
+            return Deleted(placeholder=placeholder)
+        removed = await in_pieces(store, RecordsOfBot(placeholder).remove)
+        kept = None
+        try:  # also where none was removed, as a try before may have been cut off
             await leave_out_removed(store)
-        return Deleted(placeholder=placeholder, records=removed.records)
+        except ArenaFault as fault:
+            kept = str(fault)
+        return Deleted(placeholder=placeholder, records=removed.records, kept=kept)
 
     yield Handler(Rename, rename)
     yield Handler(Delete, delete)

@@ -41,6 +41,14 @@ class OldRecord(NamedTuple):
     data: bytes
 
 
+class NewArchive(NamedTuple):
+    """A file that is to be written: where, with which records, and the lines of each, by match."""
+
+    path: Path
+    records: Sequence[OldRecord]
+    texts: Mapping[str, bytes]
+
+
 class ArchivesBusy(ArenaFault):
     """Another process changes the files of a folder."""
 
@@ -66,33 +74,44 @@ def changing(folder: Path) -> Iterator[None]:
         yield
 
 
-def write_archive(folder: Path, held: Sequence[OldRecord]) -> tuple[Path | None, Sequence[OldRecord]]:
-    """Write records into a new file of a folder, while it is being changed; the file, and the records that it has.
-
-    When it returns the file is on disk, and was read again. Damaged records are left out; without any other there is no
-    file. Raises `ArenaFault`.
-    """
+def plan_archive(folder: Path, held: Sequence[OldRecord]) -> NewArchive | None:
+    """The file in a folder that has these records. Damaged ones are left out; None without any other."""
     texts: dict[str, bytes] = {}
     for one in held:
         with contextlib.suppress(BadRecord):
             texts[one.match] = unpack(one.data, one.match)
-    if not texts:
-        return None, ()
     written = [one for one in held if one.match in texts]
-    name = f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ENDING}"
-    path = folder / name
+    if not written:
+        return None
+    return NewArchive(folder / f"{written[0].number:07}-{len(written)}-{_digest(texts)}{ENDING}", written, texts)
+
+
+def write_archive(new: NewArchive) -> int:
+    """Write a file, while its folder is being changed; its size. When it returns the file is on disk, and was read
+    again. Raises `ArenaFault`.
+    """
+    path = new.path
     try:
         with in_place_of(path) as part:
             part.touch(mode=FILE)
-            _write(part, texts)
+            _write(part, new.texts)
             sync(part)
-            if dict(_texts(part)) != texts:
+            if dict(_texts(part)) != new.texts:
                 raise ArenaFault(f"{path} is not what was written: look after the disk; no record was moved")
-        sync(folder)
-        sync(folder.parent)
+        sync(path.parent)
+        sync(path.parent.parent)
+        return path.stat().st_size
     except OSError as exc:
         raise ArenaFault(f"{path} can't be written: {exc.strerror}") from exc
-    return path, written
+
+
+def remove_archive(path: Path) -> None:
+    """Remove a file, if it is there. Raises `ArenaFault`."""
+    try:
+        path.unlink(missing_ok=True)
+        sync(path.parent)
+    except OSError as exc:
+        raise ArenaFault(f"{path} can't be removed: {exc.strerror}") from exc
 
 
 def read_archive(path: Path, matches: Collection[str]) -> Iterator[tuple[str, bytes]]:

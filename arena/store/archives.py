@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,11 +15,14 @@ from arena.store.dialect import execute, is_postgresql
 _FILES = """SELECT number, path, records, bytes,
     (SELECT count(*) FROM matches WHERE archive = archives.number) AS held FROM archives ORDER BY number"""
 _PATH = "SELECT path FROM archives WHERE number = :number"
+_ANNOUNCE = "INSERT INTO archives (path, records, bytes) VALUES (:path, :records, 0) ON CONFLICT (path) DO NOTHING"
 _NOTE = """INSERT INTO archives (path, records, bytes) VALUES (:path, :records, :bytes)
     ON CONFLICT (path) DO UPDATE SET records = excluded.records, bytes = excluded.bytes"""
 _FILE = "SELECT file FROM pragma_database_list WHERE name = 'main'"
 _NUMBER = "SELECT number FROM archives WHERE path = :path"
-_CHANGE = "UPDATE archives SET path = :path, records = :records, bytes = :bytes WHERE number = :number"
+_REPLACE = "UPDATE matches SET archive = :new WHERE archive = :old"
+_FORGET = """DELETE FROM archives WHERE number = :number
+    AND NOT EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)"""
 
 
 class Archive(NamedTuple):
@@ -33,11 +36,16 @@ class Archive(NamedTuple):
 
 
 def all_archives(connection: Connection) -> list[Archive]:
-    """The files that there should be."""
+    """The files that there may be: also such as are not written yet, or not removed."""
     folder = _folder(connection)
     return [
         Archive(row.number, folder / row.path, row.records, row.bytes, row.held) for row in execute(connection, _FILES)
     ]
+
+
+def needed_archives(connection: Connection) -> list[Archive]:
+    """The files that there should be, for a match has its record there."""
+    return [one for one in all_archives(connection) if one.held]
 
 
 def read_moved(connection: Connection, archive: int, matches: Collection[str]) -> dict[str, bytes]:
@@ -51,6 +59,20 @@ def read_moved(connection: Connection, archive: int, matches: Collection[str]) -
     return dict(read_archive(_folder(connection) / path, matches))
 
 
+def read_all_moved(connection: Connection, archives: Mapping[str, int]) -> dict[str, bytes]:
+    """The same of matches that are in several files, given which each is in; without those whose file is missing."""
+    found: dict[str, bytes] = {}
+    for archive in sorted(set(archives.values())):
+        with contextlib.suppress(ArchiveMissing):
+            found |= read_moved(connection, archive, [match for match in archives if archives[match] == archive])
+    return found
+
+
+def announce_archive(connection: Connection, path: Path, records: int) -> None:
+    """Note a file that is about to be written, of so many records, so that none is there which nobody knows."""
+    execute(connection, _ANNOUNCE, {"path": _noted(connection, path), "records": records})
+
+
 def note_archive(connection: Connection, path: Path, records: int, size: int) -> int:
     """Note a file of so many records and bytes, if it is new; its number."""
     noted = _noted(connection, path)
@@ -58,13 +80,14 @@ def note_archive(connection: Connection, path: Path, records: int, size: int) ->
     return int(execute(connection, _NUMBER, {"path": noted}).scalar_one())
 
 
-def replace_archive(connection: Connection, number: int, path: Path | None, records: int) -> None:
-    """Note what a file is now; None: it is no more."""
-    if path is None:
-        execute(connection, "DELETE FROM archives WHERE number = :number", {"number": number})
-        return
-    words = {"number": number, "path": _noted(connection, path), "records": records, "bytes": path.stat().st_size}
-    execute(connection, _CHANGE, words)
+def replace_archive(connection: Connection, old: int, path: Path, records: int, size: int) -> None:
+    """Have the records of a file be in another one from now on; the old one is known until `forget_archive`."""
+    execute(connection, _REPLACE, {"new": note_archive(connection, path, records, size), "old": old})
+
+
+def forget_archive(connection: Connection, number: int) -> None:
+    """Know no more of a file that is gone, unless it has the record of a match."""
+    execute(connection, _FORGET, {"number": number})
 
 
 def put_elsewhere(connection: Connection, folder: Path) -> None:

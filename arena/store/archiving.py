@@ -1,7 +1,8 @@
 """Records of old matches moved out of the database into files, from which they are still read. All else stays there,
 and so do records of tournaments.
 
-A file is whole and on disk before a row loses its record: whatever is cut off, a record is in one of them at least.
+A file is whole and on disk before a row loses its record: whatever is cut off, a record is in one of them at least. And
+the database knows of a file before it is there and until it is gone, so none stays that nobody knows.
 """
 
 from __future__ import annotations
@@ -15,8 +16,23 @@ import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
-from arena.store.archive_file import OldRecord, changing, read_archive, write_archive
-from arena.store.archives import Archive, all_archives, note_archive, replace_archive
+from arena.store.archive_file import (
+    NewArchive,
+    OldRecord,
+    changing,
+    plan_archive,
+    read_archive,
+    remove_archive,
+    write_archive,
+)
+from arena.store.archives import (
+    Archive,
+    all_archives,
+    announce_archive,
+    forget_archive,
+    note_archive,
+    replace_archive,
+)
 from arena.store.database import Database
 from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
@@ -129,13 +145,14 @@ def move_all(store: Store, old: Old, folder: Path, rest: Callable[[float], None]
         found, place = store.read(next_old, old, before)
         if found:
             with changing(folder):
-                path, written = write_archive(folder, found)
-                if path is not None:
-                    size = path.stat().st_size
+                new = plan_archive(folder, found)
+                if new is not None:
+                    store.write(announce_archive, new.path, len(new.records))
+                    size = write_archive(new)
                     moved += Moved(files=1, file_bytes=size)
-                    for some in in_batches(written):
+                    for some in in_batches(new.records):
                         began = time.monotonic()
-                        moved += store.write(move_records, path, (len(written), size), some)
+                        moved += store.write(move_records, new.path, (len(new.records), size), some)
                         rest(time.monotonic() - began)
     return moved
 
@@ -155,13 +172,25 @@ def in_batches(written: Sequence[OldRecord]) -> Iterator[list[OldRecord]]:
 
 
 def leave_out_removed(store: Store) -> None:
-    """Have no file keep a record that was removed since. Raises `ArenaFault`, `ArchivesBusy` too."""
+    """Have no file keep a record that was removed since, whichever others can't be written anew. Raises the first
+    `ArenaFault`, `ArchivesBusy` too, in the end.
+    """
+    faults: list[ArenaFault] = []
     for one in store.read(all_archives):
         if one.held != one.records:
-            with changing(one.path.parent):
-                written = write_anew(one, store.read(matches_in, one.number))
-                store.write(replace_archive, one.number, *written)
-                drop(one, written[0])
+            try:
+                with changing(one.path.parent):
+                    new = without_removed(one, store.read(matches_in, one.number))
+                    if new is not None:
+                        store.write(announce_archive, new.path, len(new.records))
+                        store.write(replace_archive, one.number, new.path, len(new.records), write_archive(new))
+                    if new is None or new.path != one.path:
+                        remove_archive(one.path)
+                        store.write(forget_archive, one.number)
+            except ArenaFault as fault:
+                faults.append(fault)
+    if faults:
+        raise faults[0]
 
 
 def matches_in(connection: Connection, archive: int) -> dict[str, int]:
@@ -169,21 +198,18 @@ def matches_in(connection: Connection, archive: int) -> dict[str, int]:
     return {row.id: row.number for row in execute(connection, _IN_FILE, {"archive": archive})}
 
 
-def write_anew(old: Archive, kept: Mapping[str, int]) -> tuple[Path | None, int]:
-    """Write a file with the records of these matches alone, by their ids and numbers; where it is, None without any
-    match, and how many it has. The old one stays. Raises `ArenaFault`.
+def without_removed(old: Archive, kept: Mapping[str, int]) -> NewArchive | None:
+    """The file with the records of these matches alone, by their ids and numbers, that is to take the place of an old
+    one; None without any match. Raises `ArenaFault`.
     """
-    held = [OldRecord(kept[match], match, data) for match, data in read_archive(old.path, kept)] if kept else []
-    if len(held) != len(kept):
-        raise ArenaFault(f"{old.path} has only {len(held)} of {len(kept)} records: it was left as it is")
-    path, written = write_archive(old.path.parent, held)
-    return path, len(written)
-
-
-def drop(old: Archive, new: Path | None) -> None:
-    """Remove a file in whose place there is a new one, or none."""
-    if new != old.path:
-        old.path.unlink(missing_ok=True)
+    if not kept:
+        return None
+    held = [OldRecord(kept[match], match, data) for match, data in read_archive(old.path, kept)]
+    new = plan_archive(old.path.parent, held)
+    if new is None or len(new.records) != len(kept):
+        found = 0 if new is None else len(new.records)
+        raise ArenaFault(f"{old.path} has only {found} of {len(kept)} records: it was left as it is")
+    return new
 
 
 def default_folder(database: Database, data: Path) -> Path:

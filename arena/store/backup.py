@@ -17,12 +17,18 @@ from arena.store.sqlite_database import BUSY_MS, HEADER_BYTES, is_ours, read_onl
 from machine.atomic_write import in_place_of, locked, sync
 from protocol.errors import ArenaFault, UsageFault
 
+_NEEDED = """SELECT path FROM archives WHERE EXISTS (SELECT 1 FROM matches WHERE archive = archives.number)
+    ORDER BY number"""
+
 
 class Backup(NamedTuple):
-    """How many matches are in a copy; which files of old records it needs that are beside it, and which are not."""
+    """How many matches are in a copy; which files of old records it needs that are beside it, which are elsewhere, by
+    their whole path, and which are missing.
+    """
 
     matches: int
     files: list[Path]
+    elsewhere: list[Path]
     missing: list[Path]
 
 
@@ -35,6 +41,7 @@ def back_up(source: Database, to: Path) -> Backup:
     if isinstance(source, PostgresDatabase):
         raise UsageFault(source.backup_advice(to))
     assert source.file is not None
+    here, there = source.file.absolute().parent, to.absolute().parent
     if source.revision(read_only=True) is None:
         raise source.not_found()
     try:
@@ -44,10 +51,13 @@ def back_up(source: Database, to: Path) -> Backup:
                 raise UsageFault(f"{to} already exists; not overwritten: choose another name")
             part.unlink(missing_ok=True)  # of a backup to here that was cut off
             part.touch(mode=FILE, exist_ok=False)
-            matches = _copy(source.file, part)
+            for _ in range(2):
+                matches = _copy(source.file, part)
+                needed = archives_of(part)
+                files = [one for one in needed if _copy_archive(here, there, one)]
+                if set(needed) <= {*files, *archives_of(source.file)}:
+                    break  # else one was replaced since the database was copied
             sync(part)
-            known = [Path(name) for name in _archives(part)]
-            files = [one for one in known if _copy_archive(source.file.absolute().parent, to.absolute().parent, one)]
         sync(to.parent)
     except sqlite3.Error as exc:
         raise StoreError(f"{source} can't be copied to {to}: {exc}") from exc
@@ -55,31 +65,51 @@ def back_up(source: Database, to: Path) -> Backup:
         raise UsageFault(f"{to} is being written by another backup: choose another name") from exc
     except OSError as exc:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
-    return Backup(matches, files, [source.file.absolute().parent / one for one in known if one not in files])
+    elsewhere = [one for one in needed if one.is_absolute() and one.is_file()]
+    return Backup(matches, files, elsewhere, [here / one for one in needed if one not in files + elsewhere])
 
 
-def _archives(copy: Path) -> list[str]:
-    """The paths of the files of old records that a copy knows, as it has them."""
-    with contextlib.closing(sqlite3.connect(copy)) as opened:
+def remove_copy(copy: Path) -> None:
+    """Remove a copy, and before it the files of old records that only it needs, of all copies in its folder; these stay
+    while another copy is made there, or where one can't be read. Raises `OSError`.
+    """
+    folder = copy.parent
+    with contextlib.suppress(sqlite3.Error, OSError):
+        if not any(folder.glob("*.part")):
+            others = [one for one in folder.iterdir() if one != copy and _is_copy(one)]
+            needed = {file for one in others for file in archives_of(one)}
+            for file in archives_of(copy):
+                if not file.is_absolute() and file not in needed:
+                    (folder / file).unlink(missing_ok=True)
+    copy.unlink()
+
+
+def archives_of(file: Path) -> list[Path]:
+    """The files of old records that a database in a file needs, as it has them. Raises `sqlite3.Error`."""
+    with contextlib.closing(sqlite3.connect(read_only_uri(file), uri=True)) as opened:
+        opened.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
         if not opened.execute("SELECT 1 FROM sqlite_schema WHERE name = 'archives'").fetchone():
             return []  # of an older schema
-        return [path for (path,) in opened.execute("SELECT path FROM archives ORDER BY number")]
+        return [Path(path) for (path,) in opened.execute(_NEEDED)]
 
 
 def _copy_archive(source: Path, to: Path, file: Path) -> bool:
     """Copy a file that is below a folder to its place below another, unless it is there: of one name there is only one
     file. Whether it is there then.
     """
-    if file.is_absolute() or not (source / file).is_file():
+    if file.is_absolute():
         return False
-    if not (to / file).exists():
-        with private_umask():
-            (to / file).parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
-            with in_place_of(to / file) as part:
-                shutil.copyfile(source / file, part)
-                sync(part)
-            sync((to / file).parent)
-    return True
+    if (to / file).exists():
+        return True
+    with contextlib.suppress(FileNotFoundError), private_umask(), (source / file).open("rb") as opened:
+        (to / file).parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+        with in_place_of(to / file) as part:
+            with part.open("wb") as copy:
+                shutil.copyfileobj(opened, copy)
+            sync(part)
+        sync((to / file).parent)
+        return True
+    return False
 
 
 def _remove_cut_off(folder: Path) -> None:
@@ -96,9 +126,18 @@ def _remove_cut_off(folder: Path) -> None:
 
 def _may_be_copy(part: Path) -> bool:
     """Whether a file is a database of ours, or nothing yet that says what it is. Raises `OSError`."""
-    with part.open("rb") as opened:
-        header = opened.read(HEADER_BYTES)
+    header = _header(part)
     return not header.strip(b"\0") or is_ours(header)
+
+
+def _is_copy(path: Path) -> bool:
+    """Whether it is a file with a database of ours. Raises `OSError`."""
+    return path.is_file() and is_ours(_header(path))
+
+
+def _header(path: Path) -> bytes:
+    with path.open("rb") as opened:
+        return opened.read(HEADER_BYTES)
 
 
 def _copy(source: Path, part: Path) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import (
     DataError,
     DBAPIError,
@@ -18,13 +18,16 @@ from sqlalchemy.exc import (
     ProgrammingError,
     SQLAlchemyError,
 )
+from sqlalchemy.exc import TimeoutError as PoolTimeout
 
-from arena.store.schema import REVISIONS
+from arena.store import views
+from arena.store.dialect import execute
+from arena.store.schema import REVISIONS, metadata
 from protocol.errors import ArenaFault, Fault
 
 READERS = 8
 """Connections that only read, at once."""
-VERSION_TABLE = """CREATE TABLE alembic_version (
+_VERSION_TABLE = """CREATE TABLE alembic_version (
     version_num VARCHAR(32) NOT NULL, CONSTRAINT alembic_version_pkc PRIMARY KEY (version_num)
 )"""
 """As Alembic makes it."""
@@ -93,7 +96,7 @@ class Database(ABC):
     def fault(self, exc: DBAPIError) -> Fault:
         """An error of the database in our words, in one line."""
         unavailable = self.is_unavailable(exc)
-        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {str(exc.orig).splitlines()[0]}")
+        return (StoreUnavailable if unavailable else StoreError)(f"{self}: {first_line(exc.orig)}")
 
     def is_unavailable(self, exc: DBAPIError) -> bool:
         """Whether an error says nothing of what was asked."""
@@ -120,6 +123,15 @@ class Database(ABC):
         if revision != REVISIONS[-1]:
             raise SchemaMismatch(f"{self} has schema {revision}, older than this bot-arena's: run `arena db upgrade`")
 
+    def _make_tables(self, connection: Connection) -> None:
+        """Make all that an arena has, with nothing in it. Alembic, slow to load, is left out; what its migrations would
+        have written down is written down.
+        """
+        metadata.create_all(connection, checkfirst=False)
+        views.create(connection)
+        connection.exec_driver_sql(_VERSION_TABLE)
+        execute(connection, "INSERT INTO alembic_version VALUES (:revision)", {"revision": REVISIONS[-1]})
+
     def not_found(self) -> DatabaseNotFound:
         """What is said where there is none."""
         return DatabaseNotFound(f"no arena data in {self}: start `arena serve` or `arena tournament` first")
@@ -133,5 +145,12 @@ class Database(ABC):
             raise self.fault(exc) from exc
         except UnicodeDecodeError as exc:  # what SQLite complains of is not even text
             raise StoreUnavailable(f"{self}: the file is damaged: {exc}") from exc
+        except PoolTimeout as exc:
+            raise StoreUnavailable(f"{self}: all its connections are in use") from exc
         except SQLAlchemyError as exc:
-            raise StoreError(f"{self}: {str(exc).splitlines()[0]}") from exc
+            raise StoreError(f"{self}: {first_line(exc)}") from exc
+
+
+def first_line(exc: BaseException | None) -> str:
+    """What an error says, in one line; of what kind it is where it says nothing."""
+    return next(filter(None, map(str.strip, str(exc).splitlines())), type(exc).__name__)

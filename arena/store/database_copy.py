@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 from sqlalchemy import Connection, Integer, Table, func, insert, select
@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Integer, Table, func, insert, select
 from arena.store.archives import put_elsewhere
 from arena.store.data_folder import FILE
 from arena.store.database import Database, StoreError
-from arena.store.dialect import execute, is_postgresql
+from arena.store.dialect import execute, is_postgresql, without_nul
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import metadata
 from arena.store.sqlite_database import SqliteDatabase
@@ -20,14 +20,15 @@ from machine.atomic_write import in_place_of, locked, sync
 from protocol.errors import ArenaFault, UsageFault
 
 ROWS_AT_ONCE = 500
+Row = dict[str, object]
 _encode = msgspec.msgpack.Encoder().encode
 
 
-def copy_database(source: Database, to: Database, progress: Callable[[str, int], None]) -> None:
-    """Copy all that is in a database of ours, as it was at one moment, to where none is: whole, or nothing is left.
+def copy_database(source: Database, to: Database) -> dict[str, int]:
+    """Copy all that is in a database of ours, as it was at one moment, to where none is: whole, or nothing is left. How
+    many rows each table has.
 
-    `progress` is told each table and how many rows it has. Raises `UsageFault` where something is there already, and
-    what else databases raise.
+    Raises `UsageFault` where something is there already, and what else databases raise.
     """
     source.check_current(read_only=True)
     if to.revision() is not None:
@@ -41,8 +42,10 @@ def copy_database(source: Database, to: Database, progress: Callable[[str, int],
                 with made.failures(), writer.begin() as copy:
                     if isinstance(made, PostgresDatabase):
                         made.create_over(copy)
+                    counts = {}
                     for table in metadata.sorted_tables:
-                        progress(table.name, _copy_table(original, copy, table))
+                        with _naming(table), made.failures():
+                            counts[table.name] = _copy_table(_rows(source, original, table), copy, made, table)
                     _go_on_counting(copy)
                     if source.file is not None:
                         put_elsewhere(copy, source.file.parent)
@@ -51,6 +54,7 @@ def copy_database(source: Database, to: Database, progress: Callable[[str, int],
                 engine.dispose()
     finally:
         reading.dispose()
+    return counts
 
 
 @contextlib.contextmanager
@@ -78,30 +82,46 @@ def _made(to: Database) -> Iterator[Database]:
         raise ArenaFault(f"{to} can't be written: {exc.strerror}") from exc
 
 
-def _copy_table(source: Connection, to: Connection, table: Table) -> int:
+@contextlib.contextmanager
+def _naming(table: Table) -> Iterator[None]:
+    """Have a fault say of which table it is."""
+    try:
+        yield
+    except StoreError as fault:
+        raise type(fault)(f"table {table.name}: {fault}") from fault
+
+
+def _copy_table(rows: Iterator[list[Row]], to: Connection, made: Database, table: Table) -> int:
     """Copy the rows of a table, and compare them with what is there then. How many there are."""
     sent = hashlib.sha256()
     count = 0
-    for rows in _rows(source, table):
-        to.execute(insert(table), rows)
-        count += len(rows)
-        for row in rows:
+    for some in rows:
+        if is_postgresql(to):
+            some = [_without_nul(row) for row in some]  # as a file has it that was written before none was taken
+        to.execute(insert(table), some)
+        count += len(some)
+        for row in some:
             sent.update(_encode(list(row.values())))
     arrived = hashlib.sha256()
-    for rows in _rows(to, table):
-        for row in rows:
+    for some in _rows(made, to, table):
+        for row in some:
             arrived.update(_encode(list(row.values())))
     if sent.digest() != arrived.digest():
-        raise StoreError(f"table {table.name} did not arrive as it was sent")
+        raise StoreError("it did not arrive as it was sent")
     return count
 
 
-def _rows(connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
+def _rows(database: Database, connection: Connection, table: Table) -> Iterator[list[Row]]:
     """The rows of a table in the order of their keys, some at a time."""
     query = select(table).order_by(*table.primary_key)
-    found = connection.execute(query, execution_options={"stream_results": True, "yield_per": ROWS_AT_ONCE})
-    for rows in found.partitions():
-        yield [dict(row._mapping) for row in rows]
+    with database.failures():
+        found = connection.execute(query, execution_options={"stream_results": True, "yield_per": ROWS_AT_ONCE})
+        for rows in found.partitions():
+            yield [dict(row._mapping) for row in rows]
+
+
+def _without_nul(row: Row) -> Row:
+    return {name: without_nul(value) if isinstance(value, str) else value for name, value in row.items()}
 
 
 def _go_on_counting(connection: Connection) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
 
-from arena.store.archive_file import ArchiveMissing
-from arena.store.archives import read_moved
+from arena.store.archives import read_all_moved
 from arena.store.dialect import execute
+from arena.store.match_numbers import AMONG, among
 from arena.store.match_search import Search, match_numbers
 
 TEXT, INTEGER, REAL, BOOLEAN, TIME = "text", "whole", "real", "truth", "time"
@@ -75,10 +74,9 @@ def export_matches(
         numbers = numbers[::-1]
     for at in range(0, len(numbers), BATCH_SIZE):
         some = numbers[at : at + BATCH_SIZE]
-        held = f"({', '.join(map(str, some))})"
         rank = {number: at for at, number in enumerate(some)}
         found = (
-            execute(connection, f"SELECT {columns} FROM {source} IN {held}").all()
+            execute(connection, f"SELECT {columns} FROM {source} {AMONG}", among(some)).all()
             for columns, source in (
                 (", ".join(MATCHES), "match_results WHERE number"),
                 (", ".join(SEATS), "match_seats WHERE number"),
@@ -91,12 +89,7 @@ def export_matches(
 
 def _wherever(connection: Connection, rows: Sequence[tuple[Any, ...]]) -> list[tuple[int, str, bytes | None]]:
     """The records of such rows, from the database or from the files that they are in."""
-    moved: dict[int, list[str]] = {}
-    for _, match, data, archive in rows:
-        if data is None and archive is not None:
-            moved.setdefault(archive, []).append(match)
-    found: dict[str, bytes] = {}
-    for archive, matches in moved.items():
-        with contextlib.suppress(ArchiveMissing):
-            found |= read_moved(connection, archive, matches)
+    found = read_all_moved(
+        connection, {match: file for _, match, data, file in rows if data is None and file is not None}
+    )
     return [(number, match, data or found.get(match)) for number, match, data, _ in rows]

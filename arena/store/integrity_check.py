@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import msgspec
 from msgspec.structs import replace
@@ -16,6 +16,7 @@ from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
 from arena.store import archives, match_luck, rating_rebuild, result_queries, tournament_state, views
+from arena.store.database import first_line
 from arena.store.dialect import is_postgresql
 from arena.store.match_luck import MatchLuck
 from arena.store.schema import bots, matches, metadata, records, seasons, tournament_id, tournaments
@@ -46,6 +47,15 @@ class RecordCheck(Protocol):
         """A line each; a match that `waits` is not rated yet."""
 
 
+class _Stored(NamedTuple):
+    """A result, the rows of its seats, its record, and the number of the file that it was moved to."""
+
+    result: Result
+    rows: list[Any]
+    body: bytes | None
+    moved: int | None
+
+
 def check_database(
     connection: Connection,
     look: RecordCheck = lambda result, ratings, luck, record, waits=False: (),
@@ -74,8 +84,7 @@ def _safely(connection: Connection, what: str, part: Iterable[str]) -> Iterator[
     except Exception as exc:  # what damaged rows make of the code that reads them has no end
         if isinstance(exc, DBAPIError) and is_postgresql(connection):
             connection.rollback()  # else it answers nothing more
-        line = str(getattr(exc, "orig", exc)).partition("\n")[0]
-        yield f"{what} can't be read: {line or type(exc).__name__}"
+        yield f"{what} can't be read: {first_line(getattr(exc, 'orig', exc))}"
 
 
 def _file(connection: Connection) -> Iterator[str]:
@@ -158,25 +167,26 @@ def _matches(connection: Connection, look: RecordCheck, progress: Callable[[int,
         progress(at + len(some), len(numbers))
 
 
-def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, tuple[Result, list[Any], bytes | None]]:
-    """Results, the rows of their seats, and records, by number."""
+def _stored(connection: Connection, numbers: Sequence[int]) -> dict[int, _Stored]:
+    """Such matches by number."""
     query = select(records.c.match, records.c.data).where(records.c.match.in_(numbers))
     bodies = {row.match: row.data for row in connection.execute(query)}
     chosen = select(matches.c.number).where(matches.c.number.in_(numbers))
+    found = list(result_queries.iter_results_with_seats(connection, chosen))
+    files = {result.match: rows[0].archive for number, result, rows in found if number not in bodies}
+    moved = archives.read_all_moved(connection, {match: file for match, file in files.items() if file is not None})
     return {
-        number: (result, rows, bodies.get(number))
-        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen)
+        number: _Stored(result, rows, bodies.get(number) or moved.get(result.match), files.get(result.match))
+        for number, result, rows in found
     }
 
 
-def _match(
-    connection: Connection, number: int, found: dict[int, tuple[Result, list[Any], bytes | None]], look: RecordCheck
-) -> Iterator[str]:
+def _match(connection: Connection, number: int, found: dict[int, _Stored], look: RecordCheck) -> Iterator[str]:
     stored = found.get(number) or _stored(connection, [number]).get(number)
     if stored is None:
         yield f"match number {number} has no seats"
         return
-    result, rows, body = stored
+    result, rows, body, moved = stored
     if (config := canonical(result.config).decode()) != rows[0].config:
         yield f"match {result.match}: its config is not written as {config}"
     if [row.seat for row in rows] != list(range(len(rows))):
@@ -184,8 +194,7 @@ def _match(
     ratings = result_queries.seat_ratings(rows)
     if not result.rated and any(value is not None for rating in ratings for value in msgspec.structs.astuple(rating)):
         yield f"match {result.match}: it is not rated, yet its seats have ratings"
-    moved = rows[0].archive if body is None else None
-    if moved is not None:
+    if body is None and moved is not None:
         try:
             body = result_queries.record_of(connection, result.match)
         except result_queries.RecordRemoved:
@@ -203,7 +212,7 @@ def _match(
 
 
 def _archives(connection: Connection) -> Iterator[str]:
-    for one in archives.all_archives(connection):
+    for one in archives.needed_archives(connection):
         if not one.path.is_file():
             yield f"the file {one.path} is missing, with the records of {one.held} matches"
         elif (size := one.path.stat().st_size) != one.bytes:

@@ -23,6 +23,7 @@ _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
 _LIST = f"""SELECT nodes.*, coalesce(seen > {_SINCE}, false) AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes ORDER BY name"""
+_ALIVE = f"SELECT name FROM nodes WHERE seen > {_SINCE} ORDER BY name"
 _ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
 
@@ -67,6 +68,13 @@ def list_nodes(connection: Connection) -> list[Node]:
     """All nodes there ever were, by name."""
     rows = execute(connection, _LIST)
     return [Node(**{name: getattr(row, name) for name in Node.__struct_fields__}) for row in rows]
+
+
+def nodes_alive(connection: Connection) -> list[str]:
+    """The names of those that are alive; of an older schema's, too."""
+    if execute(connection, "SELECT to_regclass('nodes')").scalar() is None:
+        return []
+    return list(execute(connection, _ALIVE).scalars())
 
 
 def drain_node(connection: Connection, name: str, *, undo: bool = False) -> None:

@@ -13,10 +13,17 @@ from typing import Any
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, DisconnectionError
+from sqlalchemy.pool import ConnectionPoolEntry
 
-from arena.store import views
-from arena.store.database import READERS, VERSION_TABLE, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
-from arena.store.schema import REVISIONS, index_some_on_postgresql, metadata
+from arena.store.database import (
+    READERS,
+    Database,
+    StoreError,
+    StoreUnavailable,
+    UnrecognizedDatabase,
+    first_line,
+)
+from arena.store.schema import index_some_on_postgresql, metadata
 from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
@@ -109,10 +116,7 @@ class PostgresDatabase(Database):
             return
         connection.exec_driver_sql(f"COMMENT ON SCHEMA {SCHEMA} IS '{MARK}'")
         index_some_on_postgresql()
-        metadata.create_all(connection, checkfirst=False)
-        views.create(connection)
-        connection.exec_driver_sql(VERSION_TABLE)
-        connection.exec_driver_sql("INSERT INTO alembic_version VALUES (%s)", (REVISIONS[-1],))
+        self._make_tables(connection)
 
     def backup_advice(self, to: Path) -> str:
         """What makes a backup in a file, and what restores it."""
@@ -184,7 +188,7 @@ class PostgresDatabase(Database):
             use_native_hstore=False,  # which would be asked for with each connection
         )
         event.listen(engine, "connect", lambda raw, _: self._prepare(raw))
-        event.listen(engine, "checkout", lambda raw, *_: _look_at(raw))
+        event.listen(engine, "checkout", lambda raw, record, _: _look_at(raw, record))
         return engine
 
     def _prepare(self, raw: Any) -> None:
@@ -210,17 +214,22 @@ def _connection_words() -> dict[str, Any]:
     }
 
 
-def _look_at(raw: Any) -> None:
-    """Have another connection made in place of one that its server has ended, which without asking it is known."""
+def _look_at(raw: Any, record: ConnectionPoolEntry) -> None:
+    """Have another connection made in place of one that its server has ended, which without asking it is known; unless
+    it was just made.
+    """
+    from psycopg import OperationalError
+
+    used = record.info.setdefault("used", False)
+    record.info["used"] = True
     if not raw.closed:
         news = select.poll()
         news.register(raw.fileno(), select.POLLIN)
         if not news.poll(0):
             return
-    raise DisconnectionError
+    raise DisconnectionError if used else OperationalError("the server has ended a connection that was just made")
 
 
 def _line(exc: BaseException | None) -> str:
     """What is wrong, without what psycopg puts before what the server or the system says."""
-    line = str(exc).splitlines()[0]
-    return line.removeprefix("connection failed: ").removeprefix("connection is bad: ")
+    return first_line(exc).removeprefix("connection failed: ").removeprefix("connection is bad: ")

@@ -78,7 +78,7 @@ class Rerating:
         chosen = select(matches.c.number).where(matches.c.number.between(self._next, last))
         if self._pools is not None:
             chosen = chosen.where(func.coalesce(matches.c.pool, matches.c.annulled).in_(self._pools))
-        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen):
+        for number, result, rows in result_queries.iter_results_with_seats(connection, chosen, stream=True):
             pool = self._pools_of.get(number, result.pool)
             if pool is not None:
                 self._rate(number, pool, result, rows)

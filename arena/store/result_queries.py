@@ -31,8 +31,6 @@ WON, DRAWN, LOST, VOIDED = "won", "drawn", "lost", "void"
 OUTCOMES = (WON, DRAWN, LOST, VOIDED)
 """What a match was for a seat: first alone, first with others, not first; or it was called off."""
 MOST_ASKED_AT_ONCE = 500
-_STREAM = {"stream_results": True}
-"""Rows come some at a time, however many there are."""
 _OF_A_SEAT = (
     "seat",
     "version",
@@ -161,7 +159,7 @@ def iter_results(
         numbers = numbers.where(matches.c.game == game)
     if tournament is not None:
         numbers = numbers.where(matches.c.tournament == tournament)
-    for _, result, _ in iter_results_with_seats(connection, numbers.limit(limit), newest_first=True):
+    for _, result, _ in iter_results_with_seats(connection, numbers.limit(limit), newest_first=True, stream=True):
         yield result
 
 
@@ -260,9 +258,11 @@ def seat_ratings(rows: Iterable[Any]) -> tuple[SeatRating, ...]:
 
 
 def iter_results_with_seats(
-    connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False
+    connection: Connection, numbers: Select[tuple[int]], *, newest_first: bool = False, stream: bool = False
 ) -> Iterator[tuple[int, Result, list[Any]]]:
-    """Numbers, results and the rows of their seats, in the order of the numbers or against it, as they are read."""
+    """Numbers, results and the rows of their seats, in the order of the numbers or against it. With `stream` they are
+    never all of them at once, for which a server is asked more often.
+    """
     number = matches.c.number
     query = (
         select(
@@ -277,7 +277,8 @@ def iter_results_with_seats(
         .where(number.in_(numbers))
         .order_by(number.desc() if newest_first else number, seats.c.seat)
     )
-    for at, group in groupby(connection.execute(query, execution_options=_STREAM), key=lambda row: row.number):
+    found = connection.execute(query, execution_options={"stream_results": stream})
+    for at, group in groupby(found, key=lambda row: row.number):
         rows = list(group)
         yield at, _result(rows), rows
 

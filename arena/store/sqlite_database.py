@@ -13,16 +13,8 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 from arena.store.data_folder import FILE, FOLDER
-from arena.store.database import (
-    READERS,
-    VERSION_TABLE,
-    Database,
-    StoreError,
-    StoreUnavailable,
-    UnrecognizedDatabase,
-)
-from arena.store.schema import APPLICATION_ID, REVISIONS, metadata
-from arena.store.views import VIEWS
+from arena.store.database import READERS, Database, StoreError, StoreUnavailable, UnrecognizedDatabase
+from arena.store.schema import APPLICATION_ID
 
 BUSY_MS = 10_000
 CACHE_KIB = 16 * 1024
@@ -71,7 +63,6 @@ class SqliteDatabase(Database):
             engine.dispose()
 
     def create(self) -> None:
-        # Alembic, slow to load, is left out; what its migrations would have written down is written down.
         try:
             self.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
         except OSError as exc:
@@ -83,11 +74,7 @@ class SqliteDatabase(Database):
             with self.failures(), self.writing(engine).begin() as connection:
                 if connection.exec_driver_sql("PRAGMA application_id").scalar_one() == 0:
                     connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
-                    metadata.create_all(connection, checkfirst=False)
-                    for statement in VIEWS.values():
-                        connection.exec_driver_sql(statement)
-                    connection.exec_driver_sql(VERSION_TABLE)
-                    connection.exec_driver_sql("INSERT INTO alembic_version VALUES (?)", (REVISIONS[-1],))
+                    self._make_tables(connection)
         finally:
             engine.dispose()
 

@@ -199,7 +199,7 @@ def on_postgresql(file: Path) -> Iterator[Database]:
     try:
         server.start()
         server.execute("CREATE DATABASE arena")
-        copy_database(database_at(file), database_at(server.url("arena")), lambda table, rows: None)
+        copy_database(database_at(file), database_at(server.url("arena")))
         server.execute("VACUUM ANALYZE", "arena")
         yield Database(server.url("arena"), server.folder)
     finally:

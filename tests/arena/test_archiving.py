@@ -7,6 +7,7 @@ import gzip
 import json
 import lzma
 import os
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -17,7 +18,8 @@ from typing import Any
 import pytest
 
 from arena.operations.names import Delete
-from arena.store import archive_file, archiving
+from arena.store import archive_file, archiving, backup, integrity_check
+from arena.store.actions import actions_page
 from arena.store.archives import all_archives
 from arena.store.archiving import (
     MOST_IN_FILE,
@@ -31,11 +33,13 @@ from arena.store.archiving import (
     next_old,
 )
 from arena.store.integrity_check import check_database
+from arena.store.registry import delete_bot
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of
 from arena.store.store import Store
+from arena.store.thinning import RecordsOfBot, remove_all
 from arena.web.site import Site
 from commands import Done, call
-from databases import EVERY_DATABASE, SQLITE_ALONE
+from databases import EVERY_DATABASE, SQLITE_ALONE, alter
 from library import ANN, BOB, Library
 from postgres import new_database
 from web_client import answer, served
@@ -82,7 +86,8 @@ def test_old_records_of_unrated_matches_are_moved_and_read_as_before(
     before, ladder = bodies(store), store.read(leaderboard_of, "tictactoe/classic")
     whole = arena("export", "--to", str(tmp_path / "before")).out
     done = arena("db", "thin", "--older", "1d")
-    assert done.out.startswith(f"6 records, 0.0 MiB, moved to 1 file in {tmp_path}/archive, 0.0 MiB; the database has ")
+    folder = re.escape(f"{tmp_path}/archive")
+    assert re.match(f"6 records, [1-9] KiB, moved to 1 file in {folder}, [1-9] KiB; the database has ", done.out)
     assert (done.code, done.err) == (0, "")
     assert moved(store) == {f"friendly-{number}" for number in range(6)}
     assert (bodies(store), store.read(leaderboard_of, "tictactoe/classic")) == (before, ladder)
@@ -106,10 +111,9 @@ def test_pages_and_api_read_a_record_that_was_moved(store: Store, tmp_path: Path
 def test_what_would_be_moved_is_told_and_nothing_is(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
     size = sum(len(body or b"") for match, body in bodies(store).items() if match.startswith("friendly"))
     assert store.read(count_old, Old(until="9")) == Moved(records=6, bytes=size)
-    assert arena("db", "thin", "--older", "12w", "--dry-run").out == (
-        f"6 records, {size / 2**20:.1f} MiB, would be moved to files; nothing was\n"
-    )
-    assert arena("db", "thin", "--dry-run").out == f"6 records, {size / 2**20:.1f} MiB, would be removed; nothing was\n"
+    told = f"6 records, {-(size // -1024)} KiB, would be"
+    assert arena("db", "thin", "--older", "12w", "--dry-run").out == f"{told} moved to files; nothing was\n"
+    assert arena("db", "thin", "--dry-run").out == f"{told} removed; nothing was\n"
     assert moved(store) == set()
     assert not (tmp_path / "archive").exists()
 
@@ -142,7 +146,7 @@ def test_matches_of_the_house_are_those_of_bots_whose_tokens_are_in_the_data_fol
 def test_nothing_is_left_to_move_the_second_time(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
     arena("db", "thin", "--older", "1d")
     before = files(tmp_path)
-    assert arena("db", "thin", "--older", "1d").out.startswith("0 records, 0.0 MiB, moved; ")
+    assert arena("db", "thin", "--older", "1d").out.startswith("0 records, 0 KiB, moved; ")
     assert files(tmp_path) == before
 
 
@@ -177,12 +181,9 @@ def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
     assert [path.suffix for path in files(tmp_path)] == [".zip"]
 
 
-@pytest.mark.parametrize("nth", range(9))
-def test_cut_off_between_two_transactions_nothing_is_lost(
-    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
-) -> None:
-    before, written = bodies(store), [0]
-    real = store.write
+def cut_off_writes(patch: pytest.MonkeyPatch, store: Store, nth: int) -> None:
+    """Have the process end before its transaction of this number, from 0."""
+    written, real = [0], store.write
 
     def write(*words: Any, **more: Any) -> Any:
         if written[0] == nth:
@@ -190,17 +191,40 @@ def test_cut_off_between_two_transactions_nothing_is_lost(
         written[0] += 1
         return real(*words, **more)
 
+    patch.setattr(store, "write", write)
+
+
+@pytest.mark.parametrize("nth", range(12))
+def test_cut_off_between_two_transactions_nothing_is_lost(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
+) -> None:
+    before = bodies(store)
     with monkeypatch.context() as patch:
         patch.setattr(archiving, "in_batches", lambda records: ([one] for one in records))
         patch.setattr(archiving, "MOST_IN_FILE", 4)
-        patch.setattr(store, "write", write)
+        cut_off_writes(patch, store, nth)
         with pytest.raises(Killed):
             move_all(store, EVER, tmp_path / "archive")
-    assert len(moved(store)) == nth
+    there = len(moved(store))
+    assert there < 9
     assert bodies(store) == before
-    assert move_all(store, EVER, tmp_path / "archive").records == 9 - nth
+    assert set(files(tmp_path)) <= {one.path for one in store.read(all_archives)}, "each is known"
+    assert list(store.iterate(check_database)) == []
+    assert move_all(store, EVER, tmp_path / "archive").records == 9 - there
     assert bodies(store) == before
     assert list(store.iterate(check_database)) == []
+
+
+def test_that_records_are_moved_is_noted_also_where_that_is_cut_off(
+    store: Store, arena: Callable[..., Done], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def cut(*_: Any) -> Any:
+        raise Killed
+
+    monkeypatch.setattr(archiving, "in_batches", cut)
+    with pytest.raises(Killed):
+        arena("db", "thin", "--older", "1d")
+    assert [one.do for one in store.read(actions_page).rows] == ["move_records"]
 
 
 def test_a_record_that_is_damaged_stays_and_holds_up_no_other(store: Store, tmp_path: Path) -> None:
@@ -217,11 +241,12 @@ def test_a_record_that_was_put_back_meanwhile_is_not_taken_for_the_one_in_the_fi
 ) -> None:
     found, _ = store.read(next_old, EVER, archiving.Place())
     with archive_file.changing(tmp_path / "archive"):
-        path, written = archive_file.write_archive(tmp_path / "archive", found)
-    assert path is not None
+        new = archive_file.plan_archive(tmp_path / "archive", found)
+        assert new is not None
+        size = archive_file.write_archive(new)
     other = "UPDATE records SET data = (SELECT data FROM records WHERE match = 2) WHERE match = 1"
     store.write(lambda connection: connection.exec_driver_sql(other).rowcount)
-    store.write(move_records, path, (len(written), path.stat().st_size), written)
+    store.write(move_records, new.path, (len(new.records), size), new.records)
     assert "friendly-0" not in moved(store)
 
 
@@ -237,6 +262,21 @@ def test_one_record_is_read_by_unpacking_one_block(
     assert store.read(record_of, "friendly-2") == before["friendly-2"]
     assert archive_file._text.cache_info().misses == unpacked + 1, "its neighbour is there already"
     assert bodies(store) == before
+
+
+def test_a_check_unpacks_a_block_once_also_where_matches_of_several_files_take_turns(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = Library(store, "others")
+    for number in range(12):
+        library.play("nim", [ANN, BOB], match=f"turn-{number}", rated=number % 2 == 0)
+    move_all(store, EVER, tmp_path / "archive")
+    caches = archive_file._text, archive_file._directory
+    before, asked = [one.cache_info().misses for one in caches], []
+    monkeypatch.setattr(integrity_check.result_queries, "record_of", lambda _, match: asked.append(match))
+    assert list(store.iterate(check_database)) == []
+    assert [one.cache_info().misses - missed for one, missed in zip(caches, before, strict=True)] == [2, 2]
+    assert asked == []
 
 
 def test_after_each_transaction_it_rests_for_those_who_wait(store: Store, tmp_path: Path) -> None:
@@ -342,6 +382,46 @@ def test_a_backup_has_the_files_beside_it_and_each_once(
     assert (copied.stat().st_mode & 0o777, copied.parent.stat().st_mode & 0o777) == (0o600, 0o700)
 
 
+@SQLITE_ALONE
+def test_a_backup_has_the_records_of_a_file_that_is_written_anew_meanwhile(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
+    others = store.read(record_of, "of-others")
+    move_all(store, Old(until="9"), tmp_path / "archive")
+    (tmp_path / "kept").mkdir()
+    copy = backup._copy
+
+    def copy_before_a_bot_is_deleted(source: Path, part: Path) -> int:
+        copied = copy(source, part)
+        remove_all(store, RecordsOfBot("ann").remove)
+        leave_out_removed(store)
+        return copied
+
+    monkeypatch.setattr(backup, "_copy", copy_before_a_bot_is_deleted)
+    made = backup.back_up(store.database, tmp_path / "kept" / "copy.db")
+    assert (len(made.files), made.elsewhere, made.missing) == (1, [], [])
+    with closing(Store.open(tmp_path / "kept" / "copy.db")) as kept:
+        assert kept.read(record_of, "of-others") == others
+
+
+@SQLITE_ALONE
+def test_a_backup_tells_files_that_are_elsewhere_from_those_that_are_missing(
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
+) -> None:
+    (tmp_path / "data").mkdir()
+    assert arena("db", "backup", str(tmp_path / "data" / "arena.db")).code == 0
+    there = partial(arena, ARENA_DB=str(tmp_path / "data" / "arena.db"))
+    assert there("db", "thin", "--older", "1d", "--to", str(tmp_path / "archive")).code == 0
+    (file,) = files(tmp_path)
+    told = f"not copied: {file}: what has old records of it, but is not below the database's folder\n"
+    assert there("db", "backup", str(tmp_path / "one.db")).out.endswith(told)
+    file.unlink()
+    alter(tmp_path / "data" / "arena.db", "INSERT INTO archives (path, records, bytes) VALUES ('begun.zip', 9, 0)")
+    told = f"missing, with old records of it: {file}\n"
+    assert there("db", "backup", str(tmp_path / "two.db")).out.endswith(told)
+
+
 def test_of_a_database_on_a_server_the_files_are_named_that_belong_with_it(
     store: Store, tmp_path: Path, arena: Callable[..., Done], database_kind: str
 ) -> None:
@@ -400,6 +480,75 @@ def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path
     assert store.read(all_archives) == []
 
 
+@pytest.mark.parametrize(
+    ("name", "nth"), [("write", 0), ("write", 1), ("write", 2), ("unlink", 0), ("replace", 0), ("fsync", 2)]
+)
+def test_cut_off_as_records_of_a_bot_leave_the_files_the_next_try_leaves_none(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, nth: int
+) -> None:
+    Library(store, "others").play("nim", [BOB, ANN._replace(name="cid")], match="of-others", rated=False)
+    others = store.read(record_of, "of-others")
+    move_all(store, Old(until="9"), tmp_path / "archive")
+    calls, real = [0], getattr(os, name)
+
+    def cut(*words: Any, **more: Any) -> Any:
+        calls[0] += 1
+        if calls[0] > nth:
+            raise Killed
+        return real(*words, **more)
+
+    remove_all(store, RecordsOfBot("ann").remove)
+    with monkeypatch.context() as patch:
+        if name == "write":
+            cut_off_writes(patch, store, nth)
+        else:
+            patch.setattr(os, name, cut)
+        with pytest.raises(Killed):
+            leave_out_removed(store)
+    assert store.read(record_of, "of-others") == others
+    assert set(files(tmp_path)) <= {one.path for one in store.read(all_archives)}, "each is known"
+    assert list(store.iterate(check_database)) == []
+    leave_out_removed(store)
+    (left,) = files(tmp_path)
+    assert [one.path for one in store.read(all_archives)] == [left]
+    assert [match for match, _ in archive_file.read_archive(left, ["friendly-0", "of-others"])] == ["of-others"]
+    assert store.read(record_of, "of-others") == others
+
+
+def test_a_bot_whose_deletion_was_cut_off_is_deleted_from_the_files_by_the_next_one(
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
+) -> None:
+    move_all(store, EVER, tmp_path / "archive")
+    placeholder = store.write(delete_bot, "ann")
+    remove_all(store, RecordsOfBot(placeholder).remove)
+    assert len(files(tmp_path)) == 2
+    done = arena("bot", "delete", placeholder, "--records")
+    assert (done.code, done.out.splitlines()[-1]) == (0, "0 records of its matches removed")
+    assert files(tmp_path) == []
+
+
+def test_a_file_that_is_missing_keeps_no_record_in_another_one(
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
+) -> None:
+    library = Library(store, "others")
+    for number in range(2):
+        library.play("nim", [BOB, ANN._replace(name="cid")], match=f"of-others-{number}", rated=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(archiving, "MOST_IN_FILE", 4)
+        move_all(store, Old(until="9"), tmp_path / "archive")
+    first, second = files(tmp_path)
+    first.rename(tmp_path / "away")
+    alter(store.database, "UPDATE matches SET archive = 1 WHERE id = 'of-others-0'")
+    done = arena("bot", "delete", "ann", "--records")
+    assert done.code == 1
+    assert done.out.endswith(" records of its matches removed\n")
+    again = "`arena bot delete deleted-1 --records` tries again"
+    assert done.err == f"arena: files keep records that were removed: the file {first} is missing; {again}\n"
+    (left,) = files(tmp_path)
+    assert left != second
+    assert [match for match, _ in archive_file.read_archive(left, ["of-others-1", "friendly-5"])] == ["of-others-1"]
+
+
 async def test_they_are_moved_beside_a_running_server_which_then_takes_those_of_a_bot_out(
     serve: Any, tmp_path: Path
 ) -> None:
@@ -411,7 +560,15 @@ async def test_they_are_moved_beside_a_running_server_which_then_takes_those_of_
     assert (done.records, done.files) == (1, 1)
     assert moved(served.store) == {"old"}
     assert bodies(served.store) == before
-    await served.perform(Delete(name=ANN.name, records=True))
+    (whole,) = files(tmp_path)
+    whole.rename(tmp_path / "away")
+    whole.mkdir()
+    done = await served.perform(Delete(name=ANN.name, records=True))
+    assert (done.records, done.kept) == (1, f"{whole} can't be removed: Is a directory")
+    whole.rmdir()
+    (tmp_path / "away").rename(whole)
+    done = await served.perform(Delete(name=done.placeholder, records=True))
+    assert (done.records, done.kept) == (0, None)
     assert files(tmp_path) == []
 
 

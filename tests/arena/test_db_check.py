@@ -153,7 +153,7 @@ def file(sound: Path, tmp_path: Path, database_kind: str) -> Path:
         shutil.copy(sound, file)
     else:
         alter(file, "DROP SCHEMA arena CASCADE")
-        copy_database(SqliteDatabase(sound), database_at(file), lambda table, rows: None)
+        copy_database(SqliteDatabase(sound), database_at(file))
     return file
 
 

@@ -11,11 +11,14 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import polars
 import pytest
+from sqlalchemy import Connection
 
 from arena.store import export_rows
+from arena.store.dialect import execute
 from arena.store.export_rows import export_matches
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.match_search import Search
@@ -184,3 +187,20 @@ def test_matches_come_some_at_a_time_as_they_were_at_one_moment(
         sizes += [len(batch.matches) for batch in batches]
         assert (max(sizes), sum(sizes)) == (3, sum(count for _, count in PLAYED))
         assert sum(len(batch.matches) for batch in reader.iterate(export_matches, Search())) == sum(sizes) + 1
+
+
+def test_however_many_matches_are_exported_the_statements_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said: list[str] = []
+
+    def noted(connection: Connection, statement: str, given: Any = None) -> Any:
+        said.append(statement)
+        return execute(connection, statement, given)
+
+    monkeypatch.setattr(export_rows, "BATCH_SIZE", 3)
+    monkeypatch.setattr(export_rows, "execute", noted)
+    with closing(stored(tmp_path / "arena.db")) as store:
+        batches = list(store.iterate(export_matches, Search(), records=True))
+    assert len(batches) == 3
+    assert len(set(said)) == 3, "each is translated for PostgreSQL once"

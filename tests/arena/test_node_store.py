@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
+from functools import partial
+from pathlib import Path
 
 import msgspec
 import pytest
 
+from arena.commands.data_dir import exclusively
 from arena.commands.nodes import drain as drain_by_command
 from arena.commands.nodes import give_up, show_nodes
 from arena.replay.verify import verify
@@ -28,6 +31,8 @@ from arena.store.nodes import (
 )
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
+from commands import call
+from databases import alter
 from postgres import PostgresServer, new_database
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
@@ -200,3 +205,23 @@ def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest
 def test_a_file_has_no_nodes() -> None:
     with pytest.raises(UsageFault, match="is a file, and has no nodes"):
         show_nodes("arena.db", json=False)
+
+
+def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
+    url: str, stack: ExitStack, tmp_path: Path
+) -> None:
+    asked = partial(call, "arena", ARENA_DB=url, ARENA_DATA=str(tmp_path))
+    first, second = node(url, "a", stack), node(url, "b", stack)
+    for one in (first, second):
+        one.write(beat, one.node, "")
+    who = f"arena: {database_at(url)} is in use by nodes that are alive"
+    what = "stop them, or name the data folder of one with --data\n"
+    for command in ("db rebuild-ratings", "db upgrade", "db thin --vacuum", "bot rename ann anna"):
+        assert asked(*command.split()) == (1, "", f"{who} (a, b): {what}")
+    first.write(leave, first.node)
+    assert asked("db", "upgrade").err == f"{who} (b): {what}"
+    second.write(leave, second.node)
+    assert asked("db", "rebuild-ratings").code == 0
+    alter(url, "DROP TABLE under_way", "DROP TABLE nodes")
+    with exclusively(url, tmp_path):
+        pass

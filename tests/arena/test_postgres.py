@@ -11,19 +11,23 @@ import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from msgspec.structs import replace
+from sqlalchemy import Table as DatabaseTable
+from sqlalchemy import event
 
 from arena.commands.db import look
-from arena.store import postgres_database
+from arena.store import database_copy, postgres_database
 from arena.store.database import SchemaMismatch, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import bots_page
+from arena.store.match_search import Search, search_matches
 from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.schema import REVISIONS
@@ -139,6 +143,33 @@ def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored(
         server.remove()
 
 
+def test_a_server_that_ends_each_connection_that_is_made_is_away(
+    url: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = "
+    store.read(all_bots)
+    alter(url, f"{others} current_database()")
+    monkeypatch.setattr(postgres_database.PostgresDatabase, "_prepare", lambda self, raw: raw.close())
+    with pytest.raises(StoreUnavailable, match="the server has ended a connection that was just made"):
+        store.read(all_bots)
+    monkeypatch.undo()
+    assert store.read(all_bots) == []
+
+
+def test_the_server_keeps_a_cursor_of_all_results_and_none_of_a_page(store: Store) -> None:
+    season(store)
+    cursors: list[str] = []
+
+    @event.listens_for(store._engine, "before_cursor_execute")
+    def note(connection: Any, cursor: Any, *_: Any) -> None:
+        cursors.append(type(cursor).__name__)
+
+    assert len(store.read(search_matches, Search()).rows) == 30
+    assert set(cursors) == {"Cursor"}
+    assert next(store.iterate(iter_results)).match == "m29"
+    assert cursors[-1] == "ServerCursor"
+
+
 def test_text_with_a_nul_finds_nothing(store: Store) -> None:
     season(store)
     with pytest.raises(UsageFault, match="NUL"):
@@ -203,9 +234,8 @@ def test_an_arena_moves_to_a_server_and_back_with_every_row(tmp_path: Path) -> N
     with closing(Store.open(here)) as store:
         season(store)
         store.write(add_bots, {"eve": "e" * 64})
-    rows: dict[str, int] = {}
-    copy_database(database_at(here), database_at(there), rows.__setitem__)
-    copy_database(database_at(there), database_at(back), rows.__setitem__)
+    rows = copy_database(database_at(here), database_at(there))
+    assert copy_database(database_at(there), database_at(back)) == rows
     assert (rows["matches"], rows["bots"], rows["seats"]) == (30, 5, 60)
     with closing(sqlite3.connect(here)) as before, closing(sqlite3.connect(back)) as after:
         assert sorted(before.iterdump()) == sorted(after.iterdump())
@@ -241,20 +271,47 @@ RATED = (
 )
 
 
-def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(url: str, tmp_path: Path) -> None:
+def test_a_nul_that_a_file_has_from_before_is_shown_as_a_sign_on_a_server(tmp_path: Path) -> None:
+    here, there = tmp_path / "here.db", new_database(made=False)
+    with closing(Store.open(here)) as store:
+        season(store, 1)
+    alter(here, "INSERT INTO incidents (bot, at, code, text) VALUES (1, '2026', 'bad', 'a' || char(0) || 'b')")
+    assert copy_database(database_at(here), database_at(there))["incidents"] == 1
+    assert asked(there, "SELECT text FROM incidents") == [{"text": "a\N{SYMBOL FOR NULL}b"}]
+
+
+def test_what_cannot_be_copied_is_told_with_its_table(tmp_path: Path) -> None:
+    here, there = tmp_path / "here.db", new_database(made=False)
+    with closing(Store.open(here)) as store:
+        season(store, 1)
+    alter(here, "UPDATE matches SET plies = 1 << 40")
+    with pytest.raises(StoreError, match=r"^table matches: postgresql://.*: integer out of range"):
+        copy_database(database_at(here), database_at(there))
+    alter(here, "UPDATE matches SET reason = CAST(x'ff' AS text)")
+    with pytest.raises(StoreError, match=f"^table matches: {here}: Could not decode to UTF-8"):
+        copy_database(database_at(here), database_at(there))
+
+
+def test_what_is_there_is_not_written_over_and_what_was_cut_off_leaves_nothing(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     here = tmp_path / "here.db"
     with closing(Store.open(here)) as store:
         season(store)
     with pytest.raises(UsageFault, match=r"there is an arena in .* already"):
-        copy_database(database_at(here), database_at(url), lambda *_: None)
+        copy_database(database_at(here), database_at(url))
 
-    def stop(table: str, rows: int) -> None:
-        if table == "ratings":
+    copy_table = database_copy._copy_table
+
+    def stop(rows: Any, to: Any, made: Any, table: DatabaseTable) -> int:
+        if table.name == "ratings":
             raise KeyboardInterrupt
+        return copy_table(rows, to, made, table)
 
+    monkeypatch.setattr(database_copy, "_copy_table", stop)
     for place in (tmp_path / "there.db", new_database(made=False)):
         to = database_at(place)
         with pytest.raises(KeyboardInterrupt):
-            copy_database(database_at(here), to, stop)
+            copy_database(database_at(here), to)
         assert to.revision() is None
     assert {path.stem for path in tmp_path.iterdir()} == {"here"}

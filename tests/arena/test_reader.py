@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 
 from arena.store.backup import back_up
-from arena.store.database import DatabaseNotFound, StoreError, UnrecognizedDatabase
+from arena.store.database import READERS, DatabaseNotFound, StoreError, StoreUnavailable, UnrecognizedDatabase
 from arena.store.leaderboards import leaderboard_page
 from arena.store.match_search import Search, search_matches
+from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from seasons import finish, result, season
@@ -44,6 +45,21 @@ def test_what_is_stored_meanwhile_is_seen(tmp_path: Path) -> None:
         assert reader.read(search_matches, Search()).total == 0
         finish(store, result("m1"))
         assert [found.match for found in reader.read(search_matches, Search()).rows] == ["m1"]
+
+
+def test_more_queries_at_once_than_it_has_connections_find_it_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        season(store, 2)
+    with closing(Reader.open(tmp_path / "arena.db")) as reader:
+        monkeypatch.setattr(reader._engine.pool, "_timeout", 0.0)
+        under_way = [reader.iterate(iter_results) for _ in range(READERS)]
+        assert {next(results).match for results in under_way} == {"m1"}
+        with pytest.raises(StoreUnavailable, match=r"arena\.db: all its connections are in use"):
+            reader.read(all_bots)
+        under_way.pop().close()
+        assert len(reader.read(all_bots)) == 2
 
 
 def test_a_reader_leaves_a_store_that_is_closed_as_it_was(tmp_path: Path) -> None:

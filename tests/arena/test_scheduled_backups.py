@@ -13,11 +13,16 @@ import pytest
 from arena.operations import backups
 from arena.operations.backups import Schedule, back_up_once, due_in, keep_backing_up
 from arena.server.warnings import Warnings
-from arena.store.result_queries import iter_results
+from arena.store.archives import all_archives
+from arena.store.archiving import Old, leave_out_removed, move_all
+from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Reader, Store
+from arena.store.thinning import RecordsOfBot, remove_all
 from commands import call
+from library import ANN, BOB, Library
 from machine.event_loop import running
 from processes import serving
+from protocol.errors import ArenaFault
 from seasons import season
 from timeouts import found_in
 
@@ -83,7 +88,74 @@ async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
 
 
 async def test_a_folder_that_cannot_be_made_is_a_line(database: Path) -> None:
-    assert await back_up_once(database, Schedule(database / "in", 24, 7)) == f"{database}/in: Not a directory"
+    with pytest.raises(ArenaFault, match=f"^{database}/in: Not a directory$"):
+        await back_up_once(database, Schedule(database / "in", 24, 7))
+
+
+def moved(data: Path, *matches: str) -> Path:
+    """The file that these old matches were moved to, each as it was stored."""
+    with closing(Store.open(data / "arena.db")) as store:
+        for match in matches:
+            Library(store).play("nim", [ANN, BOB], match=match, rated=False)
+        move_all(store, Old(until="2026-02"), data / "archive")
+        return max(one.path for one in store.read(all_archives))
+
+
+async def test_with_the_oldest_go_the_files_of_old_records_that_only_they_need(database: Path, tmp_path: Path) -> None:
+    schedule = Schedule(tmp_path / "backups", 24, 1)
+    first = moved(tmp_path, "a")
+    await back_up_once(database, schedule)
+    (made,) = schedule.folder.glob("*.db")
+    made.rename(named(schedule.folder, days=1))
+    with closing(Store.open(database)) as store:
+        remove_all(store, RecordsOfBot("ann").remove)
+        leave_out_removed(store)
+    second = moved(tmp_path, "b")
+    await back_up_once(database, schedule)
+    assert first.name != second.name
+    assert [path.name for path in (schedule.folder / "archive").iterdir()] == [second.name]
+    (left,) = schedule.folder.glob("*.db")
+    with closing(Reader.open(left)) as reader:
+        assert reader.read(record_of, "b") is not None
+
+
+@pytest.mark.parametrize("other", ["a copy of somebody's", "one that is being made", "a copy that is damaged"])
+async def test_a_file_of_old_records_stays_that_another_copy_in_the_folder_may_need(
+    database: Path, tmp_path: Path, other: str
+) -> None:
+    schedule = Schedule(tmp_path / "backups", 24, 1)
+    needed = moved(tmp_path, "a")
+    await back_up_once(database, schedule)
+    (made,) = schedule.folder.glob("*.db")
+    whole = made.read_bytes()
+    if other == "a copy of somebody's":
+        (schedule.folder / "mine.db").write_bytes(whole)
+    elif other == "one that is being made":
+        (schedule.folder / "mine.db.part").touch()
+    else:
+        (schedule.folder / "mine.db").write_bytes(whole[:100] + bytes(len(whole) - 100))
+    made.rename(named(schedule.folder, days=1))
+    with closing(Store.open(database)) as store:
+        remove_all(store, RecordsOfBot("ann").remove)
+        leave_out_removed(store)
+    await back_up_once(database, schedule)
+    assert len(list(schedule.folder.glob("arena-*.db"))) == 1
+    assert [path.name for path in (schedule.folder / "archive").iterdir()] == [needed.name]
+
+
+async def test_a_backup_without_a_file_of_old_records_that_is_missing_is_made_and_told(
+    database: Path, tmp_path: Path
+) -> None:
+    file = moved(tmp_path, "a")
+    file.rename(tmp_path / "away")
+    schedule = Schedule(tmp_path / "backups", 24, 7)
+    warnings = Told()
+    async with running(keep_backing_up(database, schedule, warnings)):
+        told = await warnings.told.get()
+    (made,) = schedule.folder.glob("*.db")
+    assert told == f"the backup {made} lacks old records, whose files are missing: {file}"
+    (tmp_path / "away").rename(file)
+    assert await back_up_once(database, schedule._replace(folder=tmp_path / "others")) is None
 
 
 def test_a_database_on_a_server_is_backed_up_by_its_own_tools(tmp_path: Path) -> None:

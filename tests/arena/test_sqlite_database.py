@@ -11,6 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from sqlalchemy.exc import OperationalError
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
@@ -199,3 +200,8 @@ def test_what_was_written_as_the_database_was_removed_does_not_count(store: Stor
         rating_system.rate("nim/classic", [Standing()] * 2, ["1", "1"], [1, 2])
     ]
     assert len(list(store.iterate(iter_results))) == 1
+
+
+def test_an_error_without_a_word_is_told_by_its_kind(store: Store) -> None:
+    fault = store.database.fault(OperationalError("", {}, sqlite3.OperationalError()))
+    assert (type(fault), str(fault)) == (StoreUnavailable, f"{store.database}: OperationalError")

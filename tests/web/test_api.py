@@ -105,7 +105,7 @@ def test_an_arena_on_a_server_gives_every_answer_byte_for_byte(
     api: Visitor, names: Mapping[str, str], folder: Path
 ) -> None:
     there = database_at(new_database(made=False))
-    copy_database(database_at(folder / "arena.db"), there, lambda table, rows: None)
+    copy_database(database_at(folder / "arena.db"), there)
     addresses = [PREFIX + operation.example.format_map(names) for operation in OPERATIONS]
     addresses += [
         "/",
