@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -15,6 +16,9 @@ from arena.store.store import Reader
 from machine.terminal import say
 from protocol.display import few
 from protocol.errors import ArenaFault
+
+LOOK_AGAIN = 0.2
+"""Seconds."""
 
 
 @contextmanager
@@ -54,9 +58,17 @@ def exclusively(where: str, data: Path) -> Iterator[Database]:
         raise found.not_found()
     with lock(data) if data.is_dir() else nullcontext():
         if found.file is None:
-            with closing(Reader(found, found.reading())) as reader:
-                names = reader.read(nodes_alive)
-            if names:
-                who = f"nodes that are alive ({few(names)})"
-                raise Locked(f"{found} is in use by {who}: stop them, or name the data folder of one with --data")
+            refuse_beside_nodes(found, "stop them, or name the data folder of one with --data")
         yield found
+
+
+def refuse_beside_nodes(found: Database, otherwise: str, within: float = 0.0) -> None:
+    """Raises `Locked`, with what to do `otherwise`, for a database on a server on which nodes are alive, and still are
+    after so many seconds.
+    """
+    until = time.monotonic() + within
+    with closing(Reader(found, found.reading())) as reader:
+        while names := reader.read(nodes_alive):
+            if time.monotonic() > until:
+                raise Locked(f"{found} is in use by nodes that are alive ({few(names)}): {otherwise}")
+            time.sleep(LOOK_AGAIN)

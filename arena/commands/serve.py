@@ -15,7 +15,7 @@ from pathlib import Path
 from arena.builtin_bots import HOUSE_FOLDER, HOUSE_TOKENS, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.commands.certificate import encryption_of
 from arena.commands.config import retention, unknown_variables
-from arena.commands.data_dir import hold_data_dir
+from arena.commands.data_dir import hold_data_dir, refuse_beside_nodes
 from arena.commands.disk_room import wait_for_room
 from arena.commands.fd_limits import raise_fd_limit
 from arena.commands.listening import Ports, access, listening
@@ -50,6 +50,7 @@ from arena.store.database import Database, StoreError
 from arena.store.database_url import database_at
 from arena.store.feed_position import is_fed, switch_feed
 from arena.store.node_store import NodeStore
+from arena.store.nodes import ALIVE_S
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
@@ -101,6 +102,7 @@ def upgrade_if_older(database: Database, backup_to: str | None) -> None:
     file = database.file
     if file is None:
         log.info("the database has schema %s, older than this version's: it is upgraded", before)
+        refuse_beside_nodes(database, "stop them, as they are of an older version", within=ALIVE_S + 1.0)
         upgrade(database)
         log.info("the database has schema %s now", REVISIONS[-1])
         return

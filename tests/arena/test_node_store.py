@@ -13,7 +13,9 @@ import pytest
 from arena.commands.data_dir import exclusively
 from arena.commands.nodes import drain as drain_by_command
 from arena.commands.nodes import give_up, show_nodes
+from arena.commands.serve import upgrade_if_older
 from arena.replay.verify import verify
+from arena.store.data_folder import Locked
 from arena.store.database import StoreUnavailable
 from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
@@ -225,3 +227,14 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
     alter(url, "DROP TABLE under_way", "DROP TABLE nodes")
     with exclusively(url, tmp_path):
         pass
+
+
+def test_a_server_upgrades_no_database_under_nodes_of_an_older_version(
+    url: str, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("arena.commands.serve.ALIVE_S", 0.0)
+    first = node(url, "a", stack)
+    first.write(beat, first.node, "")
+    alter(url, "UPDATE alembic_version SET version_num = '0013'")
+    with pytest.raises(Locked, match=r"nodes that are alive \(a\): stop them, as they are of an older version"):
+        upgrade_if_older(database_at(url), None)
