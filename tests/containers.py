@@ -1,6 +1,6 @@
 """The image that the Dockerfile makes, built and run by podman on a Debian that debootstrap made: no registry is asked.
 
-Root alone can do that. Where something for it is missing a test is skipped; in CI it fails, and says what.
+Root alone can do that.
 """
 
 from __future__ import annotations
@@ -13,12 +13,18 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from commands import REPOSITORY
+from programs import missing, program
 
 BUILT_WITHIN = 600.0
 IMAGE = "localhost/bot-arena"
+_NEEDED = {
+    "podman": "podman",
+    "crun": "crun",
+    "debootstrap": "debootstrap",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+}
 _BASE = "localhost/debian"
 _SUITE = "bookworm"
 _PYTHON = "3.11"
@@ -49,9 +55,8 @@ class Engine:
     """Podman with images, containers and mounts of its own, all in a folder; they are gone when it is closed."""
 
     def __init__(self, folder: Path) -> None:
-        for needed in ("podman", "crun", "debootstrap", "unshare", "nsenter"):
-            if shutil.which(needed) is None:
-                missing(f"{needed} is not installed")
+        for needed, package in _NEEDED.items():
+            program(needed, package)
         if os.geteuid() != 0:
             missing("containers of its own have only root")
         self._folder = folder
@@ -140,13 +145,6 @@ class Engine:
         self._place.stdin.close()
         self._place.wait()
         shutil.rmtree(self._folder)
-
-
-def missing(what: str) -> None:
-    """Skip the test for what is missing; in CI fail it."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 def _mirror() -> Sequence[str]:

@@ -26,7 +26,7 @@ from arena.store.store import Reader
 from certificates import make
 from commands import REPOSITORY
 from compose_stack import COMPOSE, compose_stack
-from conftest import Mosquitto, free_port, mosquitto
+from conftest import Mosquitto, free_port
 from nginx import replaced
 from postgres import new_database
 from processes import play, run, serving
@@ -121,7 +121,7 @@ async def test_the_broker_takes_what_nodes_publish_and_who_listens_from_outside_
             r"/run/secrets/privkey.pem": str(pair.key),
         },
     )
-    broker = Mosquitto(mosquitto(), tmp_path, f"user {getpass.getuser()}\n{config}")
+    broker = Mosquitto(tmp_path, f"user {getpass.getuser()}\n{config}")
     broker.start()
     try:
         trust = ssl.create_default_context(cafile=pair.certificate)

@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import shutil
 import socket
@@ -32,6 +31,7 @@ from commands import call
 from conftest import free_port
 from postgres import new_database
 from processes import Served, play, serving
+from programs import program
 from timeouts import WITHIN
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -51,14 +51,6 @@ async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Serv
     options = ["--metrics-port", "0", "--db", new_database(), "--mqtt", feed]
     async with serving(tmp_path_factory.mktemp("arena"), *options) as served:
         yield served
-
-
-def program(name: str) -> str:
-    """Where a program of Prometheus is. Where there is none the test is skipped, in CI it fails."""
-    found = shutil.which(name)
-    if found is None and os.environ.get("CI"):
-        pytest.fail("Prometheus is not installed")
-    return found or pytest.skip("Prometheus is not installed; on Debian: apt-get install prometheus")
 
 
 def expressions() -> list[str]:
@@ -212,7 +204,9 @@ def test_a_port_of_metrics_that_is_in_use_is_refused_in_a_line(tmp_path: Path) -
     ids=" ".join,
 )
 def test_promtool_finds_nothing_wrong(words: list[str]) -> None:
-    done = subprocess.run([program("promtool"), *words], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program("promtool", "prometheus"), *words], cwd=PROMETHEUS, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -14,6 +14,7 @@ import pytest
 from bots.playing.matches import play
 from commands import REPOSITORY, run
 from node import Node, node_in
+from programs import program
 from referee.record import Ply
 from timeouts import WITHIN
 
@@ -54,10 +55,10 @@ def test_a_program_in_the_shell_plays_through_a_pipe(game: str, tmp_path: Path) 
 
 @every_game
 def test_a_program_in_go_plays_through_a_pipe(game: str, tmp_path: Path) -> None:
-    if not shutil.which("go"):
-        pytest.skip("go is not installed")
     built = tmp_path / "clever"
-    subprocess.run(["go", "build", "-o", str(built), "clever.go"], cwd=EXAMPLES, check=True, timeout=WITHIN)
+    subprocess.run(
+        [program("go", "golang-go"), "build", "-o", str(built), "clever.go"], cwd=EXAMPLES, check=True, timeout=WITHIN
+    )
     assert reason_of_match(game, f"mine={PIPE} {built}", tmp_path) in PLAYED_OUT
 
 
