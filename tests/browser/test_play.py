@@ -266,6 +266,7 @@ async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, h
         await expect(second.locator("#table")).to_be_visible()
         await expect(first.get_by_text("you play in another tab", exact=False)).to_be_visible()
         await first.evaluate(AWAY_AND_BACK)
+        await first.bring_to_front()
         await first.get_by_role("button", name="Play here instead").click()
         await expect(second.get_by_text("you play in another tab", exact=False)).to_be_visible()
         end = await play(first, rival, click_nim)
