@@ -256,6 +256,7 @@ async def test_a_table_has_its_title_and_may_be_pointed_at_before_the_match_begi
         await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
         for left in ("pointerleave", "focusout"):
             await page.locator(".board-face").dispatch_event(left)
+        await rival.begin()  # else the arena lets new names of this address wait for it
 
 
 @pytest.mark.ci
