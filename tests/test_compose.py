@@ -33,6 +33,8 @@ from processes import play, run, serving
 from referee.result import Result
 from web_client import answer
 
+LONGEST = 20.0
+"""Seconds that no bot may be without a match while a node is restarted: docs/operating.md measured 8."""
 COMPOSITION = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
 SERVICES: dict[str, Any] = COMPOSITION["services"]
 
@@ -183,8 +185,7 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
             results = reader.read(lambda connection: list(iter_results(connection)))
         assert {seat.reason for result in results for seat in result.seats} <= {"win", "draw"}
         away = {seat.bot: longest_without_a_match(results, seat.bot) for result in results for seat in result.seats}
-        print(f"longest without a match: {away}")
-        assert max(away.values()) < 60.0
+        assert max(away.values()) < LONGEST, away
 
 
 def longest_without_a_match(results: Sequence[Result], bot: str) -> float:
