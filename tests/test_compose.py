@@ -33,6 +33,8 @@ from processes import play, run, serving
 from referee.result import Result
 from web_client import answer
 
+SHORT = {"leduc": ("--config", "hands=5")}
+"""What makes matches of a game short."""
 LONGEST = 20.0
 """Seconds that no bot may be without a match while a node is restarted: docs/operating.md measured 8."""
 COMPOSITION = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
@@ -169,7 +171,9 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
         for node in nodes.values():
             await node.says("takes matches")
         bots = [
-            await up.enter_async_context(stack.bot(f"{game}-{of}", game)) for game in places.values() for of in "12"
+            await up.enter_async_context(stack.bot(f"{game}-{of}", game, *SHORT.get(game, ())))
+            for game in places.values()
+            for of in "12"
         ]
         for name, game in places.items():
             (other,) = set(nodes) - {name}
