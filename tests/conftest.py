@@ -28,8 +28,8 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-LONGEST = ("test_agents.py", "test_axelrod.py", "test_container_image.py", "test_crash.py", "test_doctor.py")
-"""Files whose tests take a minute together, most of them waiting."""
+LONGEST = ("test_agents.py", "test_container_image.py", "test_crash.py", "test_doctor.py", "test_every_page.py")
+"""Files whose tests take a minute together."""
 UNMEASURED = ("tests", "bots", "browser")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 
