@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psycopg
@@ -80,6 +80,17 @@ class PostgresServer:
         """Have something done there."""
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             connection.execute(statement.encode())
+
+
+@contextlib.contextmanager
+def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """A server of one's own that runs inside, to be stopped and started as often as one likes."""
+    server = PostgresServer(durable=durable)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
 
 
 @functools.cache

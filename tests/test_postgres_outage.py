@@ -18,7 +18,7 @@ from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site
 from players import meet, player
-from postgres import PostgresServer, new_database
+from postgres import PostgresServer, new_database, postgres_server
 from processes import Served, serving
 from timeouts import WITHIN
 from web_client import Answer, answer
@@ -30,13 +30,9 @@ EVERY = 0.2
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
     """A server of the test's own, with an empty database."""
-    server = PostgresServer()
-    try:
-        server.start()
+    with postgres_server() as server:
         server.execute("CREATE DATABASE arena")
         yield server
-    finally:
-        server.remove()
 
 
 async def asked(served: Served, path: str) -> Answer:
