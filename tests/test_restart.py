@@ -83,10 +83,7 @@ async def playing(arena: Served, name: str) -> AsyncIterator[tuple[Process, list
 async def restarted(arena: Served, times: int) -> None:
     """Have it start anew, and return when it listens again; `times` is how often it has until then."""
     arena.process.send_signal(signal.SIGUSR2)
-    async with asyncio.timeout(WITHIN):
-        while sum("listening on" in line for line in arena.said) < times + 1:
-            arena.news.clear()
-            await arena.news.wait()
+    await until(arena, "listening on", times + 1)
 
 
 async def until(arena: Served, text: str, count: int) -> None:
