@@ -14,8 +14,8 @@ import sqlite3
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,18 +32,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.schema import ratings, seats
 from arena.store.store import Store
-from postgres import PostgresServer
-
-
-@contextmanager
-def durable_server() -> Iterator[PostgresServer]:
-    """A PostgreSQL inside that writes to the disk what it says it has written."""
-    server = PostgresServer(durable=True)
-    try:
-        server.start()
-        yield server
-    finally:
-        server.remove()
+from postgres import PostgresServer, postgres_server
 
 
 def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> float:
@@ -124,7 +113,7 @@ def main() -> None:
         parser.error("--matches and --batch are 1 or more")
     matches = [StorableMatch(closed.result, closed.record) for closed in played(options.matches)]
     print(f"{len(matches)} matches")
-    with tempfile.TemporaryDirectory() as folder, durable_server() as server:
+    with tempfile.TemporaryDirectory() as folder, postgres_server(durable=True) as server:
         raise SystemExit(0 if compared(Path(folder), server, matches, options.batch) else 1)
 
 

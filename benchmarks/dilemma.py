@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from itertools import combinations
 from statistics import fmean, variance
 from typing import Any
@@ -28,14 +29,15 @@ def main() -> None:
     parser.add_argument("--preset", default="axelrod")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a config key of the game")
     parser.add_argument("--matches", type=int, default=10, help="of each pair, in turn from either seat")
+    parser.add_argument("--bots", nargs="+", default=BOTS, choices=BOTS, metavar="BOT", help="those alone")
     args = parser.parse_args()
-    print(table(scores(read_config(args.set, args.preset), args.matches)))
+    print(table(args.bots, scores(args.bots, read_config(args.set, args.preset), args.matches)))
 
 
-def scores(config: dict[str, Any] | None, matches: int) -> Scores:
+def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> Scores:
     """What each bot got against each other."""
-    found: Scores = {(one, two): [] for one in BOTS for two in BOTS if one != two}
-    for one, two in combinations(BOTS, 2):
+    found: Scores = {(one, two): [] for one in bots for two in bots if one != two}
+    for one, two in combinations(bots, 2):
         for seated in ((one, two), (two, one)):
             seeds = range(seated[0] == two, matches, 2)
             for played in play_all(seated, "dilemma", seeds, config=config):
@@ -45,17 +47,17 @@ def scores(config: dict[str, Any] | None, matches: int) -> Scores:
     return found
 
 
-def table(found: Scores) -> str:
+def table(bots: Sequence[str], found: Scores) -> str:
     """A row for each bot, the best first: its mean, how far chance moves that in 95 of 100, and against each other."""
-    means = {bot: fmean(fmean(found[bot, other]) for other in BOTS if other != bot) for bot in BOTS}
-    order = sorted(BOTS, key=lambda bot: -means[bot])
+    means = {bot: fmean(fmean(found[bot, other]) for other in bots if other != bot) for bot in bots}
+    order = sorted(bots, key=lambda bot: -means[bot])
     lines = [
-        f"| | bot | payoff a round | {' | '.join(str(number + 1) for number in range(len(BOTS)))} |",
-        f"|---|---|---|{'---|' * len(BOTS)}",
+        f"| | bot | payoff a round | {' | '.join(str(number + 1) for number in range(len(bots)))} |",
+        f"|---|---|---|{'---|' * len(bots)}",
     ]
     for number, bot in enumerate(order, start=1):
         against = ["" if other == bot else f"{fmean(found[bot, other]):.2f}" for other in order]
-        spread = _spread([found[bot, other] for other in BOTS if other != bot])
+        spread = _spread([found[bot, other] for other in bots if other != bot])
         lines.append(f"| {number} | `{bot}` | {means[bot]:.2f} ± {spread:.2f} | {' | '.join(against)} |")
     return "\n".join(lines)
 

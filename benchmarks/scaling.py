@@ -40,7 +40,7 @@ from rig import MSGPACK, Server, frame, small_or_asked
 
 from arena.server.nodes import weight
 from arena.store.database_url import database_at
-from postgres import PostgresServer
+from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b")
 CONFIGS: dict[str, dict[str, Any]] = {
@@ -306,13 +306,9 @@ def main() -> None:
     parser.add_argument("--pairs", type=int, default=16)
     arguments = small_or_asked(parser, seconds=1.0, rounds=1, pairs=4)
     assert owner("nim", NODES) != owner("dilemma", NODES)
-    postgres = PostgresServer(durable=True)
-    try:
-        postgres.start()
+    with postgres_server(durable=True) as postgres:
         latency(postgres, arguments)
         ratio = throughput(postgres, arguments)
-    finally:
-        postgres.remove()
     print(f"ratio {ratio:.2f}")
 
 

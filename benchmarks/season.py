@@ -32,7 +32,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots.playing.players import Players
 from machine.timestamps import utc
-from postgres import PostgresServer
+from postgres import PostgresServer, postgres_server
 from protocol.bot_launch import parse_bot_spec
 from protocol.games import load
 from protocol.games.base import Game
@@ -152,7 +152,6 @@ def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> 
 
 def on_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
     """The databases copied to a server; their URLs."""
-    server.start()
     urls = {}
     for size in sizes:
         server.execute(f"CREATE DATABASE of_{size}")
@@ -179,11 +178,8 @@ def main() -> None:
         if not options.postgresql:
             measure(folder, sizes, options.only, {})
             return
-        server = PostgresServer(durable=True)
-        try:
+        with postgres_server(durable=True) as server:
             measure(folder, sizes, options.only, on_server(server, folder, sizes))
-        finally:
-            server.remove()
 
 
 if __name__ == "__main__":

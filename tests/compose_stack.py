@@ -50,9 +50,9 @@ class ComposeStack:
             yield served
 
     @asynccontextmanager
-    async def bot(self, name: str, game: str) -> AsyncIterator[Process]:
+    async def bot(self, name: str, game: str, *options: str) -> AsyncIterator[Process]:
         """A bot that plays a game over and over; at the end it is stopped."""
-        command = (sys.executable, "-m", "bots", "run", "random", "--name", name, "--game", game)
+        command = (sys.executable, "-m", "bots", "run", "random", "--name", name, "--game", game, *options)
         environ = {**os.environ, **self.trusting, "XDG_CONFIG_HOME": str(self.folder / name)}
         with (self.folder / f"{name}.log").open("w") as log:
             process = await asyncio.create_subprocess_exec(

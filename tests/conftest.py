@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 import secrets
-import shutil
 import signal
 import socket
 import subprocess
@@ -18,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
 from databases import database_kind  # noqa: F401 - a fixture
+from programs import program
 from protocol import games
 
 settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -28,8 +28,8 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-LONGEST = ("test_agents.py", "test_axelrod.py", "test_container_image.py", "test_crash.py", "test_doctor.py")
-"""Files whose tests take a minute together, most of them waiting."""
+LONGEST = ("test_agents.py", "test_container_image.py", "test_crash.py", "test_doctor.py", "test_every_page.py")
+"""Files whose tests take a minute together."""
 UNMEASURED = ("tests", "bots", "browser")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 
@@ -73,8 +73,8 @@ class Mosquitto:
     unless another `config` has it otherwise, with `PORT` in place of its port.
     """
 
-    def __init__(self, program: str, folder: Path, config: str = FORGETFUL) -> None:
-        self._program = program
+    def __init__(self, folder: Path, config: str = FORGETFUL) -> None:
+        self._program = program("mosquitto")
         self.port = free_port()
         self._config = folder / "mosquitto.conf"
         self._config.write_text(config.replace("PORT", str(self.port)))
@@ -112,20 +112,10 @@ def free_port() -> int:
             return port
 
 
-def mosquitto() -> str:
-    """The program. Where it is not installed the test is skipped, in CI it fails."""
-    program = shutil.which("mosquitto") or shutil.which("mosquitto", path="/usr/sbin:/usr/local/sbin")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("mosquitto is not installed")
-        pytest.skip("mosquitto is not installed")
-    return program
-
-
 @pytest.fixture
 def broker(tmp_path: Path) -> Iterator[Mosquitto]:
     """A running Mosquitto."""
-    broker = Mosquitto(mosquitto(), tmp_path)
+    broker = Mosquitto(tmp_path)
     broker.start()
     yield broker
     broker.kill()

@@ -1,6 +1,6 @@
 """The image that the Dockerfile makes, built and run by podman on a Debian that debootstrap made: no registry is asked.
 
-Root alone can do that. Where something for it is missing a test is skipped; in CI it fails, and says what.
+Root alone can do that.
 """
 
 from __future__ import annotations
@@ -10,14 +10,21 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-import pytest
-
 from commands import REPOSITORY
+from programs import missing, program
 
 BUILT_WITHIN = 600.0
 IMAGE = "localhost/bot-arena"
+_NEEDED = {
+    "podman": "podman",
+    "crun": "crun",
+    "debootstrap": "debootstrap",
+    "unshare": "util-linux",
+    "nsenter": "util-linux",
+}
 _BASE = "localhost/debian"
 _SUITE = "bookworm"
 _PYTHON = "3.11"
@@ -48,9 +55,8 @@ class Engine:
     """Podman with images, containers and mounts of its own, all in a folder; they are gone when it is closed."""
 
     def __init__(self, folder: Path) -> None:
-        for needed in ("podman", "crun", "debootstrap", "unshare", "nsenter"):
-            if shutil.which(needed) is None:
-                missing(f"{needed} is not installed")
+        for needed, package in _NEEDED.items():
+            program(needed, package)
         if os.geteuid() != 0:
             missing("containers of its own have only root")
         self._folder = folder
@@ -61,6 +67,7 @@ class Engine:
         )
         assert self._place.stdout is not None
         if self._place.stdout.readline() != "ready\n":
+            self._place.communicate()
             missing("nothing may be mounted here")
 
     def command(self, *words: str) -> list[str]:
@@ -89,7 +96,22 @@ class Engine:
         assert done.returncode == 0, f"podman {' '.join(words)}: {done.stderr[-4000:]}"
         return done.stdout.strip()
 
-    def make_base(self) -> None:
+    def build(self) -> None:
+        """The image, by the Dockerfile as it stands. Packages of Python come by this machine's pip, as it is set up."""
+        settings = self._folder / "pip.conf"
+        settings.write_text("[global]\nno-index = true\nfind-links = /packages\ndisable-pip-version-check = true\n")
+        with ThreadPoolExecutor() as beside:
+            loading = beside.submit(self._load_wheels)
+            self._make_base()
+            wheels = loading.result()
+        self.done(
+            *("build", "--format", "docker", "--pull-never", "--network", "host", "--isolation", "chroot"),
+            *("--volume", f"{wheels}:/packages:ro", "--volume", f"{settings}:/etc/pip.conf:ro"),
+            *("--build-arg", f"BASE={_BASE}", "--build-arg", "REVISION=tested", "--tag", IMAGE, str(REPOSITORY)),
+            within=BUILT_WITHIN,
+        )
+
+    def _make_base(self) -> None:
         """The base image: the smallest Debian, from where this machine has its packages."""
         root = self._folder / "base"
         made = subprocess.run(
@@ -105,8 +127,8 @@ class Engine:
         assert imported.returncode == 0, imported.stderr
         shutil.rmtree(root)
 
-    def build(self) -> None:
-        """The image, by the Dockerfile as it stands. Packages of Python come by this machine's pip, as it is set up."""
+    def _load_wheels(self) -> Path:
+        """Where the packages of Python are then that the image is made of."""
         wheels = self._folder / "wheels"
         for lock in ("build", "image"):
             words = ["--no-deps", "--require-hashes", "--python-version", _PYTHON, "--quiet", "--dest", str(wheels)]
@@ -114,14 +136,7 @@ class Engine:
             command = [sys.executable, "-m", "pip", "download", *words, "--requirement", requirement]
             loaded = subprocess.run(command, capture_output=True, text=True, timeout=BUILT_WITHIN)
             assert loaded.returncode == 0, loaded.stderr
-        settings = self._folder / "pip.conf"
-        settings.write_text("[global]\nno-index = true\nfind-links = /packages\ndisable-pip-version-check = true\n")
-        self.done(
-            *("build", "--format", "docker", "--pull-never", "--network", "host", "--isolation", "chroot"),
-            *("--volume", f"{wheels}:/packages:ro", "--volume", f"{settings}:/etc/pip.conf:ro"),
-            *("--build-arg", f"BASE={_BASE}", "--build-arg", "REVISION=tested", "--tag", IMAGE, str(REPOSITORY)),
-            within=BUILT_WITHIN,
-        )
+        return wheels
 
     def close(self) -> None:
         """End all containers, and forget all images."""
@@ -130,13 +145,6 @@ class Engine:
         self._place.stdin.close()
         self._place.wait()
         shutil.rmtree(self._folder)
-
-
-def missing(what: str) -> None:
-    """Skip the test for what is missing; in CI fail it."""
-    if os.environ.get("CI"):
-        pytest.fail(what)
-    pytest.skip(what)
 
 
 def _mirror() -> Sequence[str]:

@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import atexit
+import functools
 import shutil
 import subprocess
+import tempfile
 from pathlib import Path
 from typing import NamedTuple
 
-import pytest
-
+from programs import program
 from timeouts import WITHIN
 
 NO_WEBSOCKET = "Node 22 has a WebSocket; before that: npm install ws\n"
 
 
-def without_websocket(program: Path) -> tuple[int, str]:
-    """Run a program in its folder, where there is no package, by a Node that has no WebSocket: exit code, what it says.
-
-    Without Node the test is skipped; in CI it fails.
-    """
-    command = [found("node"), "--import", "data:text/javascript,delete globalThis.WebSocket", program.name]
-    done = subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=WITHIN)
+def without_websocket(script: Path) -> tuple[int, str]:
+    """Run a script in its folder, where there is no package, by a Node without a WebSocket: exit code, what it says."""
+    command = [program("node", "nodejs"), "--import", "data:text/javascript,delete globalThis.WebSocket", script.name]
+    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, timeout=WITHIN)
     return done.returncode, done.stdout + done.stderr
-
-
-def found(program: str) -> str:
-    """Where a program is. Without it the test is skipped; in CI it fails."""
-    path = shutil.which(program)
-    if path is None:
-        if os.environ.get("CI"):
-            pytest.fail(f"{program} is not installed")
-        pytest.skip(f"{program} is not installed")
-    return path
 
 
 class Node(NamedTuple):
@@ -43,12 +31,22 @@ class Node(NamedTuple):
 
 
 def node_in(folder: Path) -> Node:
-    """Node with `ws` in a folder, which is made. Without Node the test is skipped; in CI it fails."""
-    program, npm = found("node"), found("npm")
+    """Node with `ws` in a folder, which is made."""
     folder.mkdir()
+    if (modules := _modules()) is not None:
+        (folder / "node_modules").symlink_to(modules)
+    return Node(program("node", "nodejs"), folder)
+
+
+@functools.cache
+def _modules() -> Path | None:
+    """The folder of `ws` for all tests of this process, which ends with it; none where Node has a WebSocket itself."""
+    built_in = [program("node", "nodejs"), "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"]
+    if subprocess.run(built_in, timeout=WITHIN).returncode == 0:
+        return None
+    folder = Path(tempfile.mkdtemp(prefix="arena-node-"))
+    atexit.register(shutil.rmtree, folder)
     (folder / "package.json").write_text('{"private": true}')
-    built_in = subprocess.run([program, "-e", "process.exit(globalThis.WebSocket ? 0 : 1)"], timeout=WITHIN)
-    if built_in.returncode:
-        install = [npm, "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
-        subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
-    return Node(program, folder)
+    install = [program("npm"), "install", "--no-audit", "--no-fund", "--silent", "ws@8"]
+    subprocess.run(install, cwd=folder, check=True, timeout=WITHIN)
+    return folder / "node_modules"

@@ -9,13 +9,13 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psycopg
-import pytest
 
 from arena.store.database_url import database_at
+from programs import missing
 
 USER = "postgres"
 """Who runs it where root runs the tests, whom the server refuses."""
@@ -31,11 +31,7 @@ _SETTINGS = {
 def program(name: str) -> str:
     """Where a program of the server is. Where there is none the test is skipped, in CI it fails."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
-    if found:
-        return str(found[-1])
-    if os.environ.get("CI"):
-        pytest.fail("PostgreSQL is not installed")
-    pytest.skip("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    return str(found[-1]) if found else missing("PostgreSQL is not installed; on Debian: apt-get install postgresql")
 
 
 class PostgresServer:
@@ -84,6 +80,17 @@ class PostgresServer:
         """Have something done there."""
         with psycopg.connect(self.url(database), autocommit=True) as connection:
             connection.execute(statement.encode())
+
+
+@contextlib.contextmanager
+def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
+    """A server of one's own that runs inside, to be stopped and started as often as one likes."""
+    server = PostgresServer(durable=durable)
+    try:
+        server.start()
+        yield server
+    finally:
+        server.remove()
 
 
 @functools.cache

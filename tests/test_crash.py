@@ -220,7 +220,7 @@ def test_a_bot_that_vanishes_loses_its_match_and_is_started_again(
 ) -> None:
     monkeypatch.setenv("ARENA_MEMORY", str(tmp_path / "memory"))
     words = ["random", faulty("vanishingonce")]
-    results, noted, stopped = play(tmp_path, words, connect_timeout=4.0, rounds=3, bank_s=15)
+    results, noted, stopped = play(tmp_path, words, connect_timeout=4.0, rounds=3, bank_s=6)
     assert stopped is None
     fates = [seat.reason for result in results for seat in result.seats if seat.bot == "vanishingonce"]
     assert fates == ["disconnected", "win", "win"]

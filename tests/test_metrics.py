@@ -7,19 +7,19 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
-import os
 import re
 import shutil
 import socket
 import subprocess
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
 import msgpack
 import pytest
+import pytest_asyncio
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models.dashboard import Dashboard
@@ -28,8 +28,10 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from commands import call
+from conftest import free_port
 from postgres import new_database
 from processes import Served, play, serving
+from programs import program
 from timeouts import WITHIN
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
@@ -37,16 +39,18 @@ PROMETHEUS, DASHBOARD = DEPLOY / "prometheus", DEPLOY / "grafana" / "arena.json"
 VARIABLES = {"$__rate_interval": "1m", '"$job"': '"arena"', '"$instance"': '".*"'}
 LOOK_EVERY = 0.2
 """Seconds between two questions, and between two scrapes."""
+OF_THE_MODULE = pytest.mark.asyncio(loop_scope="module")
 RULES_ALONE = {"up", "ALERTS"}
 """Metrics of Prometheus itself."""
 
 
-def program(name: str) -> str:
-    """Where a program of Prometheus is. Where there is none the test is skipped, in CI it fails."""
-    found = shutil.which(name)
-    if found is None and os.environ.get("CI"):
-        pytest.fail("Prometheus is not installed")
-    return found or pytest.skip("Prometheus is not installed; on Debian: apt-get install prometheus")
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def served(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    """A server that tells all that one can."""
+    feed = "mqtt://127.0.0.1:1/arena"  # where there is no broker
+    options = ["--metrics-port", "0", "--db", new_database(), "--mqtt", feed]
+    async with serving(tmp_path_factory.mktemp("arena"), *options) as served:
+        yield served
 
 
 def expressions() -> list[str]:
@@ -84,9 +88,7 @@ def reading(target: str, folder: Path) -> Iterator[str]:
     (folder / "prometheus.yml").write_text(text)
     (folder / "targets.yml").write_text(json.dumps([{"targets": [target]}]))
     shutil.copy(PROMETHEUS / "alerts.yml", folder)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{free.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     words = [f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"]
     command = [program("prometheus"), *words, f"--web.listen-address={address}", "--log.level=error"]
     with subprocess.Popen(command) as process:
@@ -126,33 +128,30 @@ async def turned_away(served: Served) -> None:
         await connect(served.url, origin="http://evil.example")
 
 
-async def test_a_real_prometheus_has_an_answer_to_whatever_the_dashboard_asks(tmp_path: Path) -> None:
-    feed = "mqtt://127.0.0.1:1/arena"  # where there is no broker
-    options = ["--metrics-port", "0", "--db", new_database(), "--mqtt", feed]
-    async with serving(tmp_path / "arena", *options) as served:
-        target = urllib.parse.urlsplit(await metrics_at(served)).netloc
-        (tmp_path / "prometheus").mkdir()
-        with reading(target, tmp_path / "prometheus") as prometheus:
-            await answered(prometheus, ['arena_plies_total{job="arena"}'])
-            await asyncio.gather(play(served, "random", 3), play(served, "perfect", 3))
-            await turned_away(served)
-            await answered(prometheus, expressions())
-            assert await answer(prometheus, 'ALERTS{alertname="ArenaFeedOffline", alertstate="pending"}')
-            (ended,) = await answer(prometheus, 'sum(arena_matches_ended_total{game="nim"})')
-            assert ended["value"][1] == "3"
+@OF_THE_MODULE
+async def test_a_real_prometheus_has_an_answer_to_whatever_the_dashboard_asks(served: Served, tmp_path: Path) -> None:
+    target = urllib.parse.urlsplit(await metrics_at(served)).netloc
+    with reading(target, tmp_path) as prometheus:
+        await answered(prometheus, ['arena_plies_total{job="arena"}'])
+        await asyncio.gather(play(served, "random", 3), play(served, "perfect", 3))
+        await turned_away(served)
+        await answered(prometheus, expressions())
+        assert await answer(prometheus, 'ALERTS{alertname="ArenaFeedOffline", alertstate="pending"}')
+        (ended,) = await answer(prometheus, 'sum(arena_matches_ended_total{game="nim"})')
+        assert ended["value"][1] == "3"
 
 
-async def test_dashboard_and_alerts_name_no_metric_that_a_server_does_not_have(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--metrics-port", "0") as served:
-        text = await fetched(await metrics_at(served))
-        families = list(text_string_to_metric_families(text))
-        names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
-        histograms = {family.name for family in families if family.type == "histogram"}
-        known = names | {f"{name}_bucket" for name in histograms} | RULES_ALONE
-        assert asked("\n".join(expressions())) <= known
-        rules = (PROMETHEUS / "alerts.yml").read_text()
-        assert asked("\n".join(re.findall(r"expr: (?:>-\n)?((?:.+\n)+?) +(?:for|labels):", rules))) <= known
-        assert len(asked(rules)) > 15
+@OF_THE_MODULE
+async def test_dashboard_and_alerts_name_no_metric_that_a_server_does_not_have(served: Served) -> None:
+    text = await fetched(await metrics_at(served))
+    families = list(text_string_to_metric_families(text))
+    names = {line.split()[2] for line in text.splitlines() if line.startswith("# TYPE")}
+    histograms = {family.name for family in families if family.type == "histogram"}
+    known = names | {f"{name}_bucket" for name in histograms} | RULES_ALONE
+    assert asked("\n".join(expressions())) <= known
+    rules = (PROMETHEUS / "alerts.yml").read_text()
+    assert asked("\n".join(re.findall(r"expr: (?:>-\n)?((?:.+\n)+?) +(?:for|labels):", rules))) <= known
+    assert len(asked(rules)) > 15
 
 
 def test_grafanas_own_types_read_the_dashboard_whole() -> None:
@@ -172,14 +171,14 @@ def lost(written: Any, read: Any, at: str = "") -> list[str]:
     return [] if written == read else [at]
 
 
-async def test_metrics_are_answered_at_their_path_alone(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--metrics-port", "0") as served:
-        address = await metrics_at(served)
-        with pytest.raises(urllib.error.HTTPError, match="404"):
-            await fetched(address.replace("/metrics", "/"))
-        request = urllib.request.Request(address, headers={"Host": "evil.example"})
-        with pytest.raises(urllib.error.HTTPError, match="421"):
-            await asyncio.to_thread(urllib.request.urlopen, request, timeout=WITHIN)
+@OF_THE_MODULE
+async def test_metrics_are_answered_at_their_path_alone(served: Served) -> None:
+    address = await metrics_at(served)
+    with pytest.raises(urllib.error.HTTPError, match="404"):
+        await fetched(address.replace("/metrics", "/"))
+    request = urllib.request.Request(address, headers={"Host": "evil.example"})
+    with pytest.raises(urllib.error.HTTPError, match="421"):
+        await asyncio.to_thread(urllib.request.urlopen, request, timeout=WITHIN)
 
 
 def test_a_port_of_metrics_that_is_in_use_is_refused_in_a_line(tmp_path: Path) -> None:
@@ -205,7 +204,9 @@ def test_a_port_of_metrics_that_is_in_use_is_refused_in_a_line(tmp_path: Path) -
     ids=" ".join,
 )
 def test_promtool_finds_nothing_wrong(words: list[str]) -> None:
-    done = subprocess.run([program("promtool"), *words], cwd=PROMETHEUS, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [program("promtool", "prometheus"), *words], cwd=PROMETHEUS, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 

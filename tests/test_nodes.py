@@ -17,23 +17,24 @@ from postgres import new_database
 from processes import play, run, serving
 
 
-async def test_bots_that_come_to_any_node_play_where_their_game_is(tmp_path: Path) -> None:
+async def test_bots_that_come_to_any_node_play_where_their_game_is_and_who_knows_of_none_is_told_where(
+    tmp_path: Path,
+) -> None:
     async with two_nodes(tmp_path) as nodes:
-        await asyncio.gather(play(nodes.other, "random", 20), play(nodes.nim, "greedy", 20))
+        await asyncio.gather(play(nodes.other, "random", 2), play(nodes.nim, "greedy", 2))
         assert any("ended: nim" in line for line in nodes.nim.said)
         assert not any("ended" in line for line in nodes.other.said)
-
-
-async def test_a_client_that_knows_nothing_of_nodes_is_told_where_to_connect(tmp_path: Path) -> None:
-    async with two_nodes(tmp_path) as nodes, player(nodes.other.url, "ann") as ann:
-        await ann.seek()
-        error = await ann.expect("error")
+        async with player(nodes.other.url, "ann") as ann:
+            await ann.seek()
+            error = await ann.expect("error")
         there = nodes.nim.url
         assert (error["code"], error["url"]) == ("elsewhere", there)
         assert error["message"] == f"seek: nim is played on another node: connect to {there}"
 
 
-async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_again(tmp_path: Path) -> None:
+async def test_a_match_elsewhere_is_watched_there_also_on_a_terminal_and_a_bot_finds_its_matches_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with (
         two_nodes(tmp_path) as nodes,
         player(nodes.nim.url, "ann") as ann,
@@ -48,20 +49,8 @@ async def test_a_match_elsewhere_is_watched_there_and_a_bot_finds_its_matches_ag
         async with player(nodes.other.url, "ann") as again:
             assert again.heard[0]["elsewhere"] == [nodes.nim.url]
             assert again.heard[0]["url"] == nodes.other.url
-
-
-async def test_a_match_of_another_node_is_watched_on_a_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    async with (
-        two_nodes(tmp_path) as nodes,
-        player(nodes.nim.url, "ann") as ann,
-        player(nodes.nim.url, "bob") as bob,
-    ):
-        start = await meet(ann, bob)
         shown: asyncio.Queue[str] = asyncio.Queue()
         monkeypatch.setattr(watch, "say", lambda text, **_: shown.put_nowait(text))
-
         asked = (None, start["match"])
         async with asyncio.TaskGroup() as group:
             for match in asked:
@@ -129,6 +118,8 @@ async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path
         assert code == 0, err
         for bot in bots:
             bot.cancel()
+        await asyncio.gather(*bots, return_exceptions=True)
+        await nodes.other.says("ended: nim")
 
 
 async def test_a_node_that_has_lost_its_journal_says_so_until_its_matches_are_called_off(tmp_path: Path) -> None:

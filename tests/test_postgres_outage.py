@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,24 +18,40 @@ from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site
 from players import meet, player
-from postgres import PostgresServer, new_database
-from processes import serving
-from web_client import answer
+from postgres import PostgresServer, new_database, postgres_server
+from processes import Served, serving
+from timeouts import WITHIN
+from web_client import Answer, answer
+
+EVERY = 0.2
+"""Seconds between two questions: who comes more often than ten times a second is turned away."""
 
 
 @pytest.fixture
 def server() -> Iterator[PostgresServer]:
     """A server of the test's own, with an empty database."""
-    server = PostgresServer()
-    try:
-        server.start()
+    with postgres_server() as server:
         server.execute("CREATE DATABASE arena")
         yield server
-    finally:
-        server.remove()
 
 
-async def test_a_match_that_ends_while_the_database_is_away_is_told_once_it_is_stored(
+async def asked(served: Served, path: str) -> Answer:
+    """What is answered at the port of bots."""
+    return await asyncio.to_thread(answer, served.url.replace("ws://", "http://") + path)
+
+
+async def ready(served: Served, status: int) -> str:
+    """Ask whether it is ready until it answers so, and whether it is alive as often; what it says."""
+    async with asyncio.timeout(WITHIN):
+        while (told := await asked(served, "/readyz")).status != status:
+            assert (await asked(served, "/healthz")).text == "ok\n"
+            await asyncio.sleep(EVERY)
+    alive = await asked(served, "/healthz")
+    assert (alive.status, alive.text) == (200, "ok\n")
+    return told.text
+
+
+async def test_while_the_database_is_away_a_server_is_not_ready_and_a_match_that_ends_is_told_once_it_is_stored(
     server: PostgresServer, tmp_path: Path
 ) -> None:
     async with (
@@ -42,16 +59,24 @@ async def test_a_match_that_ends_while_the_database_is_away_is_told_once_it_is_s
         player(served.url, "ann") as ann,
         player(served.url, "bob") as bob,
     ):
+        assert await ready(served, 200) == "ok\n"
         start = await meet(ann, bob)
         await asyncio.to_thread(server.stop)
+        told = await ready(served, 503)
+        assert re.fullmatch(r"the database is away: it last answered \d+ s ago\n", told)
+        await served.says("the database is away: ")
         playing = [asyncio.create_task(one.play()) for one in (ann, bob)]
         await served.says("new matches paused; retrying every second: results can't be stored: postgresql://")
         assert not any(one.done() for one in playing)
         await asyncio.to_thread(server.start)
+        assert await ready(served, 200) == "ok\n"
+        await served.says("the database is back after ")
         ends = await asyncio.gather(*playing)
         assert {end["match"] for end in ends} == {start["match"]}
         assert await meet(ann, bob) != start
         await asyncio.gather(ann.play(), bob.play())
+        assert served.process.returncode is None
+    assert all(line.startswith("arena main: ") for line in served.said)
     with closing(Store.open(server.url("arena"))) as store:
         stored = list(store.iterate(iter_results))
         assert [one.match for one in stored][-1] == start["match"]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import re
 import signal
@@ -27,6 +28,8 @@ from players import player
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
 
+FREE = 500
+"""The first of a row of descriptors that nobody has."""
 HANDED = """
 import os, socket, sys
 taken = [socket.socket(fileno=int(one)) for one in sys.argv[1].split(",")]
@@ -80,10 +83,7 @@ async def playing(arena: Served, name: str) -> AsyncIterator[tuple[Process, list
 async def restarted(arena: Served, times: int) -> None:
     """Have it start anew, and return when it listens again; `times` is how often it has until then."""
     arena.process.send_signal(signal.SIGUSR2)
-    async with asyncio.timeout(WITHIN):
-        while sum("listening on" in line for line in arena.said) < times + 1:
-            arena.news.clear()
-            await arena.news.wait()
+    await until(arena, "listening on", times + 1)
 
 
 async def until(arena: Served, text: str, count: int) -> None:
@@ -216,15 +216,14 @@ def status_of(url: str) -> int:
 def test_sockets_are_taken_by_their_names_or_else_by_their_ports(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    found = [bound("127.0.0.1", 0)[0] for _ in range(3)]
-    first = min(one.fileno() for one in found)
-    if [one.fileno() for one in found] != list(range(first, first + 3)):
-        pytest.skip("their descriptors are not in a row")
+    listening = [bound("127.0.0.1", 0)[0] for _ in range(3)]
+    ports = [port_of([one]) for one in listening]
+    first = fcntl.fcntl(listening[0], fcntl.F_DUPFD, FREE)
+    for at, one in enumerate(listening):
+        os.dup2(one.fileno(), first + at)
+        one.close()
     monkeypatch.setattr("machine.service_manager.FIRST_DESCRIPTOR", first)
     environment = {"LISTEN_FDS": "3", "LISTEN_PID": str(os.getpid()), "LISTEN_FDNAMES": "page:arena:other", "HOME": "/"}
-    ports = [port_of([one]) for one in found]
-    for one in found:
-        one.detach()
     handed = HandedOver(environment)
     assert environment == {"HOME": "/"}
     assert handed.take("arena", 1)[0].getsockname()[1] == ports[1]
@@ -286,7 +285,7 @@ async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
         arena.process.send_signal(signal.SIGUSR2)
         arena.process.terminate()
         assert await asyncio.wait_for(arena.process.wait(), WITHIN) == 0
-        assert not any("anew" in line for line in arena.said)
+    assert not any("anew" in line for line in arena.said)
 
 
 async def test_a_stop_takes_a_restart_back_and_gives_the_ports_free() -> None:

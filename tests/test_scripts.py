@@ -32,7 +32,7 @@ def test_it_says_at_once_what_it_does_and_then_how_far_it_is(checkout: Path) -> 
     first, setup, second, pytest_ = said(checkout)
     assert first.startswith("scripts/test: the tools of the tests are installed first")
     assert setup == "setup"
-    assert second.startswith("scripts/test: four workers look for the tests, which takes a minute or two")
+    assert second.startswith("scripts/test: five workers look for the tests, which takes a minute or two")
     assert "-v" in pytest_.split()
     (checkout / ".venv" / "installed-dev").touch()
     assert said(checkout)[0] == "setup"

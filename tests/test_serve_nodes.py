@@ -10,17 +10,14 @@ import socket
 from pathlib import Path
 
 from arena.network.binding import bound, port_of, reserved
-from commands import call
+from commands import call, children
 from postgres import new_database
 from processes import play, run, serving
 
 
-def child_of(process: int, word: str) -> int:
-    """The one that was started by a process with this word."""
-    for child in Path(f"/proc/{process}/task/{process}/children").read_text().split():
-        if word.encode() in Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0"):
-            return int(child)
-    raise LookupError(word)
+def words_of(process: int) -> list[str]:
+    """The command line of a process."""
+    return Path(f"/proc/{process}/cmdline").read_text().split("\0")
 
 
 async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_comes_back(tmp_path: Path) -> None:
@@ -29,7 +26,8 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         for name in ("main", "main-2"):
             await served.says(f"node {name} at")
         await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
-        os.kill(child_of(served.process.pid, "--node=main-2"), signal.SIGKILL)
+        (second,) = [child for child in children(served.process.pid) if "--node=main-2" in words_of(child)]
+        os.kill(second, signal.SIGKILL)
         await served.says("node main-2 was killed by signal 9; it is started again in 0.5 s")
         served.said.clear()
         await served.says(f"(data in {tmp_path / 'main-2'})")

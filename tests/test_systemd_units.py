@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import configparser
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from arena.commands.settings import ServerSettings
 from processes import REPOSITORY
+from programs import program
 
 UNITS = REPOSITORY / "deploy" / "systemd"
 EXPOSURE = 2.0
@@ -21,13 +19,11 @@ EXPOSURE = 2.0
 
 def analyze(folder: Path, *words: str) -> str:
     """What `systemd-analyze` says of the units, with a program that is there in the place of the arena's."""
-    program = shutil.which("systemd-analyze")
-    if program is None:
-        pytest.skip("systemd is not installed; on Debian: apt-get install systemd")
+    analyzer = program("systemd-analyze", "systemd")
     for unit in UNITS.iterdir():
         text = unit.read_text().replace("/srv/arena/venv/bin/arena", sys.executable)
         (folder / unit.name).write_text(text)
-    done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True)
+    done = subprocess.run([analyzer, *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -135,7 +135,7 @@ def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path, addr
 def test_in_process_the_same_is_played_whatever_the_number_of_workers(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", "calm=greedy", f"mine=python {tmp_path / 'mine.py'}", "--game", "risk-duel"]
-    words += ["--set", "map=south-america", "--rounds", "2", "--seed", "3"]
+    words += ["--set", "map=south-america", "--seed", "3"]
     apart = tournament(tmp_path / "apart", *words, "--jobs", "1")
     alone = tournament(tmp_path / "alone", *words, "--in-process", "--jobs", "1")
     both = tournament(tmp_path / "both", *words, "--in-process", "--jobs", "2")

@@ -39,7 +39,7 @@ from rig import small_or_asked, web
 
 from arena.store.match_search import Search
 from arena.store.store import Reader
-from postgres import PostgresServer
+from postgres import postgres_server
 
 MOST = 20.0
 """Milliseconds."""
@@ -195,15 +195,11 @@ def measure(databases: dict[str, Database], asked: list[str], times: int) -> dic
 @contextlib.contextmanager
 def on_postgresql(file: Path) -> Iterator[Database]:
     """A copy of a database on a server that is started for it."""
-    server = PostgresServer(durable=True)
-    try:
-        server.start()
+    with postgres_server(durable=True) as server:
         server.execute("CREATE DATABASE arena")
         copy_database(database_at(file), database_at(server.url("arena")))
         server.execute("VACUUM ANALYZE", "arena")
         yield Database(server.url("arena"), server.folder)
-    finally:
-        server.remove()
 
 
 def compare(here: dict[str, Answers], there: dict[str, Answers]) -> int:

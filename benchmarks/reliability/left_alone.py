@@ -73,9 +73,9 @@ def show(data: Path, seconds: float) -> bool:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=float, default=240)
-    parser.add_argument("--small", action="store_true", help="half a minute")
+    parser.add_argument("--small", action="store_true", help="a few seconds")
     asked, options = parser.parse_known_args()
-    seconds = 30.0 if asked.small else asked.seconds
+    seconds = 8.0 if asked.small else asked.seconds
     with Server(*options) as server:
         with playing(server):
             time.sleep(seconds)

@@ -38,7 +38,7 @@ from arena.store.node_store import LEASE
 from arena.store.nodes import list_nodes
 from arena.store.registry import revoke_bots
 from arena.store.store import Reader, Store
-from postgres import PostgresServer
+from postgres import PostgresServer, postgres_server
 
 NODES = ("a", "b", "c")
 GAMES: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -441,9 +441,7 @@ def main() -> None:
     parser.add_argument("--faults", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
     arguments = small_or_asked(parser, faults=4)
-    postgres = PostgresServer(durable=True)
-    try:
-        postgres.start()
+    with postgres_server(durable=True) as postgres:
         postgres.execute("CREATE DATABASE arena")
         database_at(postgres.url("arena")).create()
         arena = Arena(postgres, arguments.seed)
@@ -451,8 +449,6 @@ def main() -> None:
         asyncio.run(arena.live(arguments.faults))
         seconds = time.perf_counter() - began
         broken = arena.judge()
-    finally:
-        postgres.remove()
     print(
         f"{arena.faults.total()} faults in {seconds:.0f} s:", ", ".join(f"{n} {how}" for how, n in arena.faults.items())
     )

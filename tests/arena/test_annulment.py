@@ -17,7 +17,7 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
 from arena.store.seasons import list_seasons, season_leaderboards, start_season
 from arena.store.store import Reader, Store
-from databases import EVERY_DATABASE
+from databases import EVERY_DATABASE, SQLITE_ALONE
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 
@@ -165,6 +165,7 @@ def test_all_matches_of_a_bot_are_annulled_or_those_since_a_time(store: Store) -
     assert list(store.iterate(check_database)) == []
 
 
+@SQLITE_ALONE
 @pytest.mark.parametrize(
     ("ids", "bot", "says"),
     [
@@ -216,6 +217,7 @@ def test_a_match_of_an_earlier_season_changes_that_ladder_alone(store: Store, tm
     assert (store.read(leaderboard_of, NIM), list(store.iterate(check_database))) == ([], [])
 
 
+@SQLITE_ALONE
 @pytest.mark.parametrize(
     ("name", "says"),
     [

@@ -154,6 +154,7 @@ class Killed(BaseException):
     """The process ends here."""
 
 
+@SQLITE_ALONE
 @pytest.mark.parametrize("name", ["fsync", "replace", "unlink"])
 @pytest.mark.parametrize("nth", range(5))
 def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
@@ -250,6 +251,7 @@ def test_a_record_that_was_put_back_meanwhile_is_not_taken_for_the_one_in_the_fi
     assert "friendly-0" not in moved(store)
 
 
+@SQLITE_ALONE
 def test_one_record_is_read_by_unpacking_one_block(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -306,6 +308,7 @@ def test_a_file_that_is_being_moved_to_is_not_written_anew(store: Store, tmp_pat
     assert bodies(store) == before
 
 
+@SQLITE_ALONE
 def test_any_zip_and_xz_reads_a_file(store: Store, tmp_path: Path) -> None:
     body = store.read(record_of, "friendly-0")
     move_all(store, Old(until="9"), tmp_path / "archive")
@@ -345,6 +348,7 @@ def test_without_its_file_a_record_is_told_to_be_missing_and_comes_back_from_a_b
         assert arena("replay", "verify", "friendly-3").code == 0
 
 
+@SQLITE_ALONE
 @pytest.mark.parametrize("at", [60, -30])
 def test_a_damaged_file_is_told_in_one_line(store: Store, tmp_path: Path, arena: Callable[..., Done], at: int) -> None:
     move_all(store, Old(until="9"), tmp_path / "archive")
@@ -590,6 +594,7 @@ def test_nodes_of_one_database_are_asked_for_a_folder_that_all_have(tmp_path: Pa
         assert asked("replay", "verify", "old").code == 0
 
 
+@SQLITE_ALONE
 @pytest.mark.parametrize(
     ("words", "told"),
     [
@@ -606,6 +611,7 @@ def test_wrong_words_are_one_line(arena: Callable[..., Done], words: tuple[str, 
     assert arena("db", "thin", *words) == (2, "", f"arena: {told}\n")
 
 
+@SQLITE_ALONE
 def test_a_folder_that_cannot_be_written_is_one_line(store: Store, tmp_path: Path, arena: Callable[..., Done]) -> None:
     (tmp_path / "file").touch()
     done = arena("db", "thin", "--older", "1d", "--to", str(tmp_path / "file" / "in"))

@@ -35,7 +35,7 @@ from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
 from commands import call
 from databases import alter
-from postgres import PostgresServer, new_database
+from postgres import new_database, postgres_server
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
 from protocol.games import load
@@ -121,9 +121,7 @@ def test_a_node_writes_no_more_once_another_process_had_its_name(url: str, stack
 
 
 def test_a_node_waits_for_a_database_that_is_away(stack: ExitStack) -> None:
-    server = PostgresServer()
-    stack.callback(server.remove)
-    server.start()
+    server = stack.enter_context(postgres_server())
     server.execute("CREATE DATABASE arena TEMPLATE template0")
     a = node(server.url("arena"), "a", stack)
     server.stop()

@@ -34,7 +34,7 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Reader, Store
 from commands import call
 from databases import alter, asked
-from postgres import PostgresServer, new_database, program
+from postgres import new_database, postgres_server, program
 from protocol.errors import UsageFault
 from referee.record import RecordedSeat
 from referee_table import Table, header
@@ -125,9 +125,7 @@ def test_without_psycopg_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored() -> None:
-    server = PostgresServer()
-    try:
-        server.start()
+    with postgres_server() as server:
         server.execute("CREATE DATABASE arena")
         with closing(Store.open(server.url("arena"))) as store:
             finish(store, result("m1"))
@@ -139,8 +137,6 @@ def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored(
             server.start()
             finish(store, result("m2"))
             assert [found.match for found in store.iterate(iter_results)] == ["m2", "m1"]
-    finally:
-        server.remove()
 
 
 def test_a_server_that_ends_each_connection_that_is_made_is_away(

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shutil
 import socket
 import ssl
 import struct
@@ -23,6 +21,7 @@ from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.reference.random_bot import RandomBot
 from machine.terminal import say
+from programs import program
 from protocol.errors import UsageFault
 from protocol.messages import Error, Hello, List, Listing, Ready, Seek
 from timeouts import WITHIN
@@ -133,14 +132,9 @@ async def test_a_peer_that_speaks_no_http_may_speak_tls(untrusted: ssl.SSLContex
 @pytest.fixture
 def untrusted(tmp_path: Path) -> ssl.SSLContext:
     """A server's side of TLS, with a certificate that nobody vouches for."""
-    program = shutil.which("openssl")
-    if program is None:
-        if os.environ.get("CI"):
-            pytest.fail("openssl is not installed")
-        pytest.skip("openssl is not installed")
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=127.0.0.1"
-    made = [program, *command.split(), "-keyout", str(key), "-out", str(certificate)]
+    made = [program("openssl"), *command.split(), "-keyout", str(key), "-out", str(certificate)]
     subprocess.run(made, check=True, capture_output=True, timeout=WITHIN)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)

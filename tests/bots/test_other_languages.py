@@ -20,6 +20,7 @@ from bots.client.worker_threads import Choose
 from bots.commands.pipe import answer, asked, told
 from bots.reference.random_bot import RandomBot
 from commands import REPOSITORY, run
+from programs import program
 from protocol import messages
 from protocol.games import load
 from timeouts import WITHIN
@@ -29,14 +30,8 @@ DOCUMENT = (REPOSITORY / "docs" / "other-languages.md").read_text()
 START, TURN, BARE, MOVE, REJECTED, END = re.findall(r"```json\n(.*)\n```", DOCUMENT)
 PIPE = f"{sys.executable} -m bots pipe --"
 COMPILERS = {"sh": "sh", "c": "gcc", "java": "javac", "go": "go"}
+PACKAGES = {"java": "default-jdk-headless", "go": "golang-go"}
 HERE = [language for language, compiler in COMPILERS.items() if shutil.which(compiler)]
-
-
-def needed(language: str) -> None:
-    """Without the compiler of a language its test is skipped, in CI it fails."""
-    if language not in HERE:
-        missing = f"{COMPILERS[language]} is not installed"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(missing)
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +75,7 @@ def played(programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
 
 @pytest.mark.parametrize("language", COMPILERS)
 def test_an_example_plays_legal_moves_to_the_end(language: str, played: Played) -> None:
-    needed(language)
+    program(COMPILERS[language], PACKAGES.get(language, ""))
     row = re.search(rf"^\d +{language} +1 .* (\d+)$", played.table, re.MULTILINE)
     assert row is not None, played.table
     assert row[1] == "0", "forfeits"
@@ -89,7 +84,7 @@ def test_an_example_plays_legal_moves_to_the_end(language: str, played: Played) 
 
 
 def test_the_clever_one_plays_nim_by_its_theory(programs: dict[str, str]) -> None:
-    needed("go")
+    program("go", PACKAGES["go"])
     words = [programs["go"]]
     done = subprocess.run(words, input=f"{START}\n{TURN}\n", capture_output=True, text=True, timeout=WITHIN)
     assert json.loads(done.stdout) == {"heap": 1, "take": 1}, "of 1 and 2 it leaves 1 and 1"

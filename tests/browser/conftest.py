@@ -18,6 +18,10 @@ from house import House, open_house
 from library import Library, fill
 from pages import showing
 
+HASTE = 6
+"""Pages wait a sixth of the time: for a move to be seen, or before they ask again. Where a test looks at what is shown
+for a while alone, it takes its time."""
+
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
@@ -28,7 +32,7 @@ async def browser() -> AsyncIterator[Browser]:
 @pytest.fixture(scope="session")
 def visiting(browser: Browser) -> Visits:
     """`async with visiting(home, size, theme) as visit`: a new person's visit."""
-    return partial(visit, browser)
+    return partial(visit, browser, haste=HASTE)
 
 
 @pytest.fixture(scope="session")

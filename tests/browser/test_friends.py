@@ -57,7 +57,7 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
 async def test_the_link_is_copied_and_the_friend_gets_the_config_of_whoever_invites(
     visiting: Visits, tmp_path: Path
 ) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page) as his:
+    async with open_house(tmp_path) as house, visiting(house.page, haste=1) as hers, visiting(house.page) as his:
         await hers.context.grant_permissions(["clipboard-read", "clipboard-write"])
         ann, link = await invite(hers, "ann", 'game=nim&config={"heaps":[1,1]}')
         await ann.get_by_role("button", name="Copy the link").click()

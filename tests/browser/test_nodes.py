@@ -34,5 +34,6 @@ async def test_what_is_played_on_another_node_is_watched_and_played_as_if_it_wer
 
         await cid.seek("nim", open=True, rated=False)
         page = await sit_down(visit, "eve", "game=nim&preset=classic&opponent=cid")
+        await cid.begin()
         await expect(page.locator(".player", has_text="cid")).to_be_visible()
         await expect(page.locator(".board .counter")).to_have_count(15)

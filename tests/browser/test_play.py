@@ -256,6 +256,7 @@ async def test_a_table_has_its_title_and_may_be_pointed_at_before_the_match_begi
         await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
         for left in ("pointerleave", "focusout"):
             await page.locator(".board-face").dispatch_event(left)
+        await rival.begin()  # else the arena lets new names of this address wait for it
 
 
 @pytest.mark.ci
@@ -266,6 +267,7 @@ async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, h
         await expect(second.locator("#table")).to_be_visible()
         await expect(first.get_by_text("you play in another tab", exact=False)).to_be_visible()
         await first.evaluate(AWAY_AND_BACK)
+        await first.bring_to_front()
         await first.get_by_role("button", name="Play here instead").click()
         await expect(second.get_by_text("you play in another tab", exact=False)).to_be_visible()
         end = await play(first, rival, click_nim)

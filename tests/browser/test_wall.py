@@ -76,7 +76,7 @@ async def test_six_boards_of_all_games_fill_a_projector_and_nothing_sticks_out(
 
 
 async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+    async with open_house(tmp_path) as house, visiting(house.page, haste=1) as visit, AsyncExitStack() as stack:
         page = await visit.open("/wall")
         await expect(page.get_by_role("heading", name="Nobody plays now")).to_be_visible()
         await expect(page.locator("#nothing .address")).to_have_text([f"{house.page}/play", f"{house.page}/connect"])
@@ -178,7 +178,7 @@ async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visit
         open_house(tmp_path) as house,
         visiting(house.page) as hers,
         visiting(house.page) as his,
-        visiting(house.page) as beside,
+        visiting(house.page, haste=1) as beside,
     ):
         wall = await beside.open("/wall")
         ann = await come(hers, "ann", "game=tictactoe")

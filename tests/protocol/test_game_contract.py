@@ -264,7 +264,7 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 @pytest.mark.no_cover
 @every_preset
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=15)
+@settings(max_examples=6)
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
     game = load(name, {"preset": preset, **SHORTER.get(name, {})})
     states = play(game, random.Random(seed))

@@ -113,6 +113,14 @@ def test_an_arena_on_a_server_gives_every_answer_byte_for_byte(
         "/matches?bot=perfect&outcome=won",
         f"/matches/{names['match']}",
         "/tournaments",
+        f"/tournaments/{names['tournament']}",
+        "/wall",
+        "/leaderboard",
+        "/leaderboard/dilemma/axelrod",
+        "/leaderboard/nim/classic?season=first",
+        *(f"/leaderboard/nim/classic?search=AN&sort={of}&order=asc" for of in ("bot", "played", "score")),
+        "/leaderboard?search=nobody",
+        "/leaderboard?sort=luck",
     ]
     with closing(Reader.open(there)) as reader, served(Site(reader)) as url:
         for address in addresses:

@@ -8,11 +8,8 @@ import re
 import pytest
 
 from arena.store.seasons import start_season
-from databases import EVERY_DATABASE
 from seasons import finish, paid, result, season
 from web_client import Visitor
-
-pytestmark = EVERY_DATABASE
 
 
 def bots(text: str) -> list[str]:

@@ -9,11 +9,8 @@ from msgspec import json
 
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
-from databases import EVERY_DATABASE
 from seasons import finish, paid, result
 from web_client import Visitor
-
-pytestmark = EVERY_DATABASE
 
 ARGUMENTS = {
     "bots": ["ann", "bob=python /home/me/secret.py", "cid"],
