@@ -17,6 +17,8 @@ from typing import Any
 import aiomqtt
 import pytest
 import yaml
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
 
 from arena.commands.settings import SETTINGS
 from arena.server.nodes import weight
@@ -30,9 +32,12 @@ from conftest import Mosquitto, free_port
 from nginx import replaced
 from postgres import new_database
 from processes import play, run, serving
+from protocol.codec import MSGPACK
 from referee.result import Result
 from web_client import answer
 
+COMING = 24
+"""Connections that come at once, more than those that stand."""
 SHORT = {"leduc": ("--config", "hands=5")}
 """What makes matches of a game short."""
 LONGEST = 20.0
@@ -184,12 +189,22 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
             nodes[name] = await containers[name].enter_async_context(stack.node(name))
             await nodes[name].says(f"ended: {game}")
         assert [bot.returncode for bot in bots] == [None] * 4
+        trust = ssl.create_default_context(cafile=stack.certificate)
+        async with asyncio.TaskGroup() as group:  # which fails with the first that is not let in
+            for _ in range(COMING):
+                group.create_task(comes_and_goes(stack.url("socket"), trust))
         await up.aclose()
         with closing(Reader.open(database_at(stack.db))) as reader:
             results = reader.read(lambda connection: list(iter_results(connection)))
         assert {seat.reason for result in results for seat in result.seats} <= {"win", "draw"}
         away = {seat.bot: longest_without_a_match(results, seat.bot) for result in results for seat in result.seats}
         assert max(away.values()) < LONGEST, away
+
+
+async def comes_and_goes(url: str, trust: ssl.SSLContext) -> None:
+    """A connection to an arena."""
+    async with connect(url, ssl=trust, subprotocols=[Subprotocol(MSGPACK.subprotocol)]):
+        pass
 
 
 def longest_without_a_match(results: Sequence[Result], bot: str) -> float:
