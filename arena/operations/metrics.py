@@ -243,7 +243,17 @@ METRICS = (
         "Matches that wait to be noted in the database before they begin.",
         _one(lambda s: s.arena.store.beginning),
     ),
-    Described(GAUGE, "seeks", "Seeks in force.", _of_games(lambda s: s.arena.ladder.seeking), ("game",)),
+    Described(
+        GAUGE,
+        "seeks",
+        "Seeks in force; open ones, as of bots that play whoever comes, begin no match with each other.",
+        lambda s: [
+            ((game, str(is_open).lower()), s.arena.ladder.seeking[game, is_open])
+            for game in NAMES
+            for is_open in (False, True)
+        ],
+        ("game", "open"),
+    ),
     Described(
         HISTOGRAM, "seek_wait_seconds", "How long seeks waited for their match.", _one(lambda s: s.arena.ladder.waits)
     ),

@@ -60,8 +60,8 @@ class Ladder:
         self._playbans = Playbans(self._loop.time)
         self._reserved: Counter[str] = Counter()
         """How many slots of each bot are kept free for assigned matches."""
-        self.seeking: Counter[str] = Counter()
-        """How many seeks are in force, by game."""
+        self.seeking: Counter[tuple[str, bool]] = Counter()
+        """How many seeks are in force, by game and whether they are open, which begin no match with each other."""
         self.waits = Histogram(WAITS)
         """For how long seeks were in force until their match began, in seconds."""
         self.seeks = Matchmaker(
@@ -110,7 +110,7 @@ class Ladder:
 
     def send_elsewhere(self) -> None:
         """End the seeks of games that another node pairs now, and say which."""
-        moved = {game: self._nodes.elsewhere(game) for game in +self.seeking}
+        moved = {game: self._nodes.elsewhere(game) for game, _ in +self.seeking}
         for session in list(self._clients.sessions.values()):
             for sought in list(self.seeks.of(session.key)):
                 url = moved[sought.kind.game]
@@ -220,7 +220,7 @@ class Ladder:
 
     def _count(self, sought: ActiveSeek, back: bool) -> None:
         """Count a seek, and what it takes of memory."""
-        self.seeking[sought.kind.game] += -1 if back else 1
+        self.seeking[sought.kind.game, sought.kind.open] += -1 if back else 1
         own = 0 if sought.kind.pool is not None else len(sought.kind.packed)
         self._quotas.seek(sought.session.wire.address, own, back=back)
 
