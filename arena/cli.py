@@ -139,10 +139,10 @@ def serve(*, words: dict[str, Any], config: ConfigFile = None) -> None:
 def show_config(*, words: dict[str, Any], config: ConfigFile = None, to_json: Json = False) -> None:
     """What `arena serve` with the same options would go by, and where each setting is from."""
     from arena.commands.config import in_force, show
-    from arena.commands.serve import check_bots_and_database
+    from arena.commands.serve import check_what_is_named
 
     found = in_force(_joined(words), config)
-    check_bots_and_database(found.settings)
+    check_what_is_named(found.settings)
     show(found, to_json=to_json)
 
 

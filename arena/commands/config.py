@@ -22,6 +22,7 @@ from machine.terminal import say
 from protocol import bot_launch
 from protocol.display import among
 from protocol.errors import UsageFault
+from protocol.names import NAME_PATTERN
 
 DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
@@ -30,6 +31,7 @@ FILE_VARIABLE = "ARENA_CONFIG_FILE"
 ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN")
 """Variables that commands and the machine know, beside those of a server and of bots."""
 _PREFIX = "ARENA_"
+_FORMS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}
 _PARSED = {"trusted_proxy": networks, "allow_origin": origins, "admin_host": host_names}
 
 
@@ -81,10 +83,11 @@ def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
         read_clock(getattr(made, key), names[key])
     if made.mqtt is not None:
         Broker.parse(text_or_file(made.mqtt, names["mqtt"]))
-    for key in ("socket_url", "public_url"):
-        url = getattr(made, key)
-        if url is not None and not re.fullmatch(r"wss?://[^\s;,'\"?#]+", url):
-            raise UsageFault(f"{names[key]} is {url!r}: it is {SETTINGS[key].setting.takes}")
+    for key, form in _FORMS.items():
+        text = getattr(made, key)
+        if text is not None and not re.match(form, text.replace(NAME, "")):
+            raise UsageFault(f"{names[key]} is {text!r}: it is {SETTINGS[key].setting.takes}")
+    _check_nodes(made, names)
     if (made.tls_cert is None) != (made.tls_key is None):
         raise UsageFault("tls_cert and tls_key go together: one of them is missing")
     if made.backup_to is not None and node_of(made) is not None:
@@ -95,7 +98,21 @@ def _check_together(made: ServerSettings, names: Mapping[str, str]) -> None:
         try:
             parse(getattr(made, key))
         except ValueError as exc:
-            raise UsageFault(f"{names[key]}: {exc}; it is {SETTINGS[key].setting.takes}") from exc
+            raise UsageFault(f"{names[key].rstrip(',')}: {exc}; it is {SETTINGS[key].setting.takes}") from exc
+
+
+def _check_nodes(made: ServerSettings, names: Mapping[str, str]) -> None:
+    if node_of(made) is None:
+        for key in ("node", "nodes"):
+            value = getattr(made, key)
+            if value != getattr(ServerSettings(), key):
+                text = f"{names[key]} is {value}: nodes share a database on a server, so give db too: postgresql://…"
+                raise UsageFault(text)
+    if made.nodes > 1 and made.public_url is not None and NAME not in made.public_url:
+        raise UsageFault(
+            f"{names['public_url']} is {made.public_url}, the same for {made.nodes} nodes: "
+            f"write {NAME} where the name of each belongs, like wss://arena.example.org/{NAME}"
+        )
 
 
 def unknown_variables(environment: Mapping[str, str]) -> list[str]:

@@ -129,10 +129,12 @@ def builtin_bots_of(settings: ServerSettings) -> list[BuiltinBot]:
     return bots
 
 
-def check_bots_and_database(settings: ServerSettings) -> None:
-    """Refuse what `run` would refuse of them before it looks for either. Raises `Fault`."""
+def check_what_is_named(settings: ServerSettings) -> None:
+    """Refuse what `run` would refuse of how bots, the database and the token file are named. Raises `Fault`."""
     builtin_bots_of(settings)
     database_at(database(settings.db, Path(settings.data)))
+    if settings.operator_token_file is not None:
+        credentials.token_of(Path(settings.data), Path(settings.operator_token_file))
 
 
 async def serve(

@@ -16,12 +16,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from arena.commands.settings import NAME, ServerSettings, database
+from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, reserved
 from arena.operator import credentials
 from arena.store.data_folder import FILE, FOLDER
-from arena.store.database_url import database_at
-from arena.store.postgres_database import PostgresDatabase
 from machine.atomic_write import in_place_of
 from machine.backoff import Backoff
 from machine.event_loop import Tasks, running
@@ -29,7 +27,7 @@ from machine.log_output import write_log
 from machine.service_manager import ServiceManager
 from machine.subprocesses import die_with_parent, ending
 from protocol.display import counted
-from protocol.errors import ArenaFault, UsageFault, os_errors_as
+from protocol.errors import ArenaFault, os_errors_as
 
 FIRST_WAIT, LONGEST_WAIT = 0.5, 30.0
 """Seconds until a node is started again."""
@@ -49,15 +47,6 @@ def run_nodes(settings: ServerSettings) -> None:
     """Run them until SIGINT or SIGTERM. Raises `Fault` for what keeps them from starting."""
     write_log(settings.log_level, settings.log)
     data = Path(settings.data)
-    if not isinstance(database_at(database(settings.db, data)), PostgresDatabase):
-        raise UsageFault(
-            f"{settings.nodes} nodes share a database on a server: give --db postgresql://…, or leave out --nodes"
-        )
-    if settings.public_url is not None and NAME not in settings.public_url:
-        raise UsageFault(
-            f"public_url is {settings.public_url}, the same for {settings.nodes} nodes: "
-            f"write {NAME} where the name of each belongs, like wss://arena.example.org/{NAME}"
-        )
     with contextlib.ExitStack() as stack:
         ports = [stack.enter_context(one) for one in reserved(settings.host, settings.port)]
         with os_errors_as(ArenaFault, f"the data folder {data} can't be made"):

@@ -14,6 +14,8 @@ from arena.store.server_url import is_on_server
 from machine.arguments import text_or_file
 from protocol import PORT
 from protocol.display import among
+from protocol.errors import UsageFault
+from protocol.names import NAME_FORM
 
 DEFAULT_DATA = "arena-data"
 NAME = "{node}"
@@ -54,7 +56,12 @@ class ServerSettings:
         None
     )
     node: Annotated[
-        str, Setting("Its name among several servers on one PostgreSQL database.", "a name like a or arena-0", "NAME")
+        str,
+        Setting(
+            "Its name among several servers on one PostgreSQL database.",
+            f"a name like a or arena-0, {NAME_FORM}",
+            "NAME",
+        ),
     ] = "main"
     nodes: Annotated[
         int,
@@ -291,6 +298,10 @@ def data_folder(flag: Path | None) -> Path:
 
 def database(flag: str | None, data: Path) -> str:
     """The database: the flag, `ARENA_DB`, or the SQLite file in the data folder. Raises `UsageFault` where the flag or
-    the variable names a file (`@FILE`) that can't be read.
+    the variable names a file (`@FILE`) that can't be read, or has no URL in it.
     """
-    return text_or_file(flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}", "db")
+    given = flag or os.environ.get("ARENA_DB") or f"sqlite:///{data / 'arena.db'}"
+    told = text_or_file(given, "db")
+    if told != given and "://" not in told:  # what it holds may be another secret, and is not to be the name of a file
+        raise UsageFault(f"db: {given.removeprefix('@')} holds no URL like postgresql://USER:PASSWORD@HOST/NAME")
+    return told

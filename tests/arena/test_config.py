@@ -64,11 +64,16 @@ def test_every_setting_comes_from_a_file_and_the_environment(key: str, tmp_path:
         int: setting.least + 1,
         str: next((one for one in setting.choices if one != before), fitting.get(key, "x")),
     }[kind]
-    beside = {"tls_cert": "tls_key", "tls_key": "tls_cert"}.get(key)
+    beside = {
+        "tls_cert": {"tls_key": "x"},
+        "tls_key": {"tls_cert": "x"},
+        "node": {"db": "postgresql://db.example.org/arena"},
+        "nodes": {"db": "postgresql://db.example.org/arena"},
+    }
+    given = {key: value, **beside.get(key, {})}
     file = tmp_path / "arena.toml"
-    file.write_text("".join(f"{name} = {json.dumps(value)}\n" for name in filter(None, (key, beside))))
-    told = str(value).lower() if kind is bool else str(value)
-    variables = {f"ARENA_{name.upper()}": told for name in filter(None, (key, beside))}
+    file.write_text("".join(f"{name} = {json.dumps(one)}\n" for name, one in given.items()))
+    variables = {f"ARENA_{name.upper()}": str(one).lower() if kind is bool else str(one) for name, one in given.items()}
     assert getattr(settings({}, file, {}), key) == value
     assert getattr(settings({}, None, {"ARENA_CONFIG_FILE": str(file)}), key) == value
     assert getattr(settings({}, None, variables), key) == value
@@ -137,9 +142,19 @@ def test_no_password_is_printed(url: str) -> None:
         (("--db", "@nowhere"), "db: the file 'nowhere' can't be read"),
         (("--mqtt", "@nowhere"), "mqtt: the file 'nowhere' can't be read"),
         (("--db", "mysql://host/arena"), "a database URL is sqlite:///FILE or postgresql://"),
+        (("--operator-token-file", "nowhere"), "the operator's token can't be read from nowhere"),
+        (("--nodes", "3"), "nodes is 3: nodes share a database on a server, so give db too"),
+        (("--node", "b"), "node is b: nodes share a database on a server, so give db too"),
+        (("--node", "a b"), "node is 'a b': it is a name like a or arena-0, 1 to 32 letters"),
+        (("--node", "{node}"), "node is '{node}': it is a name like a or arena-0"),
+        (
+            ("--nodes", "3", "--db", "postgresql://host/arena", "--public-url", "wss://a.example"),
+            "public_url is wss://a.example, the same for 3 nodes: write {node} where the name of each belongs",
+        ),
+        (("--public-url", "wss://a.example/{nod}"), "public_url is 'wss://a.example/{nod}': it is where clients"),
     ],
 )
-def test_config_refuses_what_serve_would_refuse(words: tuple[str, str], said: str) -> None:
+def test_config_refuses_what_serve_would_refuse(words: tuple[str, ...], said: str) -> None:
     for command in ("config", "serve"):
         done = call("arena", command, *words)
         assert done.code in (1, 2)
@@ -155,6 +170,10 @@ def test_a_url_with_a_password_may_be_in_a_file(tmp_path: Path) -> None:
     told = call("arena", "matches", ARENA_DB=f"@{tmp_path}/none").err
     assert told.startswith("arena: db: the file '")
     assert told.endswith("none' can't be read: No such file or directory\n")
+    secret.write_text("0123456789abcdef")
+    with pytest.raises(UsageFault, match="secret holds no URL like") as refused:
+        database(f"@{secret}", tmp_path)
+    assert "0123456789" not in str(refused.value)
     secret.write_text("http://broker:hidden@example.org")
     with pytest.raises(UsageFault, match="the MQTT address begins with 'http'") as refused:
         settings({"mqtt": f"@{secret}"}, None, {})
