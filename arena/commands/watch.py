@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -294,8 +295,11 @@ async def spectating(url: str) -> AsyncIterator[Spectator]:
         )
     except InvalidURI as exc:
         raise UsageFault(f"{url!r} is no URL of an arena: it is like wss://arena.example.org:8765") from exc
-    except (OSError, InvalidHandshake, TimeoutError, ValueError, EOFError) as exc:
-        raise ArenaFault(f"no arena answers at {url}: {printable(str(exc)) or 'it takes too long'}") from exc
+    except TimeoutError as exc:
+        raise ArenaFault(f"no arena answers at {url}: it takes too long") from exc
+    except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
+        why = os.strerror(exc.errno).lower() if isinstance(exc, OSError) and exc.errno else str(exc)
+        raise ArenaFault(f"no arena answers at {url}: {printable(why)}") from exc
     async with wire:
         spectator = Spectator(wire, url)
         await spectator.ask(Hello(client="arena watch"))

@@ -122,7 +122,10 @@ async def test_it_finds_the_server_of_the_data_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("url", "code", "text"),
-    [("ws://127.0.0.1:1", 1, "no arena answers at ws://127.0.0.1:1"), ("nonsense", 2, "is no URL of an arena")],
+    [
+        ("ws://127.0.0.1:1", 1, "no arena answers at ws://127.0.0.1:1: connection refused\n"),
+        ("nonsense", 2, "is no URL of an arena"),
+    ],
 )
 def test_an_arena_that_is_not_there_is_a_line(url: str, code: int, text: str) -> None:
     done = call("arena", "watch", "--url", url)
