@@ -102,6 +102,6 @@ async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> 
 
 def _end(why: str) -> None:
     """End at once, without a word to anybody: matches go on from the journal when it is started again."""
-    log.critical("%s: this node begins anew, its matches go on from the journal", why)
+    log.critical("%s: this node ends (%d); started again, its matches go on from the journal", why, LOST)
     logging.shutdown()
     os._exit(LOST)
