@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from arena.web.site import STATIC
-from node import found
+from programs import program
 from timeouts import WITHIN
 
 DRIVER = Path(__file__).with_name("socket.mjs")
@@ -30,13 +30,13 @@ AWAY = ("says", HOME, {"type": "welcome", "resumed": [], "elsewhere": [B]})
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Page:
     """What a page does after each of these steps. Without Node the test is skipped; in CI it fails."""
-    program = found("node")
+    node = program("node", "nodejs")
     module = tmp_path_factory.mktemp("socket") / "arena-socket.mjs"
     shutil.copy(STATIC / "arena-socket.js", module)
 
     def take(*steps: tuple[Any, ...]) -> list[Did]:
         lines = "".join(json.dumps(step) + "\n" for step in steps)
-        words = (program, DRIVER, module, HOME)
+        words = (node, DRIVER, module, HOME)
         done = subprocess.run(words, input=lines.encode(), capture_output=True, timeout=WITHIN)
         assert (done.stderr.decode(), done.returncode) == ("", 0)
         return [json.loads(line) for line in done.stdout.splitlines()]

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from arena.web.site import STATIC
-from node import found
+from programs import program
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.risk.battle import battle_odds
@@ -29,13 +29,13 @@ Chances = Callable[[Sequence[Attack]], list[tuple[float | None, str]]]
 @pytest.fixture(scope="module")
 def chances(tmp_path_factory: pytest.TempPathFactory) -> Chances:
     """What the board says of attacks. Without Node the test is skipped; in CI it fails."""
-    program = found("node")
+    node = program("node", "nodejs")
     module = tmp_path_factory.mktemp("odds") / "odds.mjs"
     shutil.copy(STATIC / "board" / "odds.js", module)
 
     def ask(attacks: Sequence[Attack]) -> list[tuple[float | None, str]]:
         lines = "".join(json.dumps(attack) + "\n" for attack in attacks)
-        done = subprocess.run((program, DRIVER, module), input=lines.encode(), capture_output=True, timeout=WITHIN)
+        done = subprocess.run((node, DRIVER, module), input=lines.encode(), capture_output=True, timeout=WITHIN)
         assert (done.returncode, done.stderr.decode()) == (0, "")
         return [(chance, text) for chance, text in map(json.loads, done.stdout.splitlines())]
 

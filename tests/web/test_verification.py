@@ -20,7 +20,7 @@ from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
 from independent_client import canonical
-from node import found
+from programs import program
 from protocol.dice import match_key
 from protocol.games import load
 from protocol.games.poker import MOVES
@@ -38,13 +38,13 @@ DRIVER = Path(__file__).with_name("check.mjs")
 @pytest.fixture(scope="session")
 def check(tmp_path_factory: pytest.TempPathFactory) -> Checking:
     """What the check says of some match documents. Without Node the test is skipped; in CI it fails."""
-    program = found("node")
+    node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
     shutil.copytree(STATIC / "check", folder, dirs_exist_ok=True)
     (folder / "package.json").write_text('{"type": "module"}')
 
     def run(documents: Sequence[bytes], *words: str) -> list[Steps]:
-        words = (program, str(DRIVER), str(folder), *words)
+        words = (node, str(DRIVER), str(folder), *words)
         done = subprocess.run(words, input=b"\n".join(documents) + b"\n", capture_output=True, timeout=WITHIN)
         assert (done.returncode, done.stderr.decode()) == (0, "")
         return [json.loads(line) for line in done.stdout.splitlines()]

@@ -16,7 +16,7 @@ from arena.replay.match_document import document
 from arena.web.site import STATIC
 from golden import make
 from golden.make import Golden
-from node import found
+from programs import program
 from protocol.games import load
 from protocol.messages import Event
 from referee import record_reader
@@ -37,14 +37,14 @@ OPEN = {"dilemma": Golden("dilemma", {"preset": "prison", "rounds": 5}), "nim": 
 @pytest.fixture(scope="module")
 def viewed(tmp_path_factory: pytest.TempPathFactory) -> Viewing:
     """A match as somebody saw it. Without Node the test is skipped; in CI it fails."""
-    program = found("node")
+    node = program("node", "nodejs")
     folder = tmp_path_factory.mktemp("modules")
     for name in ("board", "viewer"):
         shutil.copytree(STATIC / name, folder / name)
     (folder / "package.json").write_text('{"type": "module"}')
 
     def ask(match: Map, eye: int | str) -> Map:
-        words = (program, str(DRIVER), str(folder))
+        words = (node, str(DRIVER), str(folder))
         asked = json.dumps([match, eye]).encode() + b"\n"
         done = subprocess.run(words, input=asked, capture_output=True, timeout=WITHIN)
         assert (done.returncode, done.stderr.decode()) == (0, "")
