@@ -5,7 +5,7 @@ each. There are several on PostgreSQL alone, and all here is said as it has it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -28,6 +28,9 @@ _ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id 
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
 
 
+State = Literal["alive", "draining", "stopped", "gone"]
+
+
 class Node(Struct, frozen=True, kw_only=True):
     """A node: where clients connect to it, when it was seen last (None: it left), whether it is `alive` and takes new
     matches, and how many are under way there.
@@ -39,6 +42,13 @@ class Node(Struct, frozen=True, kw_only=True):
     alive: bool
     draining: bool
     matches: int
+
+    @property
+    def state(self) -> State:
+        """`stopped`: it left in order; `gone`: it did not, and is not seen any more."""
+        if self.alive:
+            return "draining" if self.draining else "alive"
+        return "stopped" if self.seen is None else "gone"
 
 
 class UnderWay(NamedTuple):
