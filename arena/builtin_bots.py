@@ -118,11 +118,17 @@ def house_tokens(store: Store, file: Path, names: Sequence[str], secret: str | N
     _write_tokens(file, saved | {folded(name): token for name, token in made.items()})
     for name, bot in known.items():
         if bot is None:
-            try:
-                store.write(add_bots, {name: hash_token(made[name])})
-            except NameInUse as exc:
-                raise UsageFault(_taken(name)) from exc
+            _register(store, name, hash_token(made[name]))
     return made
+
+
+def _register(store: Store, name: str, token_hash: str) -> None:
+    try:
+        store.write(add_bots, {name: token_hash})
+    except NameInUse as exc:
+        bot = store.read(registered_bot, name)  # maybe another node has registered this very bot meanwhile
+        if bot is None or bot.token_hash != token_hash:
+            raise UsageFault(_taken(name)) from exc
 
 
 def house_names(data: Path) -> list[str]:

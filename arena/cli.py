@@ -673,7 +673,7 @@ def node_drain(
 
 @node_app.command("lost")
 def node_lost(name: Annotated[str, typer.Argument(metavar="NAME")], db: Database = None, data: Data = None) -> None:
-    """Call off the matches of a node whose data folder is gone for good."""
+    """Call off the matches of a node whose data folder is gone for good, and list it no more."""
     from arena.commands.nodes import give_up
 
     give_up(_database_of(db, data), name)

@@ -181,9 +181,11 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
 
 
 def _check_alone(database: Database) -> None:
-    """Raise `UsageFault` if several nodes use a database, of which each has a data folder of its own."""
+    """Raise `UsageFault` if several nodes use a database, of which each has a data folder of its own. One that has
+    stopped uses none.
+    """
     with closing(Reader.open(database)) as reader:
-        names = [node.name for node in reader.read(list_nodes)]
+        names = [node.name for node in reader.read(list_nodes) if node.state != "stopped"]
     if len(names) > 1:
         raise UsageFault(
             f"{few(names)} share this database: name with --to a folder that all of them, and who else reads records, "

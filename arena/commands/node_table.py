@@ -10,11 +10,10 @@ from arena.store.nodes import Node
 
 def node_table(nodes: Sequence[Node], width: int) -> list[str]:
     """Its lines, within `width` columns."""
-    rows = [(node.name, _state(node), node.matches, node.url) for node in nodes]
+    rows = [(node.name, state_of(node), node.matches, node.url) for node in nodes]
     return table(("node", "state", "matches", "url"), rows, elastic=3, left=(0, 1), width=width).split("\n")
 
 
-def _state(node: Node) -> str:
-    if node.alive:
-        return "draining" if node.draining else "alive"
-    return "stopped" if node.seen is None else f"gone since {minute(node.seen)}"
+def state_of(node: Node) -> str:
+    """Its state, and where it is gone, since when."""
+    return node.state if node.state != "gone" or node.seen is None else f"gone since {minute(node.seen)}"

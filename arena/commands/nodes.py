@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import closing
+from time import monotonic, sleep
 
 import msgspec
 
-from arena.commands.node_table import node_table
+from arena.commands.node_table import node_table, state_of
 from arena.commands.output import columns, print_list
+from arena.operator.requests import COMMAND_LINE
 from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.node_store import NodeStore, NodeTaken
-from arena.store.nodes import Node, drain_node, end_matches, list_nodes, matches_of
+from arena.store.nodes import Node, drain_node, end_matches, forget, list_nodes, matches_of
 from arena.store.postgres_database import PostgresDatabase
 from arena.store.store import Reader, Store
 from machine.terminal import say
 from machine.timestamps import utc
-from protocol.display import counted
+from protocol.display import counted, few
 from protocol.errors import UsageFault
 from referee.called_off import called_off
 from referee.record import Header
 
 LOOK_AGAIN = 0.5
+TELL_AGAIN = 60.0
+"""Seconds until it is said again what is waited for."""
 
 
 def show_nodes(where: str, *, json: bool) -> None:
@@ -45,22 +48,51 @@ def drain(where: str, name: str, *, undo: bool, wait: bool) -> None:
     if undo and wait:
         raise UsageFault("--undo and --wait don't go together")
     with closing(Store.open(_shared(where), create=False)) as store:
-        store.write(drain_node, name, undo=undo)
-        node = _named(store.read(list_nodes), name)
+        node = _running(store, name)
+        store.write(drain_node, name, COMMAND_LINE, undo=undo)
         if undo:
             say(f"{name} takes new matches again")
             return
         under_way = counted(node.matches, "match is", "matches are") + " under way"
         say(f"{name} takes no new matches; {under_way} there")
-        while wait and node.alive and node.matches:
-            time.sleep(LOOK_AGAIN)
-            node = _named(store.read(list_nodes), name)
         if wait:
-            say(f"{name} has no match under way" if not node.matches else f"{name} has gone, with its matches")
+            _wait(store, name)
+            say(f"{name} has no match under way")
+
+
+def _wait(store: Store, name: str) -> None:
+    """Return when no match is under way on a node that is drained. Raises `Fault`."""
+    tell_at = monotonic()
+    while matches := [one.match for one in store.read(matches_of, name)]:
+        if not _running(store, name).draining:
+            raise UsageFault(f"{name} takes new matches again: it was started anew, or somebody took the draining back")
+        if monotonic() >= tell_at:
+            tell_at += TELL_AGAIN
+            say(
+                f"waiting for {counted(len(matches), 'match', 'matches')}: {few(matches)}; those that are not in its "
+                f"journal, of which `arena status` warns, never end: stop {name} then, and `arena node lost {name}` "
+                "calls them off",
+                flush=True,
+            )
+        sleep(LOOK_AGAIN)
+
+
+def _running(store: Store, name: str) -> Node:
+    """A node that is alive. Raises `UsageFault` for another one."""
+    node = _named(store.read(list_nodes), name)
+    if not node.alive:
+        how = "has stopped" if node.state == "stopped" else f"is {state_of(node)}"
+        matches = counted(node.matches, "match", "matches")
+        raise UsageFault(
+            f"node {name} {how}, with {matches} under way: start it, or give it up by `arena node lost {name}`"
+        )
+    return node
 
 
 def give_up(where: str, name: str) -> None:
-    """Call off the matches of a node whose journals are gone for good. Raises `Fault`, and while it runs."""
+    """Call off the matches of a node whose journals are gone for good, which is listed no more then. Raises `Fault`,
+    also while it runs.
+    """
     database = _shared(where)
     with closing(Reader.open(database)) as reader:
         _named(reader.read(list_nodes), name)
@@ -79,6 +111,7 @@ def give_up(where: str, name: str) -> None:
                 void.append(StorableMatch(closed.result, closed.record))
         store.write(finish_matches, void, store.node)
         store.write(end_matches, played_again)
+        store.write(forget, name, COMMAND_LINE)
     again = f"; of tournaments, to be played again: {len(played_again)}" if played_again else ""
     say(f"{counted(len(void), 'match', 'matches')} of {name} called off{again}")
     for one in void:

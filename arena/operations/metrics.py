@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from platform import python_version
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
+from arena.store.nodes import State
 from machine.histogram import Histogram
 from protocol.games import NAMES
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from arena.feed import Feed
     from arena.host.meters import Meters
     from arena.server.arena import Arena
-    from arena.store.nodes import Node
 
 COUNTER, GAUGE, HISTOGRAM = "counter", "gauge", "histogram"
 Values = Iterable[tuple[tuple[str, ...], float | Histogram]]
@@ -95,15 +95,9 @@ def _database_up(sources: Sources) -> bool:
     return sources.arena.nodes.away() is None and "store" not in sources.arena.host.health.places
 
 
-def _state(node: Node) -> str:
-    if node.alive:
-        return "draining" if node.draining else "pairing"
-    return "left" if node.seen is None else "gone"
-
-
 def _nodes(sources: Sources) -> dict[str, float]:
-    states = [_state(node) for node in sources.arena.nodes.all()]
-    return {state: states.count(state) for state in ("pairing", "draining", "left", "gone")} if states else {}
+    states = [node.state for node in sources.arena.nodes.all()]
+    return {state: states.count(state) for state in get_args(State)} if states else {}
 
 
 def _quotas(sources: Sources) -> dict[str, float]:
@@ -171,7 +165,7 @@ METRICS = (
     Described(
         GAUGE,
         "nodes",
-        "Nodes that are pairing, draining, gone, or have left in order, as this one sees them; none on SQLite.",
+        "Nodes that are alive, draining, stopped, or gone, as this one sees them; none on SQLite.",
         _by(_nodes),
         ("state",),
     ),

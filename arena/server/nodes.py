@@ -7,7 +7,7 @@ import contextlib
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
@@ -18,6 +18,7 @@ from arena.store.node_store import NodeTaken
 from arena.store.nodes import (
     ALIVE_S,
     Node,
+    State,
     UnderWay,
     beat,
     begin_matches,
@@ -39,6 +40,13 @@ PATIENCE = 15.0
 """Seconds for which a node may be away before it is said that matches wait for it: it may only be starting anew."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
+
+_TOLD: dict[State, str] = {
+    "alive": "takes matches",
+    "draining": "is drained: it takes no new matches",
+    "stopped": "has stopped",
+    "gone": "is gone",
+}
 
 log = logging.getLogger("arena.server.nodes")
 
@@ -189,10 +197,9 @@ class Nodes(OnlyNode):
         if self._away:
             log.warning("the database is back after %.1f s", time.monotonic() - self._seen)
         self._seen, self._away = time.monotonic(), False
-        before = [_place(node) for node in self._nodes]
-        self._nodes = nodes
+        before, self._nodes = self._nodes, nodes
         self._own = next(node for node in nodes if node.name == self._name)
-        if [_place(node) for node in nodes] != before:
+        if list(map(_place, nodes)) != list(map(_place, before)):
             self._tell(before)
             self.changed()
         self.warn(self._gone())
@@ -211,10 +218,18 @@ class Nodes(OnlyNode):
             f"to be no more, have them called off by `arena node lost {gone[0] if len(gone) == 1 else 'NAME'}`"
         )
 
-    def _tell(self, before: list[tuple[str, str, bool]]) -> None:
-        for name, url, pairs in map(_place, self._nodes):
-            if url and name != self._name and (name, url, pairs) not in before:
-                log.info("node %s at %s %s", name, url, "takes matches" if pairs else "takes no new matches")
+    def _tell(self, before: Sequence[Node]) -> None:
+        """Say what has changed; at first, which others are alive."""
+        known = {node.name: node for node in before}
+        for node in self._nodes:
+            was = known.pop(node.name, None)
+            if node.name == self._name:
+                if was is not None and was.draining != node.draining:
+                    log.info("this node %s", _TOLD["draining"] if node.draining else f"{_TOLD['alive']} again")
+            elif node.alive if was is None else _place(was) != _place(node):
+                log.info("node %s at %s %s", node.name, node.url, _TOLD[node.state])
+        for name in known:
+            log.info("node %s is given up: its matches were called off", name)
 
     async def run(self) -> None:
         """Be seen as long as this process runs."""
@@ -257,5 +272,5 @@ def weight(node: str, game: str) -> bytes:
     return hashlib.sha256(f"{node}\n{game}".encode()).digest()
 
 
-def _place(node: Node) -> tuple[str, str, bool]:
-    return node.name, node.url, node.alive and not node.draining
+def _place(node: Node) -> tuple[str, str, State]:
+    return node.name, node.url, node.state

@@ -5,12 +5,13 @@ each. There are several on PostgreSQL alone, and all here is said as it has it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import msgspec
 from msgspec import Struct
 from sqlalchemy import Connection
 
+from arena.store.actions import note_action
 from arena.store.dialect import execute
 from protocol.errors import UsageFault
 from protocol.names import folded
@@ -22,10 +23,13 @@ _NOW = _CLOCK.format("clock_timestamp()")
 _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
 _LIST = f"""SELECT nodes.*, coalesce(seen > {_SINCE}, false) AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
-FROM nodes ORDER BY name"""
+FROM nodes WHERE url <> '' ORDER BY name"""
 _ALIVE = f"SELECT name FROM nodes WHERE seen > {_SINCE} ORDER BY name"
 _ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
+
+
+State = Literal["alive", "draining", "stopped", "gone"]
 
 
 class Node(Struct, frozen=True, kw_only=True):
@@ -39,6 +43,13 @@ class Node(Struct, frozen=True, kw_only=True):
     alive: bool
     draining: bool
     matches: int
+
+    @property
+    def state(self) -> State:
+        """`stopped`: it left in order; `gone`: it did not, and is not seen any more."""
+        if self.alive:
+            return "draining" if self.draining else "alive"
+        return "stopped" if self.seen is None else "gone"
 
 
 class UnderWay(NamedTuple):
@@ -64,8 +75,18 @@ def leave(connection: Connection, node: int) -> None:
     execute(connection, "UPDATE nodes SET seen = NULL WHERE id = :node", {"node": node})
 
 
+def forget(connection: Connection, name: str, by: str) -> None:
+    """A node with no match under way is given up by somebody: listed no more, until it comes again. Its row stays, as
+    what it played refers to that.
+    """
+    statement = """UPDATE nodes SET seen = NULL, url = ''
+    WHERE name = :name AND NOT EXISTS (SELECT 1 FROM under_way WHERE under_way.node = nodes.id)"""
+    execute(connection, statement, {"name": name})
+    note_action(connection, by, "lost_node", [name])
+
+
 def list_nodes(connection: Connection) -> list[Node]:
-    """All nodes there ever were, by name."""
+    """All nodes there ever were and that are not given up, by name."""
     rows = execute(connection, _LIST)
     return [Node(**{name: getattr(row, name) for name in Node.__struct_fields__}) for row in rows]
 
@@ -77,11 +98,12 @@ def nodes_alive(connection: Connection) -> list[str]:
     return list(execute(connection, _ALIVE).scalars())
 
 
-def drain_node(connection: Connection, name: str, *, undo: bool = False) -> None:
-    """Have a node take no new matches, or take them again. Raises `UsageFault`."""
+def drain_node(connection: Connection, name: str, by: str, *, undo: bool = False) -> None:
+    """Somebody has a node take no new matches, or take them again. Raises `UsageFault`."""
     words = {"name": name, "draining": not undo}
     if execute(connection, "UPDATE nodes SET draining = :draining WHERE name = :name", words).rowcount != 1:
         raise UsageFault(f"there is no node {name!r}: `arena node list` names them")
+    note_action(connection, by, "undo_drain_node" if undo else "drain_node", [name])
 
 
 def begin_matches(connection: Connection, begun: Sequence[UnderWay]) -> None:
@@ -123,5 +145,5 @@ def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
 
 
 def node_urls(connection: Connection) -> list[str]:
-    """Where clients connect to the nodes that ever were, by their names."""
+    """Where clients connect to the nodes that `list_nodes` names."""
     return list(execute(connection, "SELECT url FROM nodes WHERE url <> '' ORDER BY name").scalars())

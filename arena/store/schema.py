@@ -259,7 +259,7 @@ nodes = Table(
     metadata,
     Column("id", Integer, primary_key=True, comment="whose lock its process holds"),
     Column("name", _characters(32), nullable=False, unique=True),
-    Column("url", _characters(200), nullable=False, comment="where clients connect to it"),
+    Column("url", _characters(200), nullable=False, comment="where clients connect to it; empty: it is given up"),
     Column("seen", _characters(32), comment="when it was seen last, by the database's clock; null: it left"),
     Column("draining", Boolean, nullable=False, server_default=false(), comment="it takes no new matches"),
     Column("holder", Integer, nullable=False, server_default="0", comment="the number of who took its lock last"),

@@ -581,8 +581,9 @@ def test_nodes_of_one_database_are_asked_for_a_folder_that_all_have(tmp_path: Pa
     url = new_database()
     with closing(Store.open(url)) as store:
         Library(store).play("nim", [ANN, BOB], match="old", rated=False)
-        two = "INSERT INTO nodes (name, url) VALUES ('a', ''), ('b', '')"
-        store.write(lambda connection: connection.exec_driver_sql(two).rowcount)
+        nodes = "('a', 'ws://a', '2026-11-26'), ('b', 'ws://b', '2026-11-26'), ('stopped', 'ws://c', NULL)"
+        insert = f"INSERT INTO nodes (name, url, seen) VALUES {nodes}"
+        store.write(lambda connection: connection.exec_driver_sql(insert).rowcount)
         words = ("db", "thin", "--older", "1d")
         asked = partial(call, "arena", ARENA_DB=url, ARENA_DATA=str(tmp_path))
         done = asked(*words)

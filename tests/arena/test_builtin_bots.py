@@ -6,7 +6,9 @@ import asyncio
 import os
 import stat
 import sys
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -88,6 +90,23 @@ def test_a_name_that_is_somebody_elses_is_not_taken(tmp_path: Path) -> None:
     with pytest.raises(UsageFault, match=says):
         house_tokens(store, file, ["greedy", "random"])
     assert (store.read(registered_bot, "greedy"), file.exists()) == (None, False)
+
+
+class BehindAnother(Store):
+    """A store to which another node has written just before whatever is written to it."""
+
+    def write(self, change: Any, /, *args: Any, **kwargs: Any) -> Any:
+        with closing(Store.open(self.database, checkpoint=False)) as other:
+            other.write(change, *args, **kwargs)
+        return super().write(change, *args, **kwargs)
+
+
+def test_the_house_of_a_node_finds_its_bots_that_another_node_registers_at_the_same_moment(tmp_path: Path) -> None:
+    with closing(BehindAnother.open(tmp_path / "arena.db")) as store:
+        made = house_tokens(store, tmp_path / "tokens.json", ["random", "greedy"], "secret")
+        bot = store.read(registered_bot, "random")
+    assert bot is not None
+    assert bot.token_hash == hash_token(made["random"])
 
 
 def test_a_bot_of_the_house_that_was_revoked_is_said(tmp_path: Path) -> None:

@@ -18,11 +18,14 @@ from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
 from arena.commands import metrics
+from arena.commands.node_table import node_table
 from arena.commands.serve_nodes import words_of
 from arena.commands.settings import ServerSettings
 from arena.host.meters import EVERY, Meters
 from arena.operations.metrics import COUNTER, METRICS, Sources
 from arena.operations.prometheus import LOOK_EVERY, ArenaCollector, measure_lag
+from arena.server.nodes import OnlyNode
+from arena.store.nodes import Node
 from arena.store.result_queries import result_of
 from commands import call
 from machine.event_loop import running
@@ -30,6 +33,26 @@ from machine.histogram import Histogram
 from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[2]
+
+
+class FiveNodes(OnlyNode):
+    """One of each state, of which two have stopped."""
+
+    url = "ws://arena/a"
+
+    def all(self) -> list[Node]:
+        seen = "2026-11-26T17:05:12.000Z"
+        states = (
+            (True, False, seen),
+            (True, True, seen),
+            (False, False, None),
+            (False, True, None),
+            (False, True, seen),
+        )
+        return [
+            Node(name=name, url=f"ws://arena/{name}", seen=at, alive=alive, draining=draining, matches=0)
+            for name, (alive, draining, at) in zip("abcde", states, strict=True)
+        ]
 
 
 def collector(served: Any) -> ArenaCollector:
@@ -47,6 +70,15 @@ def reading(served: Any) -> Callable[..., float | None]:
 def samples(served: Any) -> list[Sample]:
     """All of them."""
     return [sample for family in collector(served).collect() for sample in family.samples]
+
+
+async def test_nodes_are_counted_by_the_states_that_the_list_of_nodes_has(serve: Any) -> None:
+    served = await serve(meters=Meters(), nodes=FiveNodes())
+    read = reading(served)
+    states = ("alive", "draining", "stopped", "gone")
+    assert [read("nodes", state=state) for state in states] == [1, 1, 2, 1]
+    rows = [line.split() for line in node_table(FiveNodes().all(), 100)[1:]]
+    assert [row[1] for row in rows] == ["alive", "draining", "stopped", "stopped", "gone"]
 
 
 async def test_what_is_played_is_counted_by_game_and_reason(serve: Any) -> None:

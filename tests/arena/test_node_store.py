@@ -14,7 +14,9 @@ from arena.commands.data_dir import exclusively
 from arena.commands.nodes import drain as drain_by_command
 from arena.commands.nodes import give_up, show_nodes
 from arena.commands.serve import upgrade_if_older
+from arena.operator.requests import COMMAND_LINE
 from arena.replay.verify import verify
+from arena.store.actions import actions_page
 from arena.store.data_folder import Locked
 from arena.store.database import StoreUnavailable
 from arena.store.database_url import database_at
@@ -24,6 +26,9 @@ from arena.store.nodes import (
     UnderWay,
     beat,
     begin_matches,
+    drain_node,
+    end_matches,
+    forget,
     leave,
     list_nodes,
     matches_of,
@@ -33,6 +38,7 @@ from arena.store.nodes import (
 )
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
+from arena.web.admin.log import IN_WORDS
 from commands import call
 from databases import alter
 from postgres import new_database, postgres_server
@@ -146,7 +152,7 @@ def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitS
     assert b.read(urls_of_bot, b.node, "b_b") == []
     assert a.read(urls_of_bot, a.node, "bob") == []
     a.write(leave, a.node)
-    assert [one.alive for one in b.read(list_nodes)] == [False, True]
+    assert [one.state for one in b.read(list_nodes)] == ["stopped", "alive"]
 
 
 def test_a_match_that_is_stored_is_under_way_no_more(url: str, stack: ExitStack) -> None:
@@ -160,6 +166,7 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
     url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with closing(NodeStore.open_as(database_at(url), "a")) as a:
+        a.write(beat, a.node, "ws://a")
         a.write(begin_matches, [under_way(a, "m1"), under_way(a, "m2"), under_way(a, "t1", tournament="t")])
         finish(a, result("m2", ("ann", "Bob")))
     give_up(url, "a")
@@ -175,8 +182,26 @@ def test_the_matches_of_a_lost_node_are_void_with_records_that_verify(
         assert store.read(matches_of, "a") == []
 
 
+def test_a_node_that_is_given_up_is_listed_no_more_until_it_comes_again(url: str, stack: ExitStack) -> None:
+    b = node(url, "b", stack)
+    with closing(NodeStore.open_as(database_at(url), "a")) as a:
+        for one in (a, b):
+            one.write(beat, one.node, "ws://arena")
+        a.write(begin_matches, [under_way(a, "m1")])
+        a.write(forget, "a", COMMAND_LINE)
+        assert [one.name for one in b.read(list_nodes)] == ["a", "b"], "its match is under way still"
+    give_up(url, "a")
+    assert [one.name for one in b.read(list_nodes)] == ["b"]
+    with pytest.raises(UsageFault, match="there is no node 'a': b"):
+        drain_by_command(url, "a", undo=False, wait=False)
+    a = node(url, "a", stack)
+    a.write(beat, a.node, "ws://arena")
+    assert [(one.name, one.state) for one in b.read(list_nodes)] == [("a", "alive"), ("b", "alive")]
+
+
 def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
-    node(url, "a", stack)
+    a = node(url, "a", stack)
+    a.write(beat, a.node, "ws://a")
     with pytest.raises(UsageFault, match="node a runs, and its matches go on"):
         give_up(url, "a")
     with pytest.raises(UsageFault, match="there is no node 'b': a"):
@@ -184,9 +209,10 @@ def test_a_node_that_runs_is_not_given_up(url: str, stack: ExitStack) -> None:
 
 
 def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str]) -> None:
-    a = node(url, "a", stack)
-    node(url, "b", stack)
+    a, b = node(url, "a", stack), node(url, "b", stack)
     a.write(beat, a.node, "ws://a")
+    b.write(beat, b.node, "ws://b")
+    b.write(leave, b.node)
     a.write(begin_matches, [under_way(a, "m1")])
     drain_by_command(url, "a", undo=False, wait=False)
     assert capsys.readouterr().out == "a takes no new matches; 1 match is under way there\n"
@@ -194,12 +220,70 @@ def test_nodes_are_listed_and_drained(url: str, stack: ExitStack, capsys: pytest
     assert capsys.readouterr().out.split() == [
         *("node", "state", "matches", "url"),
         *("a", "draining", "1", "ws://a"),
-        *("b", "stopped", "0"),
+        *("b", "stopped", "0", "ws://b"),
     ]
     drain_by_command(url, "a", undo=True, wait=False)
     assert not a.read(list_nodes)[0].draining
     with pytest.raises(UsageFault, match="there is no node 'c'"):
         drain_by_command(url, "c", undo=False, wait=False)
+
+
+def test_who_drained_a_node_took_that_back_or_gave_it_up_is_kept(url: str) -> None:
+    with closing(NodeStore.open_as(database_at(url), "a")) as a:
+        a.write(beat, a.node, "ws://a")
+        drain_by_command(url, "a", undo=False, wait=False)
+        drain_by_command(url, "a", undo=True, wait=False)
+    give_up(url, "a")
+    with closing(Store.open(url)) as store:
+        kept = store.read(actions_page).rows
+    assert [(one.by, one.do, one.concerns) for one in kept] == [
+        ("command line", do, ["a"]) for do in ("lost_node", "undo_drain_node", "drain_node")
+    ]
+    assert {one.do for one in kept} <= IN_WORDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("seen", "how"), [("NULL", "has stopped"), ("'2026-11-26T17:05:12.000Z'", "is gone since 2026-11-26 17:05")]
+)
+def test_a_node_that_does_not_run_is_not_drained(url: str, stack: ExitStack, seen: str, how: str) -> None:
+    a = node(url, "a", stack)
+    a.write(beat, a.node, "ws://a")
+    a.write(begin_matches, [under_way(a, "m1")])
+    alter(url, f"UPDATE nodes SET seen = {seen}")
+    says = f"node a {how}, with 1 match under way: start it, or give it up by `arena node lost a`"
+    with pytest.raises(UsageFault, match=says):
+        drain_by_command(url, "a", undo=False, wait=False)
+    assert a.read(actions_page).rows == []
+
+
+def test_who_waits_until_a_node_is_drained_is_told_for_which_matches(
+    url: str, stack: ExitStack, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = node(url, "a", stack)
+    a.write(beat, a.node, "ws://a")
+    a.write(begin_matches, [under_way(a, "m1"), under_way(a, "m2")])
+    monkeypatch.setattr("arena.commands.nodes.TELL_AGAIN", 0.0)
+    ends = [["m2"], ["m1"]]
+    monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(end_matches, ends.pop()))
+    drain_by_command(url, "a", undo=False, wait=True)
+    rest = "those that are not in its journal, of which `arena status` warns, never end: stop a then, and "
+    rest += "`arena node lost a` calls them off"
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        f"waiting for 2 matches: m1, m2; {rest}",
+        f"waiting for 1 match: m2; {rest}",
+        "a has no match under way",
+    ]
+
+
+def test_who_waits_until_a_node_is_drained_is_told_that_it_is_drained_no_more(
+    url: str, stack: ExitStack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    a = node(url, "a", stack)
+    a.write(beat, a.node, "ws://a")
+    a.write(begin_matches, [under_way(a, "m1")])
+    monkeypatch.setattr("arena.commands.nodes.sleep", lambda seconds: a.write(drain_node, "a", COMMAND_LINE, undo=True))
+    with pytest.raises(UsageFault, match="a takes new matches again"):
+        drain_by_command(url, "a", undo=False, wait=True)
 
 
 def test_a_file_has_no_nodes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -64,8 +65,8 @@ class Noted:
         return self.nodes
 
 
-def node(name: str, matches: int = 0, *, alive: bool = True) -> Node:
-    return Node(name=name, url=f"ws://arena/{name}", seen=None, alive=alive, draining=False, matches=matches)
+def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = False, seen: str | None = None) -> Node:
+    return Node(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
 
 
 def header(match: str) -> Header:
@@ -195,3 +196,32 @@ async def test_it_is_said_which_nodes_stay_away_with_matches(monkeypatch: pytest
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
     await nodes.beat()
     assert warned[-1] is None
+
+
+async def test_a_node_says_what_has_become_of_the_others_and_that_it_is_drained_itself(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    store: Any = Noted()
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    caplog.set_level(logging.INFO)
+    gone = node("c", alive=False, seen="2026-11-26T17:05:12.000Z")
+    for there, told in (
+        ([node("a"), node("b"), gone, node("d", alive=False)], ["node b at ws://arena/b takes matches"]),
+        ([node("a", 1), node("b", 1), gone], ["node d is given up: its matches were called off"]),
+        (
+            [node("a", draining=True), node("b", draining=True), node("c")],
+            [
+                "this node is drained: it takes no new matches",
+                "node b at ws://arena/b is drained: it takes no new matches",
+                "node c at ws://arena/c takes matches",
+            ],
+        ),
+        (
+            [node("a"), node("b", alive=False), gone],
+            ["this node takes matches again", "node b at ws://arena/b has stopped", "node c at ws://arena/c is gone"],
+        ),
+    ):
+        caplog.clear()
+        store.nodes = there
+        await nodes.beat()
+        assert caplog.messages == told

@@ -23,6 +23,9 @@ IN_WORDS = {
     "stop_tournament": "stopped the tournament",
     "drain": "had the server stop",
     "undo_drain": "had the server go on",
+    "drain_node": "drained the node",
+    "undo_drain_node": "had matches begin again on the node",
+    "lost_node": "gave up the node",
     "thin": "removed old records",
     "move_records": "moved old records to files",
 }
