@@ -150,14 +150,16 @@ ORDER BY versions.last DESC LIMIT :limit
 _ENDINGS = """
 SELECT outcome, reason, sum(matches) AS played, (
     SELECT coalesce(json_group_array(
-        json_object('match', matches.id, 'plies', matches.plies, 'finished', matches.finished)
+        json_object('match', id, 'plies', plies, 'finished', finished)
     ), '[]')
     FROM (
-        SELECT match FROM seats INDEXED BY seats_by_ending
-        WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome
-            AND seats.reason = tallies.reason
-        ORDER BY match DESC LIMIT :latest
-    ) AS latest JOIN matches ON matches.number = latest.match
+        SELECT matches.id, matches.plies, matches.finished FROM (
+            SELECT match FROM seats INDEXED BY seats_by_ending
+            WHERE seats.bot = :bot AND seats.pool = :pool AND seats.outcome = tallies.outcome
+                AND seats.reason = tallies.reason
+            ORDER BY match DESC LIMIT :latest
+        ) AS newest JOIN matches ON matches.number = newest.match ORDER BY newest.match DESC
+    ) AS latest
 ) AS latest
 FROM tallies WHERE tournament = '' AND bot = :bot AND pool = :pool GROUP BY outcome, reason
 """
