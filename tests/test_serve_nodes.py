@@ -35,7 +35,7 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         await served.says("all nodes have started anew")
         await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
     assert served.process.returncode == 0
-    assert sum(line.endswith(" stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"
+    assert sum(line.endswith(": stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"
 
 
 def test_a_port_that_nodes_can_not_share_is_one_line(tmp_path: Path) -> None:
