@@ -49,16 +49,16 @@ def free_data_dir(data: Path) -> Path:
 
 
 @contextmanager
-def exclusively(where: str, data: Path) -> Iterator[Database]:
-    """The database, with nobody else on the data folder, and no node on a server. Raises `DatabaseNotFound` or
-    `Locked`.
+def exclusively(where: str, data: Path, otherwise: str = "stop them") -> Iterator[Database]:
+    """The database, with nobody else on the data folder, and no node on a server. Raises `DatabaseNotFound`, and
+    `Locked` with what to do about nodes `otherwise`.
     """
     found = database_at(where)
     if found.revision() is None:
         raise found.not_found()
     with lock(data) if data.is_dir() else nullcontext():
         if found.file is None:
-            refuse_beside_nodes(found, "stop them, or name the data folder of one with --data")
+            refuse_beside_nodes(found, otherwise)
         yield found
 
 

@@ -15,6 +15,7 @@ from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.store import Store
 
+_ASK_A_NODE = "stop them, or name the data folder of one with --data"
 T = TypeVar("T")
 L = TypeVar("L")
 
@@ -52,7 +53,7 @@ def by_server_or_local(
         return by_server(database_at(where), data, request, answer)
     except NoServer:
         with (
-            exclusively(where, data) if alone else nullcontext(),
+            exclusively(where, data, _ASK_A_NODE) if alone else nullcontext(),
             closing(Store.open(where, create=create, checkpoint=alone)) as store,
         ):
             done = local(store)

@@ -44,11 +44,8 @@ from databases import alter
 from postgres import new_database, postgres_server
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
-from protocol.games import load
-from protocol.messages import Clock
 from referee import record_reader
-from referee.record import RecordedSeat, header_of
-from seasons import finish, result
+from seasons import finish, header, result
 
 
 @pytest.fixture
@@ -86,19 +83,8 @@ def under_way(
 ) -> UnderWay:
     """A match of nim that is about to begin."""
     seed = match.encode().ljust(SEED_BYTES, b"-")
-    header = header_of(
-        match=match,
-        game=load("nim", {}),
-        seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
-        seed=seed,
-        pool=None if tournament else "nim/classic",
-        clock=Clock(bank_ms=1000, increment_ms=0),
-        away_ms=0,
-        started="2026-11-25T00:00:00.000Z",
-        tournament=tournament,
-        place=0 if tournament else None,
-    )
-    return UnderWay(store.node, match, msgspec.json.encode(header).decode(), seed.hex(), bots)
+    text = msgspec.json.encode(header(match, bots, seed=seed, tournament=tournament)).decode()
+    return UnderWay(store.node, match, text, seed.hex(), bots)
 
 
 def test_a_name_is_had_by_one_process_at_a_time(url: str, stack: ExitStack) -> None:
@@ -299,9 +285,11 @@ def test_what_nobody_else_may_run_beside_is_refused_while_a_node_is_alive(
     for one in (first, second):
         one.write(beat, one.node, "")
     who = f"arena: {database_at(url)} is in use by nodes that are alive"
-    what = "stop them, or name the data folder of one with --data\n"
-    for command in ("db rebuild-ratings", "db upgrade", "db thin --vacuum", "bot rename ann anna"):
+    what = "stop them\n"
+    for command in ("db rebuild-ratings", "db upgrade", "db thin --vacuum"):
         assert asked(*command.split()) == (1, "", f"{who} (a, b): {what}")
+    ask = "stop them, or name the data folder of one with --data\n"
+    assert asked("bot", "rename", "ann", "anna") == (1, "", f"{who} (a, b): {ask}")
     first.write(leave, first.node)
     assert asked("db", "upgrade").err == f"{who} (b): {what}"
     second.write(leave, second.node)
