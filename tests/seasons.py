@@ -1,4 +1,4 @@
-"""Results made up for the store: of any bots, ranks, pools and times."""
+"""Results and headers made up for the store: of any bots, ranks, pools and times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,35 @@ from msgspec.structs import replace
 from arena.ratings import rating_system
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
+from protocol.dice import SEED_BYTES
+from protocol.games import load
+from protocol.messages import Clock
+from referee.record import Header, RecordedSeat, header_of
 from referee.result import Result, SeatResult
+
+
+def header(
+    match: str,
+    bots: Sequence[str] = ("ann", "bob"),
+    *,
+    seed: bytes = bytes(SEED_BYTES),
+    pool: str | None = "nim/classic",
+    started: str = "2026-01-01T00:00:00.000Z",
+    tournament: str | None = None,
+) -> Header:
+    """That of a match of nim that begins."""
+    return header_of(
+        match=match,
+        game=load("nim", {}),
+        seats=[RecordedSeat(bot=bot, version="1") for bot in bots],
+        seed=seed,
+        pool=None if tournament else pool,
+        clock=Clock(bank_ms=1000, increment_ms=0),
+        away_ms=0,
+        started=started,
+        tournament=tournament,
+        place=0 if tournament else None,
+    )
 
 
 def result(

@@ -134,7 +134,7 @@ def test_a_process_that_lost_its_parent_leaves_no_zombie_in_a_container_with_a_h
 ) -> None:
     orphan = engine.done("exec", arena.name, "sh", "-c", "(sleep 0.01 & echo $!)")
     gone = f"until [ ! -e /proc/{orphan} ]; do sleep 0.05; done"  # a zombie is there for ever
-    engine.done("exec", arena.name, "timeout", "20", "sh", "-c", gone)
+    assert engine.done("exec", arena.name, "timeout", "20", "sh", "-c", f"{gone}; echo gone") == "gone"
 
 
 @pytest.mark.ci

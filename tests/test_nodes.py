@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -89,6 +90,8 @@ async def test_who_watches_a_match_of_a_node_that_is_killed_sees_it_to_its_end(
             for one in back:
                 group.create_task(one.play())
         await watching
+        *_, last = [shown.get_nowait() for _ in range(shown.qsize())]
+        assert re.search(r"^win after \d+ plies$", last, re.MULTILINE)
 
 
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:

@@ -27,6 +27,31 @@ from protocol.messages import Clock
 from timeouts import WITHIN
 
 
+class Door:
+    """Where bots are let in; once it holds, a bot is `looked_up`, and has to wait until it may `go_on`."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.looked_up = asyncio.Event()
+        self.go_on = asyncio.Event()
+        self._monkeypatch = monkeypatch
+
+    def hold(self) -> None:
+        identify = Authenticator.identify
+
+        async def slowly(door: Authenticator, *words: Any) -> Any:
+            found = await identify(door, *words)
+            self.looked_up.set()
+            await self.go_on.wait()
+            return found
+
+        self._monkeypatch.setattr(Authenticator, "identify", slowly)
+
+
+@pytest.fixture
+async def door(monkeypatch: pytest.MonkeyPatch) -> Door:
+    return Door(monkeypatch)
+
+
 @pytest.fixture
 def synced(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of files and folders that were synced, in order."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -10,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from arena.server.auth import Authenticator
 from arena.server.nodes import Nodes, OnlyNode
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
@@ -18,9 +16,7 @@ from arena.store.nodes import Node, UnderWay
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
 from protocol.dice import SEED_BYTES
-from protocol.games import load
-from protocol.messages import Clock
-from referee.record import Header, RecordedSeat, header_of
+from seasons import header
 
 OTHER = "ws://arena/b"
 
@@ -69,20 +65,6 @@ def node(name: str, matches: int = 0, *, alive: bool = True, draining: bool = Fa
     return Node(name=name, url=f"ws://arena/{name}", seen=seen, alive=alive, draining=draining, matches=matches)
 
 
-def header(match: str) -> Header:
-    """That of a match of nim."""
-    return header_of(
-        match=match,
-        game=load("nim", {}),
-        seats=[RecordedSeat(bot=bot, version="") for bot in ("ann", "bob")],
-        seed=bytes(SEED_BYTES),
-        pool=None,
-        clock=Clock(bank_ms=1000, increment_ms=0),
-        away_ms=0,
-        started="2026-11-25T00:00:00.000Z",
-    )
-
-
 CHANGES: dict[str, Callable[[Any], None]] = {
     "the operator gave ann a new token: bring that one": replaced,
     "the operator revoked ann: it may not come in any more": lambda served: served.store.write(revoke_bots, ["ann"]),
@@ -104,27 +86,16 @@ async def test_a_bot_goes_whose_token_was_taken_on_another_node_and_others_stay(
     assert [bot["bot"] for bot in (await bob.expect("listing"))["bots"]] == ["bob"]
 
 
-async def test_who_is_coming_in_while_its_token_is_taken_on_another_node_stays_out(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_who_is_coming_in_while_its_token_is_taken_on_another_node_stays_out(serve: Any, door: Any) -> None:
     served = await serve()
     await (await served.enter("ann")).wire.close()
-    looked_up, go_on = asyncio.Event(), asyncio.Event()
-    identify = Authenticator.identify
-
-    async def slowly(door: Authenticator, *words: Any) -> Any:
-        found = await identify(door, *words)
-        looked_up.set()
-        await go_on.wait()
-        return found
-
-    monkeypatch.setattr(Authenticator, "identify", slowly)
+    door.hold()
     client = await served.connect()
     await client.send(type="hello", bot="ann", token=f"{'ann':*>16}")
-    await looked_up.wait()
+    await door.looked_up.wait()
     replaced(served)
     await served.arena.heard(Announcement("bots", ["ann"]))
-    go_on.set()
+    door.go_on.set()
     assert (await client.expect("error"))["code"] == "auth_failed"
 
 

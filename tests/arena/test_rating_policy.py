@@ -18,11 +18,9 @@ from arena.store.registry import add_bots, approve_bots, register_bot
 from arena.store.store import Store
 from databases import EVERY_DATABASE
 from machine.timestamps import seconds_of, utc
-from protocol.dice import SEED_BYTES
-from protocol.games import load
-from protocol.messages import Clock
-from referee.record import Header, RecordedSeat, header_of
+from referee.record import Header
 from referee.result import Result, SeatResult
+from seasons import header
 
 pytestmark = EVERY_DATABASE
 
@@ -59,16 +57,7 @@ def result(
 
 def begun(match: str) -> Header:
     """The header of a rated match of ann and bob."""
-    return header_of(
-        match=match,
-        game=load("nim", {}),
-        seats=[RecordedSeat(bot=bot, version="") for bot in ("Ann", "bob")],
-        seed=bytes(SEED_BYTES),
-        pool=POOL,
-        clock=Clock(bank_ms=1000, increment_ms=0),
-        away_ms=0,
-        started=utc(),
-    )
+    return header(match, ("Ann", "bob"), pool=POOL, started=utc())
 
 
 async def stored(archive: AsyncStore, *results: Result) -> None:

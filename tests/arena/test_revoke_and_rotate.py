@@ -14,7 +14,7 @@ from arena.operations.administration import operations
 from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
 from arena.operator.client import Operator, connected, connected_to
 from arena.operator.status import ServerStatus, StatusRequest
-from arena.server.auth import Authenticator, Registration
+from arena.server.auth import Registration
 from arena.store.registry import add_bots, revoke_bots
 from arena.store.tokens import hash_token
 from processes import run, serving
@@ -88,26 +88,17 @@ async def test_a_rotated_bot_comes_back_to_its_match_with_its_new_token(serve: A
 
 @pytest.mark.parametrize(("known", "token"), [(True, f"{'ann':*>16}"), (False, f"{'ann':*>16}"), (False, None)])
 async def test_who_is_coming_in_when_it_is_revoked_stays_out(
-    serve: Any, monkeypatch: pytest.MonkeyPatch, known: bool, token: str | None
+    serve: Any, door: Any, known: bool, token: str | None
 ) -> None:
     served = await operated(serve)
     if known:
         await (await served.enter("ann")).wire.close()
-    looked_up, go_on = asyncio.Event(), asyncio.Event()
-    identify = Authenticator.identify
-
-    async def slowly(door: Authenticator, *words: Any) -> Any:
-        found = await identify(door, *words)
-        looked_up.set()
-        await go_on.wait()
-        return found
-
-    monkeypatch.setattr(Authenticator, "identify", slowly)
+    door.hold()
     coming = asyncio.create_task(refused(served, bot="ann", token=token))
-    await looked_up.wait()
+    await door.looked_up.wait()
     async with operator_of(served) as operator:
         assert await revoke(operator, "ann") == []
-    go_on.set()
+    door.go_on.set()
     assert "ann was revoked by the operator" in await coming
 
 

@@ -71,6 +71,7 @@ async def test_a_bot_that_is_cancelled_leaves_all_nodes(a: Any, peer: Any, scrip
         bot.playing.cancel()
         for line in (bot.line, bot.other):
             await asyncio.wait_for(line.connection.wait_closed(), WITHIN)
+        assert [line.connection.close_code for line in (bot.line, bot.other)] == [1000, 1000]
 
 
 async def test_what_fails_on_the_connection_to_another_node_ends_the_bot(a: Any, peer: Any, script: Any) -> None:
