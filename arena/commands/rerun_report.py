@@ -1,0 +1,136 @@
+"""What `arena replay rerun` prints: of one match, and of many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from arena.commands.output import columns, table
+from arena.commands.rerun_programs import Cast
+from arena.replay.luck_report import format_signed
+from arena.replay.rerun_worth import TotalWorth, Worth
+from machine.console import Console
+from machine.terminal import say
+from measuring.differences import Difference
+from protocol.display import counted
+from referee.record import Record
+
+MOST_SHOWN = 3
+"""Matches that are shown of those in which most was gained, and of those in which most was lost."""
+INSTEAD = "that is what the new bot in its place was worth"
+ALONE = "that is what the move alone was worth"
+
+
+def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
+    """Print what came of a match."""
+    console = Console(width=columns())
+    came = _came(record.footer.ranks, worth.seat)
+    console.print(f"{worth.match}: {worth.game}, seat {worth.seat}: {bot} in place of {worth.bot}, which {came}")
+    moves = counted(worth.moves, "move", "moves")
+    if worth.ply is None:
+        console.print(f"every move the same, {moves}: the difference is 0")
+        return
+    same = f"{moves} as recorded, then another one" if worth.moves else "another one at once"
+    console.print(f"{same}, at ply {worth.ply}:")
+    rows = [("recorded", worth.recorded, f"{worth.old:z.3f}"), ("new", worth.made, f"{worth.new:z.3f}")]
+    say(table(("", "move", worth.unit), rows, elastic=1, left=(0,), width=columns()))
+    console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
+    if worth.value is not None and not worth.alike:
+        console.print(f"with luck left in {told(worth.raw)}")
+    for line in (*_who(worth.bot, cast), *_chance(worth)):
+        console.print(line)
+
+
+def _by(worth: Worth) -> str:
+    """How it was measured."""
+    many = f"{worth.continuations} continuations each"
+    if worth.alike:
+        return f"for certain: {many} went the same way, move for move, and so would all"
+    luck = "" if worth.value is None else f", less luck by {worth.value}"
+    return f"by {many} with the same dice{luck}"
+
+
+def _who(bot: str, cast: Cast) -> Iterator[str]:
+    """Who played on, and what it was therefore that was measured."""
+    if cast.old is None:
+        yield f"the new bot played both on, as the program of {bot} is not known (--old BOT names it): {ALONE}"
+    else:
+        yield f"each played on after its own move, {bot} as {cast.old_told}: {INSTEAD}"
+    for seat, program in cast.others.items():
+        yield f"seat {seat}, {cast.new[seat].name}: {program}"
+
+
+def _chance(worth: Worth) -> Iterator[str]:
+    if not worth.same_chance:
+        yield f"what {worth.bot} drew lots by is not known: a bot that draws lots may differ by that alone"
+
+
+def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
+    """Print what came of the matches of a game. `by_outcome`: they were chosen by how they ended."""
+    console = Console(width=columns())
+    matches = counted(total.matches, "match", "matches")
+    console.print(f"{total.game}, {bot} in place of {total.bot}: {matches}, {total.same} of them the same to the end")
+    if total.same == total.matches:
+        console.print("the difference is 0")
+        return
+    certain = f"better for certain in {total.better}, worse in {total.worse}"
+    console.print(f"worth {told(total.worth)} {total.unit} in all, {certain}")
+    if by_outcome:
+        console.print(f"these matches were chosen by how they ended: that is no measure of {bot} against {total.bot}")
+    elif total.a_match is not None:
+        console.print(f"a match {told(total.a_match)}, as a sample of such matches")
+    if total.kinds:
+        headers = ("by", "kind of position", "matches", "better", "worse", "worth", "95 %")
+        rows = [
+            (row.by, row.kind, row.matches, row.better, row.worse, format_signed(row.worth.mean), _interval(row.worth))
+            for row in total.kinds
+        ]
+        say("\n" + table(headers, rows, elastic=1, left=(0,), width=columns()))
+    apart = sorted((each for each in worths if each.ply is not None), key=lambda each: -each.worth.mean)
+    most = [each for each in apart[:MOST_SHOWN] if each.worth.mean > 0]
+    least = [each for each in apart[-MOST_SHOWN:] if each.worth.mean < 0]
+    if most or least:
+        shown = [
+            (each.match, each.ply, each.recorded, each.made, format_signed(each.worth.mean)) for each in (*most, *least)
+        ]
+        headers_of_one = ("match", "ply", "recorded", "new", "worth")
+        say("\n" + table(headers_of_one, shown, elastic=2, left=(0, 3), width=columns()))
+
+
+def print_programs(casts: Sequence[tuple[Cast, int]], *, chance_known: int) -> None:
+    """Print who played on in matches, each with the new bot's seat, and of how many its own chance was known."""
+    console = Console(width=columns())
+    alone = sum(cast.old is None for cast, _ in casts)
+    said = {f"{cast.new[at].name}: {program}": None for cast, _ in casts for at, program in cast.others.items()}
+    said |= {f"{cast.new[seat].name}, the old one: {cast.old_told}": None for cast, seat in casts if cast.old_told}
+    for line in said:
+        console.print(line)
+    if alone < len(casts):
+        console.print(f"each played on after its own move: {INSTEAD}")
+    if alone:
+        where = "" if alone == len(casts) else f"in {counted(alone, 'match', 'matches')} "
+        console.print(
+            f"{where}the new bot played both on, as the old program is not known (--old BOT names it): {ALONE}"
+        )
+    if unknown := len(casts) - chance_known:
+        console.print(
+            f"in {counted(unknown, 'match', 'matches')} it is not known what the old bot drew lots by: "
+            "a bot that draws lots may differ by that alone"
+        )
+
+
+def told(difference: Difference) -> str:
+    """`+0.243 (+0.221 to +0.265)`; without an interval where it is known for certain."""
+    mean = format_signed(difference.mean)
+    return f"{mean} ({_interval(difference)})" if difference.error else mean
+
+
+def _interval(difference: Difference) -> str:
+    return f"{format_signed(difference.low)} to {format_signed(difference.high)}" if difference.error else ""
+
+
+def _came(ranks: Sequence[int], seat: int) -> str:
+    """How it ended for a seat."""
+    rank = ranks[seat]
+    if len(ranks) > 2:
+        return f"came in place {rank} of {len(ranks)}"
+    return "lost" if rank == 2 else "won" if ranks.count(1) == 1 else "drew"
