@@ -42,6 +42,36 @@ class GivesUp(Bot):
         return turn.legal[0]
 
 
+class Forgetful(Bot):
+    """Makes the first move, at ply 1 the last; it cannot go on without what it kept in mind at its first turn."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        if turn.ply <= 1:
+            turn.memory["plan"] = -turn.ply
+        return turn.legal[turn.memory["plan"]]
+
+
+class Careless(Bot):
+    """Is refused a move at each ply, then makes the first; at ply 2 the last."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        if turn.ply not in turn.memory:
+            turn.memory[turn.ply] = "refused"
+            return {"no": "move"}
+        return turn.legal[-1 if turn.ply == 2 else 0]
+
+
+class Historian(Bot):
+    """Makes the first move, but fails where it has not heard of every ply before."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        heard = turn.memory.setdefault("heard", [])
+        heard.extend(event.ply for event in turn.events)
+        if heard != [*range(turn.ply)]:
+            raise LookupError(f"at ply {turn.ply} it has heard of {heard}")
+        return turn.legal[0]
+
+
 class Noting(Bot):
     """Draws its moves, some of which are none, and notes all that it is told."""
 

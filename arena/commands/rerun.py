@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.json import encode
 
 from arena.commands.matches import Selection, iter_matches, selected
 from arena.commands.output import write_document
@@ -67,8 +68,19 @@ class Sitting(NamedTuple):
 
     def task(self, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
         """To play so many continuations of it."""
-        cast, value = self.cast, options.value
-        return Task(self.header.match, self.body, self.seat, cast.new, cast.old, cast.seeds, numbers, seed, value)
+        cast = self.cast
+        return Task(
+            name=self.header.match,
+            body=self.body,
+            seat=self.seat,
+            new=encode(cast.new),
+            old=None if cast.old is None else encode(cast.old),
+            seeds=cast.seeds,
+            known=cast.known,
+            numbers=numbers,
+            seed=seed,
+            value=options.value,
+        )
 
     def worth(self, found: Sequence[Reply], value: str | None) -> Worth:
         """What came of its tasks."""
@@ -169,8 +181,7 @@ def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
         of_game = [worth for worth in worths if worth.game == total.game]
         print_total(total, of_game, options.bot, by_outcome=chosen.won or chosen.lost or chosen.drawn)
         say("")
-    known = sum(worth.same_chance for worth in worths)
-    print_programs([(sitting.cast, sitting.seat) for sitting in sittings], chance_known=known)
+    print_programs([(sitting.cast, sitting.seat) for sitting in sittings], worths)
 
 
 def _sittings(store: Store, results: Sequence[Result], bot: str, programs: Programs) -> Iterator[Sitting]:

@@ -43,8 +43,10 @@ class Cast(NamedTuple):
     old: tuple[BotSpec, ...] | None
     old_told: str | None
     others: Mapping[int, str]
-    seeds: tuple[str, ...]
-    """From which the recorded bot's own chance may follow."""
+    known: tuple[int, ...]
+    """The seats whose recorded bots' programs these are: all but stand-ins, and a new bot for want of an old one."""
+    seeds: tuple[tuple[str, ...], ...]
+    """By seat, from which the recorded bot's own chance may follow."""
 
 
 class Programs:
@@ -80,25 +82,26 @@ class Programs:
         """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play."""
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
-        others = {
-            at: self._known(name, origin) or self._standing_in(name, header.game)
-            for at, name in enumerate(names)
-            if at != seat
-        }
-        new = Program(in_process_spec(names[seat], self._bot), self._bot)
-        old = self._known(names[seat], origin, self._old)
-        seeds = [] if origin is None else [bot_seed(origin.seed, origin.stem, names[seat])]
+        found = {at: self._known(name, origin, self._old if at == seat else None) for at, name in enumerate(names)}
+        old = found.pop(seat)
+        others = {at: known or self._standing_in(names[at], header.game) for at, known in found.items()}
 
         def seated(program: Program) -> tuple[BotSpec, ...]:
             at_table = [others.get(at, program).spec for at in range(len(names))]
             return tuple(replace(spec, seed=f"{self._seed}/{spec.name}") for spec in at_table)
 
+        def seeds(name: str) -> tuple[str, ...]:
+            of_tournament = [] if origin is None else [bot_seed(origin.seed, origin.stem, name)]
+            return (*of_tournament, name, f"{self._seed}/{header.match}/{name}")
+
+        known = [at for at, program in found.items() if program is not None]
         return Cast(
-            new=seated(new),
+            new=seated(Program(in_process_spec(names[seat], self._bot), self._bot)),
             old=None if old is None else seated(old),
             old_told=None if old is None else old.told,
             others={at: program.told for at, program in others.items()},
-            seeds=(*seeds, names[seat], f"{self._seed}/{header.match}"),
+            known=tuple(known if old is None else [*known, seat]),
+            seeds=tuple(map(seeds, names)),
         )
 
     def check_opponents(self, names: Collection[str]) -> None:

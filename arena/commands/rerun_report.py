@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from arena.commands.output import columns, table
@@ -36,7 +37,7 @@ def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
     console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
     if worth.value is not None and not worth.alike:
         console.print(f"with luck left in {told(worth.raw)}")
-    for line in (*_who(worth.bot, cast), *_chance(worth)):
+    for line in (*_who(worth.bot, cast), *_doubts([worth])):
         console.print(line)
 
 
@@ -59,9 +60,24 @@ def _who(bot: str, cast: Cast) -> Iterator[str]:
         yield f"seat {seat}, {cast.new[seat].name}: {program}"
 
 
-def _chance(worth: Worth) -> Iterator[str]:
-    if not worth.same_chance:
-        yield f"what {worth.bot} drew lots by is not known: a bot that draws lots may differ by that alone"
+def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
+    """What may make the numbers of matches other than they should be."""
+    many = len(worths) > 1
+    unknown = sum(not each.same_chance for each in worths)
+    if unknown:
+        where = f"in {counted(unknown, 'match', 'matches')} " if many else ""
+        yield f"{where}what {worths[0].bot} drew lots by is not known: a bot that draws lots may differ by that alone"
+    strayed: defaultdict[str, list[Worth]] = defaultdict(list)
+    for each in worths:
+        for bot in each.strayed:
+            strayed[bot].append(each)
+    for bot, found in strayed.items():
+        where = f"in {counted(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
+        why = "by other lots, by the clock, or it is another program"
+        yield f"{bot} moves otherwise {where}, at ply {found[0].strayed[bot]}: {why}"
+    games = 2 * sum(each.continuations for each in worths)
+    for bot, count in sum((Counter(each.forfeits) for each in worths), Counter()).items():
+        yield f"{bot} forfeited {count} of {counted(games, 'game', 'games')}: standard error says why"
 
 
 def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
@@ -96,14 +112,16 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
         say("\n" + table(headers_of_one, shown, elastic=2, left=(0, 3), width=columns()))
 
 
-def print_programs(casts: Sequence[tuple[Cast, int]], *, chance_known: int) -> None:
-    """Print who played on in matches, each with the new bot's seat, and of how many its own chance was known."""
+def print_programs(casts: Sequence[tuple[Cast, int]], worths: Sequence[Worth]) -> None:
+    """Print who played matches on, each with the new bot's seat, what it was therefore that was measured, and what may
+    be wrong with it.
+    """
     console = Console(width=columns())
-    alone = sum(cast.old is None for cast, _ in casts)
-    said = {f"{cast.new[at].name}: {program}": None for cast, _ in casts for at, program in cast.others.items()}
-    said |= {f"{cast.new[seat].name}, the old one: {cast.old_told}": None for cast, seat in casts if cast.old_told}
-    for line in said:
+    others = [f"{cast.new[at].name}: {program}" for cast, _ in casts for at, program in cast.others.items()]
+    olds = [f"{cast.new[seat].name} as it was: {cast.old_told}" for cast, seat in casts if cast.old_told]
+    for line in dict.fromkeys((*others, *olds)):
         console.print(line)
+    alone = sum(cast.old is None for cast, _ in casts)
     if alone < len(casts):
         console.print(f"each played on after its own move: {INSTEAD}")
     if alone:
@@ -111,11 +129,8 @@ def print_programs(casts: Sequence[tuple[Cast, int]], *, chance_known: int) -> N
         console.print(
             f"{where}the new bot played both on, as the old program is not known (--old BOT names it): {ALONE}"
         )
-    if unknown := len(casts) - chance_known:
-        console.print(
-            f"in {counted(unknown, 'match', 'matches')} it is not known what the old bot drew lots by: "
-            "a bot that draws lots may differ by that alone"
-        )
+    for line in _doubts(worths):
+        console.print(line)
 
 
 def told(difference: Difference) -> str:

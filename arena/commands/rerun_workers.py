@@ -8,7 +8,7 @@ from contextlib import redirect_stdout
 from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
-from msgspec.json import decode, encode
+from msgspec.json import decode
 
 from arena.replay.rerun import Continuation, Followed, follow, go_on
 from arena.replay.rerun_worth import ENOUGH_ALIKE, FirstDifference, all_alike, described
@@ -23,20 +23,25 @@ from protocol.games.base import Game
 from referee import record_reader
 from referee.in_process import InProcess
 
+Specs = bytes
+"""Those of the bots of a table, by seat, as JSON has them: the same for tasks of the same bots."""
+
 
 class Task(NamedTuple):
     """A seat of a record in which the `new` bots put theirs, and the numbers of the continuations to be played, from
     one up to another. The `old` ones play on after the recorded move, the new ones where there are none.
 
-    `seeds` are those that the recorded bot's own chance may follow from, the last what it follows from otherwise.
+    `seeds` are, by seat, those that the recorded bot's own chance may follow from, the last what it follows from
+    otherwise. The programs of the `known` seats are those of the recorded bots, as far as anybody knows.
     """
 
     name: str
     body: bytes
     seat: int
-    new: tuple[BotSpec, ...]
-    old: tuple[BotSpec, ...] | None
-    seeds: tuple[str, ...]
+    new: Specs
+    old: Specs | None
+    seeds: tuple[tuple[str, ...], ...]
+    known: tuple[int, ...]
     numbers: tuple[int, int]
     seed: str
     value: str | None
@@ -64,36 +69,45 @@ def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply]
 def perform(task: Task) -> Reply:
     """Do it. What bots print goes to standard error. Raises `BadRecord` and `UsageFault`."""
     with redirect_stdout(sys.stderr):
-        record = record_reader.read(task.body, task.name)
-        game = rules_of(record.header.game, record.header.config)
-        new = encode(task.new)
-        followed = _followed(new, game, task.body, task.name, task.seat, task.seeds)
-        first = described(record.header, task.seat, game, followed)
+        followed, first = _followed(task._replace(numbers=(0, 0)))
         found: list[Continuation] = []
         if followed.fork is not None:
+            game = followed.fork.game
             value = value_of(game, task.value)
-            on_old, on_new = _players(new if task.old is None else encode(task.old), game), _players(new, game)
+            new, old = _players(task.new, game), _players(task.old or task.new, game)
             for number in range(*task.numbers):
-                found.append(go_on(followed.fork, number, task.seed, on_old, on_new, value))
+                found.append(go_on(followed.fork, number, task.seed, old, new, value))
                 if number == ENOUGH_ALIKE - 1 and all_alike(found):
                     break
         return Reply(first, found)
 
 
 @lru_cache(maxsize=1)
-def _followed(
-    specs: bytes, game: Game[Any, Any], body: bytes, name: str, seat: int, seeds: tuple[str, ...]
-) -> Followed:
-    """How far the bot goes along: the same for all tasks of a match."""
-    record = record_reader.read(body, name)
+def _followed(task: Task) -> tuple[Followed, FirstDifference]:
+    """How far the bot goes along, the same for all tasks of a match; and who of the known ones strays up to there."""
+    record = record_reader.read(task.body, task.name)
     verify(record)
-    return follow(record, seat, partial(_players(specs, game).listen, record.header.seats[seat].bot), seeds)
+    header = record.header
+    game = rules_of(header.game, header.config)
+
+    def along(seat: int, specs: Specs, until: int | None = None) -> Followed:
+        listen = partial(_players(specs, game).listen, header.seats[seat].bot)
+        return follow(record, seat, listen, task.seeds[seat], until)
+
+    followed = along(task.seat, task.new)
+    strayed = {}
+    if followed.fork is not None:
+        for seat in task.known:
+            fork = along(seat, task.old or task.new, followed.fork.ply).fork
+            if fork is not None:
+                strayed[header.seats[seat].bot] = fork.ply
+    return followed, described(header, task.seat, game, followed, strayed)
 
 
 @lru_cache(maxsize=4)
-def _players(specs: bytes, game: Game[Any, Any]) -> InProcess:
-    """The bots of encoded specs, kept from task to task."""
-    return players_of(decode(specs, type=tuple[BotSpec, ...]), game, _say, strict=True)
+def _players(specs: Specs, game: Game[Any, Any]) -> InProcess:
+    """The bots of a table, kept from task to task."""
+    return players_of(decode(specs, type=list[BotSpec]), game, _say, strict=True)
 
 
 @lru_cache(maxsize=1000)

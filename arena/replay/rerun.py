@@ -17,7 +17,7 @@ from protocol.dice import match_key
 from protocol.errors import IllegalMove, MalformedMove
 from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, FromClient, Move, Player, Ready, Resign
-from protocol.reasons import FAILED, ILLEGAL, RESIGNED
+from protocol.reasons import FAILED, FORFEITS, ILLEGAL, RESIGNED
 from referee import messages
 from referee.effects import Forfeited, MatchEvent, Played, Resigned
 from referee.in_process import InProcess, Listener
@@ -73,7 +73,7 @@ class Followed(NamedTuple):
 
 class Continuation(NamedTuple):
     """What the recorded act and the new one came to for the seat, played on with the same dice; the luck that it had
-    meanwhile; and what tells whether another one went the same way.
+    meanwhile; what tells whether another one went the same way; and the bots that forfeited it, either way.
     """
 
     old: float
@@ -81,10 +81,22 @@ class Continuation(NamedTuple):
     old_luck: float
     new_luck: float
     course: bytes
+    forfeits: tuple[str, ...] = ()
 
 
-def follow(record: Record, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str]) -> Followed:
-    """Have a bot take a seat of a record for as long as it does there what the record says.
+class Ending(NamedTuple):
+    """What one way came to: a seat's points and luck, what tells its course from others, and who forfeited."""
+
+    points: float
+    luck: float
+    course: bytes
+    forfeits: tuple[str, ...]
+
+
+def follow(
+    record: Record, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], until: int | None = None
+) -> Followed:
+    """Have a bot take a seat of a record for as long as it does there what the record says, or `until` that ply.
 
     `listen` makes it with its chance from a seed. The first of the `seeds` is taken from which the recorded nonce
     follows, else the last. Raises `BadRecord` as `replay` does.
@@ -99,6 +111,8 @@ def follow(record: Record, seat: int, listen: Callable[[str], Listener], seeds: 
     behind = relive(standing, deal, lines, header.match)
     moves = 0
     for at, line in enumerate(lines):
+        if until is not None and standing.playing.ply >= until:
+            break
         recorded = _act(match.game, line, seat)
         made = None if isinstance(line, Ply) and line.event.seat == CHANCE else bot.act()
         if recorded is not None and not _alike(recorded, made):
@@ -211,29 +225,30 @@ def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, va
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
-    was = fork.standing.branch()
-    now = fork.standing.branch()
+    was, now = fork.standing.branch(), fork.standing.branch()
     now.strikes = {**now.strikes, fork.seat: fork.strikes}
-    old_points, old_luck, old_course = _branch(fork, was, fork.recorded, secret, old, value)
-    new_points, new_luck, new_course = _branch(fork, now, fork.made, secret, new, value)
-    course = hashlib.sha256(old_course + new_course).digest()
-    return Continuation(old_points, new_points, old_luck, new_luck, course)
+    then = _play_on(fork, was, fork.recorded, secret, old, value)
+    instead = _play_on(fork, now, fork.made, secret, new, value)
+    course = hashlib.sha256(then.course + instead.course).digest()
+    return Continuation(then.points, instead.points, then.luck, instead.luck, course, then.forfeits + instead.forfeits)
 
 
-def _branch(
+def _play_on(
     fork: Fork, standing: MatchStanding, act: Act | None, secret: bytes, players: InProcess, value: ValueFunction
-) -> tuple[float, float, bytes]:
-    """What a seat has in the end, its luck, and what tells one course from another."""
-    game, seat, before = fork.game, fork.seat, standing.playing.state
+) -> Ending:
+    """Play a branch of the match on after what the seat does, from dice of this secret."""
+    game, seat, before = fork.game, fork.seat, standing.playing
     header = replace(fork.header, match=f"rerun-{secret.hex()[:32]}")
-    standing.course = replace(standing.playing, key=match_key(header.match, secret, ()))
+    standing.course = replace(before, key=match_key(header.match, secret, ()))
     standing.told = {}
     lines: list[tuple[Any, Any]] = []
     events = (*fork.others, *_event(fork, act))
     closed = players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
-    luck = luck_after(game, value, before, lines)
+    luck = luck_after(game, value, before.state, lines)
     told = b"".join(repr(line.event).encode() for line, _ in lines if isinstance(line, Ply))
-    return _points(closed.result, seat, game), luck.total[seat], hashlib.sha256(told).digest()
+    gone = {*before.out, *([seat] if act is not None and act.out is not None else [])}
+    forfeits = (each.bot for at, each in enumerate(closed.result.seats) if each.reason in FORFEITS and at not in gone)
+    return Ending(_points(closed.result, seat, game), luck.total[seat], hashlib.sha256(told).digest(), tuple(forfeits))
 
 
 def _event(fork: Fork, act: Act | None) -> Iterator[MatchEvent]:

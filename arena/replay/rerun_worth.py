@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import Any
@@ -24,6 +24,9 @@ PAYOFF = "of payoff"
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far a bot went along with a record: its `moves` that are as recorded, and what was `recorded` and `made` at
     the ply where it first did otherwise; None where it never did. The kinds are those of the position there.
+
+    `strayed` are bots of the match whose programs, which play on, make other moves than theirs in the record, and the
+    plies where they first do.
     """
 
     match: str
@@ -37,11 +40,13 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     recorded: str | None = None
     made: str | None = None
     kinds: Mapping[str, str] = {}
+    strayed: Mapping[str, int] = {}
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
     """What the difference was worth to the seat: the mean of `new` less that of `old` over so many continuations, less
     luck by the `value` where there is one. `alike`: all went the same way, and so would others. `raw` has luck left in.
+    `forfeits` says how many of both were forfeited by whom.
     """
 
     unit: str = POINTS
@@ -52,6 +57,7 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
     new: float | None = None
     worth: Difference = NO_DIFFERENCE
     raw: Difference = NO_DIFFERENCE
+    forfeits: Mapping[str, int] = {}
 
 
 class KindWorth(Struct, frozen=True, kw_only=True):
@@ -86,8 +92,10 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
     kinds: list[KindWorth]
 
 
-def described(header: Header, seat: int, game: Game[Any, Any], followed: Followed) -> FirstDifference:
-    """How far a bot went along with the record of a header, in numbers and words."""
+def described(
+    header: Header, seat: int, game: Game[Any, Any], followed: Followed, strayed: Mapping[str, int]
+) -> FirstDifference:
+    """How far a bot went along with the record of a header, in numbers and words, and which others did not."""
     found = FirstDifference(
         match=header.match,
         game=header.game,
@@ -100,7 +108,14 @@ def described(header: Header, seat: int, game: Game[Any, Any], followed: Followe
     if fork is None:
         return found
     made = "plays on" if fork.made is None else _told(fork.made, game)
-    return replace(found, ply=fork.ply, recorded=_told(fork.recorded, game), made=made, kinds=dict(fork.kinds))
+    return replace(
+        found,
+        ply=fork.ply,
+        recorded=_told(fork.recorded, game),
+        made=made,
+        kinds=dict(fork.kinds),
+        strayed=dict(strayed),
+    )
 
 
 def _told(act: Act, game: Game[Any, Any]) -> str:
@@ -140,6 +155,7 @@ def worth_of(
         new=fmean(news),
         worth=between(olds, news),
         raw=between([each.old for each in continuations], [each.new for each in continuations]),
+        forfeits=Counter(bot for each in continuations for bot in each.forfeits),
     )
 
 

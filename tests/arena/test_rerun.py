@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import stdev
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import rerun_bots
 from arena.replay.rerun import Act, Continuation, Followed, follow, go_on
@@ -127,26 +128,31 @@ def test_a_difference_is_told_with_both_moves_and_without_chance_it_is_known_aft
     # 1-2: after "1 of heap 0" first moves are 1 of heap 1, then the last: won. After "2 of heap 1" the other wins.
     found = continued(record, 0, ["Last", "First"], ["First", "First"], 10)
     game = game_of(record)
-    worth = worth_of(described(record.header, 0, game, again), found, value_of(game), game)
+    worth = worth_of(described(record.header, 0, game, again, {}), found, value_of(game), game)
     assert (worth.old, worth.new, worth.worth.mean, worth.alike) == (1.0, 0.0, -1.0, True)
     assert worth.worth.low == worth.worth.high == -1.0
     assert worth.kinds["theory"] == "won"
 
 
-@pytest.mark.parametrize("value", [NEITHER, "mean-1"])
-def test_both_ways_are_played_on_with_the_right_bots_and_fresh_coins(value: str) -> None:
+def test_both_ways_are_played_on_with_the_right_bots_and_fresh_coins_whose_luck_is_taken_out() -> None:
     config = {"rounds": 2, "noise": "0.2"}
     record = recorded("dilemma", ["First", "First"], config)
-    found = continued(record, 0, ["Last", "First"], ["First", "First"], 100, value)
-    flips = [(0.8, 0.2), (0.2, 0.8)]
-    pays = load("dilemma", config).config["payoffs"]
-    cooperating, defecting = (
-        2 * sum(mine[a] * flips[0][b] * pays[a][b][0] for a in (0, 1) for b in (0, 1)) for mine in flips
+    found = continued(record, 0, ["Last", "First"], ["First", "First"], 100)
+    game = game_of(record)
+    pays = game.config["payoffs"]
+    cooperates, defects = (0.8, 0.2), (0.2, 0.8)
+    old, new = (
+        2 * sum(mine[a] * cooperates[b] * pays[a][b][0] for a in (0, 1) for b in (0, 1))
+        for mine in (cooperates, defects)
     )
-    old = [each.old - each.old_luck for each in found]
-    new = [each.new - each.new_luck for each in found]
-    for measured, expected in ((old, cooperating), (new, defecting)):
-        assert abs(fmean(measured) - expected) <= 4 * stdev(measured) / 10 + 1e-9
+    first = described(record.header, 0, game, followed(record, 0, "Last"), {})
+    measured = worth_of(first, found, value_of(game), game)
+    assert measured.value == "mean-1"
+    assert abs(measured.raw.mean - (new - old)) < 3 * measured.raw.error
+    assert measured.worth.mean == pytest.approx(
+        new - old
+    )  # coins are all the chance there is, and all of it is taken out
+    assert measured.worth.error < measured.raw.error / 100
 
 
 def test_both_ways_have_the_same_deals() -> None:
@@ -187,10 +193,24 @@ def test_a_bot_that_leaves_has_lost_from_there_on() -> None:
     assert [(each.old, each.new) for each in found] == [(1.0, 0.0)]
 
 
-def test_of_more_than_two_seats_the_others_play_on() -> None:
+def test_bots_come_in_as_after_a_restart_with_all_events_so_far_and_whoever_forfeits_is_named() -> None:
+    record = recorded("nim", ["First", "First"], {"heaps": [2, 2, 2]})
+    both = ["First", "Forgetful"]
+    (found,) = continued(record, 1, both, ["Historian", "Historian"], 1)
+    assert (found.new, found.forfeits) == (0.0, ("bot-1",))
+
+
+def test_the_new_bot_keeps_its_strikes() -> None:
+    record = recorded("nim", ["First", "First"], {"heaps": [1] * 5})
+    (found,) = continued(record, 0, ["Careless", "First"], ["First", "First"], 1)
+    assert (found.old, found.new, found.forfeits) == (1.0, 0.0, ("bot-0",))
+
+
+def test_of_more_than_two_seats_the_others_play_on_the_same_for_the_same_seed() -> None:
     config = {"players": 3, "max_rounds": 2}
     record = recorded("risk-campaign", ["First"] * 3, config)
     found = continued(record, 1, ["First", "Last", "First"], ["First"] * 3, 3, NEITHER)
+    assert found == continued(record, 1, ["First", "Last", "First"], ["First"] * 3, 3, NEITHER)
     assert {each.old for each in found} | {each.new for each in found} <= {0.0, 0.25, 0.5, 0.75, 1.0}
 
 
@@ -199,11 +219,9 @@ def worth(mean: float, kind: str, match: str = "m") -> Worth:
     found = [Continuation(0.0, mean, 0.0, 0.0, b"") for _ in range(10)]
     record = recorded("nim", ["First", "First"], {"heaps": [1]})
     game = game_of(record)
-    first = described(record.header, 0, game, followed(record, 0, "First"))
+    first = described(record.header, 0, game, followed(record, 0, "First"), {})
     if not kind:
         return worth_of(first, [], value_of(game), game)
-    from msgspec.structs import replace
-
     return worth_of(replace(first, match=match, ply=0, kinds={"phase": kind}), found, value_of(game), game)
 
 

@@ -67,6 +67,12 @@ def test_a_program_that_is_not_named_is_the_reference_bot_of_its_name_or_a_stand
     ]
 
 
+def test_a_program_that_does_not_make_the_recorded_moves_is_told(data: Path) -> None:
+    out = rerun(data, "latest", "--bot", LAST, "--opponent", f"ann={LAST}").out.splitlines()
+    strays = "moves otherwise in the record, at ply 0: by other lots, by the clock, or it is another program"
+    assert out[-1] == f"ann {strays}"
+
+
 def test_the_very_same_bot_is_worth_nothing_more(data: Path) -> None:
     out = rerun(data, "latest", "--bot", FIRST, *ANN).out.splitlines()
     assert out[1:] == ["every move the same, 1 move: the difference is 0"]
@@ -112,7 +118,7 @@ def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tm
     out = rerun(tmp_path, "--all", "random", "--bot", "random").out.splitlines()
     assert out[0].endswith("2 matches, 2 of them the same to the end")
     assert "deep: alphabeta (--set depth=2), as its tournament had it" in out
-    assert "random, the old one: random, as its tournament had it" in out
+    assert "random as it was: random, as its tournament had it" in out
 
 
 def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: Path) -> None:
