@@ -33,6 +33,15 @@ class LastAtFirst(Bot):
         return turn.legal[-1 if turn.ply <= 3 else 0]
 
 
+class Interrupted(Bot):
+    """Makes the last move on seat 1; on seat 0 somebody presses Ctrl-C."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        if turn.seat == 0:
+            raise KeyboardInterrupt
+        return turn.legal[-1]
+
+
 class GivesUp(Bot):
     """Makes the first move, and resigns from ply 2 on."""
 

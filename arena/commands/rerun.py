@@ -62,16 +62,15 @@ class Sitting(NamedTuple):
     """A match that is to be played again: whose seat it is, and who plays on."""
 
     header: Header
-    body: bytes
     seat: int
     cast: Cast
 
-    def task(self, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
-        """To play so many continuations of it."""
+    def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
+        """To play continuations of it, whose record this is, from one number up to another."""
         cast = self.cast
         return Task(
             name=self.header.match,
-            body=self.body,
+            body=body,
             seat=self.seat,
             new=encode(cast.new),
             old=None if cast.old is None else encode(cast.old),
@@ -131,9 +130,10 @@ def _run_one(options: RerunOptions, programs: Programs, seed: str) -> None:
         raise UsageFault(f"{header.match} was called off: there is no result that another bot could have changed")
     programs.check_opponents([each.bot for each in header.seats])
     seat = _seat_of(record, options.seat, options.bot)
-    sitting = Sitting(header, body, seat, programs.cast(header, seat))
+    sitting = Sitting(header, seat, programs.cast(header, seat))
     most = options.continuations
-    tasks = [sitting.task(options, seed, (at, min(at + ENOUGH_ALIKE, most))) for at in range(0, most, ENOUGH_ALIKE)]
+    parts = [(at, min(at + ENOUGH_ALIKE, most)) for at in range(0, most, ENOUGH_ALIKE)]
+    tasks = [sitting.task(body, options, seed, part) for part in parts]
     found: dict[int, Reply] = {}
     with closing(perform_all(tasks, options.jobs)) as replies:
         for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
@@ -154,6 +154,7 @@ def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
         raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {bot}")
     sittings: list[Sitting] = []
     found: dict[int, Worth] = {}
+    stopped = False
     with closing(Store.open(options.database, create=False)) as store:
         search = selected(store, options.chosen)
         results = [result for result in iter_matches(store, search, options.limit) if result.reason != VOID]
@@ -162,16 +163,29 @@ def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
         programs.check_opponents({seat.bot for result in results for seat in result.seats})
 
         def tasks() -> Iterator[Task]:
-            for sitting in _sittings(store, results, bot, programs):
+            for sitting, body in _sittings(store, results, bot, programs):
                 sittings.append(sitting)
-                yield sitting.task(options, seed, (0, options.continuations))
+                yield sitting.task(body, options, seed, (0, options.continuations))
 
-        with closing(perform_all(tasks(), options.jobs)) as replies:
-            for number, reply in tracked(replies, len(results), f"playing the matches of {bot} again"):
-                found[number] = sittings[number].worth([reply], options.value)
-    if removed := len(results) - len(sittings):
-        say(f"arena: {counted(removed, 'match has', 'matches have')} no record any more", err=True)
-    worths = [found[number] for number in range(len(sittings))]
+        try:
+            with closing(perform_all(tasks(), options.jobs)) as replies:
+                for number, reply in tracked(replies, len(results), f"playing the matches of {bot} again"):
+                    found[number] = sittings[number].worth([reply], options.value)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            stopped = True
+            say(f"arena: stopped after {len(found)} of {counted(len(results), 'match', 'matches')}", err=True)
+    if not stopped and len(sittings) < len(results):
+        gone = counted(len(results) - len(sittings), "match has", "matches have")
+        say(f"arena: {gone} no record any more", err=True)
+    numbers = sorted(found)
+    _tell_all([sittings[number] for number in numbers], [found[number] for number in numbers], options, seed)
+    if stopped:
+        raise KeyboardInterrupt
+
+
+def _tell_all(sittings: Sequence[Sitting], worths: Sequence[Worth], options: RerunOptions, seed: str) -> None:
     summed = totals(worths)
     if options.to_json is not None:
         each = [_document(*pair) for pair in zip(sittings, worths, strict=True)]
@@ -184,14 +198,14 @@ def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
     print_programs([(sitting.cast, sitting.seat) for sitting in sittings], worths)
 
 
-def _sittings(store: Store, results: Sequence[Result], bot: str, programs: Programs) -> Iterator[Sitting]:
-    """The matches with a record, and the bot's seat in each."""
+def _sittings(store: Store, results: Sequence[Result], bot: str, programs: Programs) -> Iterator[tuple[Sitting, bytes]]:
+    """The matches that have a record, each with that."""
     for result in results:
         body = stored_record(store, result.match)
         if body is not None:
             header = record_reader.read(body, result.match).header
             seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
-            yield Sitting(header, body, seat, programs.cast(header, seat))
+            yield Sitting(header, seat, programs.cast(header, seat)), body
 
 
 def _seat_of(record: Record, given: str | None, bot: str) -> int:

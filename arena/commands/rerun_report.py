@@ -37,7 +37,7 @@ def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
     console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
     if worth.value is not None and not worth.alike:
         console.print(f"with luck left in {told(worth.raw)}")
-    for line in (*_who(worth.bot, cast), *_doubts([worth])):
+    for line in (*_who(worth.seat, cast), *_doubts([worth])):
         console.print(line)
 
 
@@ -50,14 +50,18 @@ def _by(worth: Worth) -> str:
     return f"by {many} with the same dice{luck}"
 
 
-def _who(bot: str, cast: Cast) -> Iterator[str]:
+def _who(seat: int, cast: Cast) -> Iterator[str]:
     """Who played on, and what it was therefore that was measured."""
+    for at, bot in enumerate(cast.new):
+        if at != seat:
+            yield f"seat {at}, {bot.name}: {cast.others[at]}"
+        elif cast.old is not None:
+            yield f"seat {at}, {bot.name} as it was: {cast.old_told}"
     if cast.old is None:
-        yield f"the new bot played both on, as the program of {bot} is not known (--old BOT names it): {ALONE}"
+        name = cast.new[seat].name
+        yield f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {ALONE}"
     else:
-        yield f"each played on after its own move, {bot} as {cast.old_told}: {INSTEAD}"
-    for seat, program in cast.others.items():
-        yield f"seat {seat}, {cast.new[seat].name}: {program}"
+        yield f"each played on after its own move: {INSTEAD}"
 
 
 def _doubts(worths: Sequence[Worth]) -> Iterator[str]:

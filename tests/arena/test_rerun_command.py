@@ -50,20 +50,23 @@ def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_play
         "recorded  1 from heap 1   0.000",
         "new       2 from heap 1   1.000",
         "worth +1.000 points, for certain: 10 continuations each went the same way, move for move, and so would all",
-        f"each played on after its own move, greedy as {FIRST}: that is what the new bot in its place was worth",
         f"seat 0, ann: {FIRST}",
+        f"seat 1, greedy as it was: {FIRST}",
+        "each played on after its own move: that is what the new bot in its place was worth",
     ]
 
 
 def test_a_program_that_is_not_named_is_the_reference_bot_of_its_name_or_a_stand_in(data: Path) -> None:
     out = rerun(data, "latest", "--bot", LAST).out.splitlines()
-    assert "greedy as the reference bot greedy, by its name: " in out[-2]
-    assert out[-1] == "seat 0, ann: alphabeta:depth=3, as a stand-in"
+    assert out[-3:-1] == [
+        "seat 0, ann: alphabeta:depth=3, as a stand-in",
+        "seat 1, greedy as it was: the reference bot greedy, by its name",
+    ]
     out = rerun(data, "latest", "--bot", LAST, "--seat", "ann", "--stand-in", "random").out.splitlines()
     alone = "the new bot played both on, as the program of ann is not known (--old BOT names it): "
     assert out[-2:] == [
-        f"{alone}that is what the move alone was worth",
         "seat 1, greedy: the reference bot greedy, by its name",
+        f"{alone}that is what the move alone was worth",
     ]
 
 
@@ -103,6 +106,12 @@ def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data
     lost = rerun(data, "--all", "greedy", "--lost", "--bot", LAST, *ANN, "--old", FIRST).out.splitlines()
     assert lost[0].endswith("2 matches, 0 of them the same to the end")
     assert lost[2].startswith("these matches were chosen by how they ended: ")
+
+
+def test_who_stops_it_is_told_what_was_found_so_far(data: Path) -> None:
+    done = rerun(data, "--all", "greedy", "--bot", f"{FILE}:Interrupted", *ANN, "--old", FIRST)
+    assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 1 of 3 matches")
+    assert "worth +1.000 points in all, better for certain in 1, worse in 0" in done.out.splitlines()
 
 
 @pytest.mark.ci
