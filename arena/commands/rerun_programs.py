@@ -74,12 +74,17 @@ class Programs:
             if name is None:
                 raise UsageFault(f"--opponent {word}: whose program is that? Write NAME=BOT, NAME as the match has it")
             self._named[folded(name)] = what
-        for option, given in (("bot", self._bot), ("old", self._old), ("stand-in", stand_in)):
-            if given is not None:
-                in_process_spec(option, given)
+        self._given = [what for what in (self._bot, self._old, *self._named.values(), stand_in) if what is not None]
+        for what in self._given:
+            in_process_spec("bot", what)
 
     def cast(self, header: Header, seat: int) -> Cast:
-        """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play."""
+        """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play, and for a bot that
+        was named and does not play the game.
+        """
+        for what in self._given:
+            if what.partition(":")[0] in known_bots() and not _plays(what, header.game):
+                raise UsageFault(f"{what} does not play {header.game}, as in {header.match}")
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
         found = {at: self._known(name, origin, self._old if at == seat else None) for at, name in enumerate(names)}

@@ -18,7 +18,7 @@ from referee.record import Header
 
 ENOUGH_ALIKE = 10
 """Continuations of which each went as the first, after which the others are taken to do so, too."""
-PAYOFF = "of payoff"
+PAYOFF = "payoff"
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
