@@ -100,13 +100,10 @@ def run(options: RerunOptions) -> None:
 
 
 def _check(options: RerunOptions) -> None:
-    for option, given, most in (
-        ("--continuations", options.continuations, MOST_CONTINUATIONS),
-        ("--jobs", options.jobs, MOST_JOBS),
-    ):
-        least = 2 if option == "--continuations" else 1
-        if not least <= given <= most:
-            raise UsageFault(f"{option} is {given}: it is {least} to {most}")
+    if not 2 <= options.continuations <= MOST_CONTINUATIONS:
+        raise UsageFault(f"--continuations is {options.continuations}: it is 2 to {MOST_CONTINUATIONS}")
+    if not 1 <= options.jobs <= MOST_JOBS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
     if options.limit is not None and options.limit < 1:
         raise UsageFault(f"--limit is {options.limit}: it is 1 or more")
     check_writable(options.to_json)

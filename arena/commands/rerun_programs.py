@@ -21,8 +21,6 @@ from referee.record import Header
 
 STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 """Who stands in where nobody says: the first that plays the game, the same on every machine."""
-
-
 PERSON = "human"
 """The reference bot that nobody plays on for."""
 
@@ -91,9 +89,9 @@ class Programs:
         old = found.pop(seat)
         others = {at: known or self._standing_in(names[at], header.game) for at, known in found.items()}
 
-        def seated(program: Program) -> tuple[BotSpec, ...]:
-            at_table = [others.get(at, program).spec for at in range(len(names))]
-            return tuple(replace(spec, seed=f"{self._seed}/{spec.name}") for spec in at_table)
+        def table_with(spec: BotSpec) -> tuple[BotSpec, ...]:
+            table = [others[at].spec if at in others else spec for at in range(len(names))]
+            return tuple(replace(each, seed=f"{self._seed}/{each.name}") for each in table)
 
         def seeds(name: str) -> tuple[str, ...]:
             of_tournament = [] if origin is None else [bot_seed(origin.seed, origin.stem, name)]
@@ -101,8 +99,8 @@ class Programs:
 
         known = [at for at, program in found.items() if program is not None]
         return Cast(
-            new=seated(Program(in_process_spec(names[seat], self._bot), self._bot)),
-            old=None if old is None else seated(old),
+            new=table_with(in_process_spec(names[seat], self._bot)),
+            old=None if old is None else table_with(old.spec),
             old_told=None if old is None else old.told,
             others={at: program.told for at, program in others.items()},
             known=tuple(known if old is None else [*known, seat]),
