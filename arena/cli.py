@@ -461,6 +461,69 @@ def replay_grade(
         grade_bot(_database_of(db, data), bot, game, limit, to_json=to_json, sims=sims, worst=worst)
 
 
+@replay_app.command("rerun")
+def replay_rerun(
+    *,
+    target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
+    bot: Annotated[str, typer.Option(metavar="BOT", help="The new bot: FILE.py, FILE.py:CLASS or BOT:KEY=VALUE,…")],
+    every: Annotated[
+        str | None, typer.Option("--all", metavar="NAME", help="Instead all matches of this bot, in its seat.")
+    ] = None,
+    game: Game = None,
+    won: Annotated[bool, typer.Option("--won", help="With --all: only those that it won.")] = False,
+    lost: Annotated[bool, typer.Option("--lost", help="With --all: only those that it lost.")] = False,
+    drawn: Annotated[bool, typer.Option("--drawn", help="With --all: only those that it drew.")] = False,
+    tournament: Annotated[
+        str | None, typer.Option(metavar="ID", help="With --all: only those of this tournament.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="With --all: so many of the newest.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(metavar="N|NAME", help="Whose seat it takes [its namesake's, the loser's].")
+    ] = None,
+    old: Annotated[str | None, typer.Option(metavar="BOT", help="The program of the bot that sat there.")] = None,
+    opponent: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=BOT", help="The program of another bot of the match.")
+    ] = None,
+    stand_in: Annotated[
+        str | None, typer.Option(metavar="BOT", help="Who plays those whose program is not known [uct, alphabeta].")
+    ] = None,
+    continuations: Annotated[int, typer.Option(help="How often a match is played on from the first difference.")] = 100,
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same continuations.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that play.")] = 1,
+    value: LuckBy = None,
+    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all of it there.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Play a match again with a new bot in a seat: where it first moves otherwise, and what that was worth."""
+    from arena.commands.matches import Selection
+    from arena.commands.rerun import RerunOptions, run
+
+    if (target is None) == (every is None):
+        raise UsageFault("play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them")
+    chosen = Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament)
+    if every is None and (chosen != Selection() or limit is not None):
+        raise UsageFault("--game, --won, --lost, --drawn, --tournament and --limit are for --all NAME")
+    run(
+        RerunOptions(
+            database=_database_of(db, data),
+            target=target,
+            bot=bot,
+            chosen=chosen,
+            limit=limit,
+            seat=seat,
+            old=old,
+            opponents=opponent or (),
+            stand_in=stand_in,
+            continuations=continuations,
+            seed=seed,
+            jobs=jobs,
+            value=value,
+            to_json=to_json,
+        )
+    )
+
+
 @replay_app.command("export")
 def replay_export(
     target: Target,

@@ -17,7 +17,6 @@ from measuring.value_registry import value_of
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE
-from referee.course import Course
 from referee.record import Between, Ply, Record
 from referee.replay import replay
 
@@ -57,25 +56,33 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
     lines = replay(record)
     _, course = next(lines)
     by = value if isinstance(value, ValueFunction) else value_of(course.game, value)
-    return luck_along(course.game, by, _chances(course, lines))
+    return luck_after(course.game, by, course.state, ((line, after.state) for line, after in lines))
 
 
-def _chances(begun: Course, lines: Iterable[tuple[Between | None, Course]]) -> Iterator[tuple[Any, Any, Any]]:
-    """What `luck_along` takes, of a match that has just begun and the lines that `replay` goes on with."""
-    game, before = begun.game, begun.state
-    for line, course in lines:
+def luck_after(
+    game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[Between | None, Any]]
+) -> Luck:
+    """The luck in what happened after a state: the lines of a record, each with the state after it."""
+    return luck_along(game, value, _chances(game, before, lines))
+
+
+def _chances(
+    game: Game[Any, Any], before: Any, lines: Iterable[tuple[Between | None, Any]]
+) -> Iterator[tuple[Any, Any, Any]]:
+    """What `luck_along` takes, of lines, each with the state after it."""
+    for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event
             if event.moves is not None:
                 moves = {seat: game.decode_move(move) for seat, move in enumerate(event.moves) if move is not None}
-                yield before, moves, course.state
+                yield before, moves, after
             elif event.seat != CHANCE:
-                yield before, game.decode_move(event.move), course.state
+                yield before, game.decode_move(event.move), after
             elif event.ply == game.ply(before):
-                yield before, None, course.state
+                yield before, None, after
             elif (undealt := game.undealt()) is not None:
-                yield undealt, None, course.state
-        before = course.state
+                yield undealt, None, after
+        before = after
 
 
 def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:

@@ -4,15 +4,20 @@ and who estimates moves for it, in its own process.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 from protocol.errors import UsageFault
+from protocol.messages import FromClient, FromServer
+from referee.effects import MatchEvent
 from referee.footer import Closed
 from referee.record import Header, Ply, Strike
+from referee.state import MatchStanding
 
 Told = Callable[[Ply | Strike | None, Any], object]
 """Is told a match as it goes on: None with the first state, then each line of its record with the state after it."""
+Listener = Callable[[FromServer], Sequence[FromClient]]
+"""A bot in a seat: what is said to it, and what it says then."""
 
 
 class InProcess(Protocol):
@@ -27,6 +32,18 @@ class InProcess(Protocol):
         """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment. Whoever is
         `told` of it meanwhile takes no time from any clock.
         """
+
+    def play_on(
+        self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
+    ) -> Closed:
+        """The end of the match of a header from where it stands, after these acts, where nobody's thinking takes time;
+        what is told, and closed, begins with the acts. `seed` is what its `end` says; the dice are the standing's.
+
+        Bots come in as after a restart of their programs: their first turn has all events so far.
+        """
+
+    def listen(self, bot: str, seed: str) -> Listener:
+        """One of these bots for a match that is refereed elsewhere: its chance and nonce follow from `seed`."""
 
 
 class NoEstimate(UsageFault):

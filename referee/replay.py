@@ -126,33 +126,46 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between
 
     Raises `BadRecord` as `redo` does.
     """
-    free = []
+    return [
+        line.event.seat
+        for line in relive(standing, deal, lines, match)
+        if isinstance(line, Ply) and line.event.out is not None and not standing.playing.over
+    ]
+
+
+def relive(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> Iterator[Between]:
+    """Bring a standing that has just begun through the lines, one at a time: each, once the standing is behind it.
+
+    Raises `BadRecord` as `redo` does.
+    """
     for line, course in redo(standing.playing, deal, lines, match):
         was_to_move, standing.course = standing.playing.to_move, course
         if isinstance(line, Strike):
             standing.strike(line.seat)
-            continue
-        if isinstance(line, Sealed):  # what others' clocks showed then would tell them when this seat chose
+        elif isinstance(line, Sealed):  # what others' clocks showed then would tell them when this seat chose
             clock_ms = standing.clock.milliseconds(0.0)
             clock_ms[line.seat] = line.clock[line.seat]
             standing.clock = standing.clock.showing(clock_ms)
             standing.seal(line.seat)
             standing.forget(line.seat)
             standing.note(line.seat, line.given, line.info)
-            continue
-        event, standing.clock = line.event, standing.clock.showing(line.clock)
-        if event.out is None or not isinstance(was_to_move, tuple):
-            standing.round_ms = line.clock
-        if isinstance(was_to_move, int):
-            standing.note(was_to_move, line.given, line.info)
-        if event.out is None and event.seat != CHANCE:
-            standing.accept(event)
-            standing.forget(event.seat)
         else:
-            standing.events.append(event)
-        if event.out is not None and not course.over:
-            free.append(event.seat)
-    return free
+            _happen_again(standing, line, was_to_move)
+        yield line
+
+
+def _happen_again(standing: MatchStanding, line: Ply, was_to_move: int | tuple[int, ...] | None) -> None:
+    """What a line of an event changes beside the course."""
+    event, standing.clock = line.event, standing.clock.showing(line.clock)
+    if event.out is None or not isinstance(was_to_move, tuple):
+        standing.round_ms = line.clock
+    if isinstance(was_to_move, int):
+        standing.note(was_to_move, line.given, line.info)
+    if event.out is None and event.seat != CHANCE:
+        standing.accept(event)
+        standing.forget(event.seat)
+    else:
+        standing.events.append(event)
 
 
 def _seal_again(course: Course, line: Sealed, strikes: Sequence[int], where: str) -> Course:

@@ -247,6 +247,12 @@ class MatchStanding(Struct, gc=False):
         course = self.course
         return self.phase is Phase.OVER and course is not None and not course.called_off and seat not in course.out
 
+    def branch(self) -> MatchStanding:
+        """The same standing once more: what happens from here on in one of them does not happen in the other."""
+        branch = _copy(self)
+        branch.events = [*self.events]
+        return branch
+
     def snapshot(self) -> Snapshot:
         """The standing as it is now, for `restored`, once old events were dropped."""
         events = len(self.events)

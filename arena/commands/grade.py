@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
-from typing import TypeVar
 
 from msgspec.structs import replace
-from rich.progress import track
 
 from arena.commands.kept_estimates import KeptEstimates
 from arena.commands.output import columns, print_document, print_line, table
+from arena.commands.progress import tracked
 from arena.commands.replay import load, read, stored_record
 from arena.replay import grading
 from arena.replay.grading import Costs, Graded, Grades, position_costs
@@ -31,14 +29,10 @@ from referee.record import Record
 from referee.replay import moves, replay
 from referee.result import Result
 
-T = TypeVar("T")
 SIMS = 2000
 """Simulations a move where nobody says."""
 LIMIT = 20
 """Matches of a bot where nobody says."""
-
-TELL_AFTER, TELL_AGAIN = 5.0, 30.0
-"""Seconds."""
 
 
 def grade(
@@ -61,7 +55,7 @@ def grade(
 
     def told(moves: Iterator[Graded]) -> Iterable[Graded]:
         if to_json or worst is not None:
-            return _tracked(moves, len(record.lines), f"the moves of {record.header.match}")
+            return tracked(moves, len(record.lines), f"grading the moves of {record.header.match}")
         return rows.shown(moves)
 
     with _going_on():
@@ -108,11 +102,11 @@ def grade_bot(
             result for result in store.iterate(iter_results, bot, game, limit=limit or LIMIT) if result.reason != VOID
         ]
         removed: list[str] = []
-        tracked = _tracked(_records(store, results, removed), len(results), f"the matches of {bot}")
+        records = tracked(_records(store, results, removed), len(results), f"grading the matches of {bot}")
         graded: list[Grades] = []
         with _going_on():
             report = position_costs(
-                bot, tracked, SIMS if sims is None else sims, told=graded.append, keeping=KeptEstimates
+                bot, records, SIMS if sims is None else sims, told=graded.append, keeping=KeptEstimates
             )
     if removed:
         without = counted(len(removed), f"match of {bot} has", f"matches of {bot} have")
@@ -133,26 +127,6 @@ def _records(store: Store, results: Iterable[Result], removed: list[str]) -> Ite
             removed.append(result.match)
         else:
             yield record_reader.read(body, result.match)
-
-
-def _tracked(things: Iterator[T], count: int, what: str) -> Iterable[T]:
-    """The same, with how far it is and the time that is left on standard error: a bar at a terminal, else lines."""
-    console = Console(stderr=True)
-    if console.is_terminal:
-        return track(things, f"grading {what}", total=count, console=console, transient=True)
-    return _told_now_and_then(things, count, what)
-
-
-def _told_now_and_then(things: Iterator[T], count: int, what: str) -> Iterator[T]:
-    began = time.monotonic()
-    due = began + TELL_AFTER
-    for done, thing in enumerate(things):
-        yield thing
-        now = time.monotonic()
-        if now >= due:
-            left = (now - began) / (done + 1) * (count - done - 1)
-            say(f"arena: grading {what}: {done + 1} of {count}, some {left:.0f} s left", err=True)
-            due = now + TELL_AGAIN
 
 
 def _print_costs(bot: str, report: list[Costs]) -> None:

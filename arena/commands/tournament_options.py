@@ -140,7 +140,7 @@ def read_any_format(options: TournamentOptions) -> TournamentSetup:
         "clock": options.clock,
         **({} if options.at is None else {"afar": True}),
     }
-    _check_writable(options.to_json)
+    check_writable(options.to_json)
     strict = len(bots) == 2 if options.strict is None else options.strict
     return TournamentSetup(
         options=options,
@@ -283,7 +283,7 @@ def _check_meant(game: str, key: str, value: Any) -> None:
         raise UsageFault(f"{exc}; a bot's goes with the bot, like x=alphabeta:{key}=VALUE") from exc
 
 
-def _check_writable(file: Path | None) -> None:
+def check_writable(file: Path | None) -> None:
     """Say before the first match, not after the last, that the result could not be written."""
     if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
         raise UsageFault(f"--json {file} can't be written: name a file in a folder that is there")

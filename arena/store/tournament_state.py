@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
@@ -52,6 +53,23 @@ def tournament_randomness(connection: Connection, tournament: str) -> tuple[str,
     query = select(tournaments.c.stem, tournaments.c.prefix).where(tournaments.c.id == tournament)
     row = connection.execute(query).one()
     return row.stem or tournament, row.prefix or tournament
+
+
+class Origin(NamedTuple):
+    """What a tournament was made of: its arguments (without the seed), and what its chance follows from."""
+
+    arguments: Mapping[str, Any]
+    seed: str
+    stem: str
+
+
+def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
+    """That of the tournament of this id; None where there is none."""
+    query = select(tournaments.c.arguments, tournaments.c.seed, tournaments.c.stem).where(
+        tournaments.c.id == tournament
+    )
+    row = connection.execute(query).one_or_none()
+    return None if row is None else Origin(msgspec.json.decode(row.arguments), row.seed, row.stem or tournament)
 
 
 def latest_finished_seed(connection: Connection, arguments: str) -> str | None:

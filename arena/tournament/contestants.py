@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from arena.processes.bot_commands import (
     check_names,
     check_settings,
@@ -18,6 +20,7 @@ from arena.processes.bot_commands import (
 )
 from protocol.bot_launch import BotSpec, bot_name_in, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
+from protocol.names import is_bot_name
 
 
 class Contestant(NamedTuple):
@@ -45,6 +48,17 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
     if len(found) < 2:
         raise UsageFault(f"a tournament takes two bots or more; there are {', '.join(known)}, or NAME=COMMAND LINE")
     return found
+
+
+def in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
+    """How `bot`, as words name one behind `NAME=`, is made in process to play as `name`, but for its seed.
+
+    Raises `UsageFault`.
+    """
+    by_name = is_bot_name(bot.partition(":")[0]) and not bot.endswith(".py")
+    spec = _contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
+    assert spec is not None
+    return replace(spec, name=name)
 
 
 def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *, in_process: bool) -> Contestant:

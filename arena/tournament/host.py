@@ -228,7 +228,7 @@ class TournamentHost(HostHandler):
             bot_launch.BOT: contestant.name,
             bot_launch.GAME: plan.rules.name,
             bot_launch.CONFIG: json.dumps(plan.rules.config),
-            bot_launch.SEED: plan.derive(f"bot/{contestant.name}").hex(),
+            bot_launch.SEED: plan.bot_seed(contestant.name),
             bot_launch.ASSIGNED: "1",
         }
         if contestant.reference:

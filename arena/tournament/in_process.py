@@ -34,11 +34,7 @@ class InProcessHost:
     def __init__(self, job: MatchJob) -> None:
         self._job = job
         plan = job.plan
-        specs = [
-            replace(one.spec, seed=plan.derive(f"bot/{one.name}").hex())
-            for one in plan.contestants
-            if one.spec is not None
-        ]
+        specs = [replace(one.spec, seed=plan.bot_seed(one.name)) for one in plan.contestants if one.spec is not None]
         self._words: list[tuple[str, bytes]] = []
         self._players = players_of(specs, plan.rules, self._say, strict=job.strict)
 

@@ -43,7 +43,11 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     def derive(self, what: str) -> bytes:
         """32 bytes that follow from the seed, the stem and their purpose."""
-        return hashlib.sha256(f"{self.seed}/{self.stem or self.id}/{what}".encode()).digest()
+        return _derived(self.seed, self.stem or self.id, what)
+
+    def bot_seed(self, bot: str) -> str:
+        """What the own chance of a bot, and its nonces, follow from."""
+        return bot_seed(self.seed, self.stem or self.id, bot)
 
     @property
     def names(self) -> list[str]:
@@ -118,6 +122,15 @@ class Plan(Struct, frozen=True, kw_only=True):
         if not self.paired:
             return self.rules
         return load(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{match.start}"), 0)))
+
+
+def bot_seed(seed: str, stem: str, bot: str) -> str:
+    """What the own chance of a bot follows from in a tournament of this seed and stem, and its nonces."""
+    return _derived(seed, stem, f"bot/{bot}").hex()
+
+
+def _derived(seed: str, stem: str, what: str) -> bytes:
+    return hashlib.sha256(f"{seed}/{stem}/{what}".encode()).digest()
 
 
 def place_of(result: Result) -> int:

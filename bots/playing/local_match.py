@@ -56,6 +56,7 @@ from referee.effects import (
     Readied,
     Release,
     Resigned,
+    Returned,
     Tell,
     TellMany,
     Voided,
@@ -65,6 +66,8 @@ from referee.footer import Closed
 from referee.in_process import Told
 from referee.match import Match
 from referee.record import Begun, Header, Ply, Strike, public, write_line
+from referee.replay import Recalled
+from referee.state import MatchStanding
 
 AGAIN = 1.0
 """Seconds after which code that goes on nevertheless is stopped again."""
@@ -241,11 +244,32 @@ class LocalMatch:
             absent = [seat for seat in range(self._match.game.seats) if seat not in self._guests]
             for missing in map(Absent, absent) if self._guests else [Voided()]:
                 self._carry_out(self._match.receive(missing, self._now))
-            while not self._over:
-                event = self._next()
-                self._carry_out(self._match.receive(event, self._now))
-            for seat in list(self._guests):
-                self._tell(seat, self._match.farewell(seat))
+            return self._to_the_end()
+
+    def play_on(self, standing: MatchStanding, acts: Sequence[MatchEvent]) -> Closed:
+        """Play it from where it stands, after these acts, to its end; the guests come in as after a restart.
+
+        What is told, and closed, begins with the acts.
+        """
+        self._match.standing = standing
+        with self._alarm.wound() if self._timed else contextlib.nullcontext():
+            for act in acts:  # nobody is there yet who could be told more than the lines
+                done = self._match.receive(act, self._now)
+                self._carry_out([effect for effect in done if isinstance(effect, (Write, Deadline, Finish))])
+            out = standing.playing.out
+            self._guests = {seat: guest for seat, guest in self._guests.items() if seat not in out}
+            if not self._over:
+                self._carry_out(self._match.resume(Recalled(begun=True, called_off=False), self._now))
+                for seat in list(self._guests):
+                    self._carry_out(self._match.receive(Returned(seat), self._now))
+            return self._to_the_end()
+
+    def _to_the_end(self) -> Closed:
+        while not self._over:
+            event = self._next()
+            self._carry_out(self._match.receive(event, self._now))
+        for seat in list(self._guests):
+            self._tell(seat, self._match.farewell(seat))
         result = self._match.result(utc())
         return Closed(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 

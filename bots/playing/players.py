@@ -17,14 +17,16 @@ from msgspec.structs import replace
 from bots.client.bot import Bot
 from bots.client.loading import find, load_bot, make
 from bots.client.warm_up import warm_up
-from bots.playing.local_match import LocalClient, LocalMatch
+from bots.playing.local_match import Alarm, LocalClient, LocalMatch
 from protocol.bot_launch import BotSpec
 from protocol.errors import Fault, UsageFault
 from protocol.games import rules_of
 from protocol.games.base import Game
+from referee.effects import MatchEvent
 from referee.footer import Closed
-from referee.in_process import InProcess, Told
+from referee.in_process import InProcess, Listener, Told
 from referee.record import Header, RecordedSeat
+from referee.state import MatchStanding
 
 
 class Players(InProcess):
@@ -44,10 +46,12 @@ class Players(InProcess):
         self._rules = game
         self._cold: dict[str, Bot] = {}
         """Those that have to warm up."""
+        self._say = say
         self._guests: dict[str, LocalClient] = {}
         for spec in specs:
             with self._excused(spec, "can't be imported"):
                 self._cold[spec.name] = bot_of(spec)
+        self._bots = dict(self._cold)
         _check_defaults(specs, list(self._cold.values()))
         for spec in specs:
             if (bot := self._cold.get(spec.name)) is not None:
@@ -61,19 +65,42 @@ class Players(InProcess):
 
         In the main thread a bot that does not return is stopped when its time is up; elsewhere nobody can.
         """
-        cold, self._cold = self._cold, {}
-        for name, bot in cold.items():
-            if name in self.failing:
-                continue
-            with self._excused(self._specs[name], "can't play"):
-                warmed_up(bot, self._game)
-        self._rules = rules_of(header.game, header.config)  # held, so that the next match may find them
-        guests = [None if seat.bot in self.failing else self._guests[seat.bot] for seat in header.seats]
+        guests = self._guests_of(header)
         seats = [
             RecordedSeat(bot=seat.bot, version="" if guest is None else guest.version)
             for seat, guest in zip(header.seats, guests, strict=True)
         ]
         return LocalMatch(replace(header, seats=seats), seed, guests, told=told).play()
+
+    def play_on(
+        self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
+    ) -> Closed:
+        """The end of the match of a header from where it stands, after these acts, where nobody's thinking takes time.
+
+        Bots come in as after a restart of their programs. One that does not return is not stopped.
+        """
+        return LocalMatch(header, seed, self._guests_of(header), timed=False, told=told).play_on(standing, acts)
+
+    def listen(self, bot: str, seed: str) -> Listener:
+        """One of these bots for a match that is refereed elsewhere. One that does not return is not stopped."""
+        self._warm_up()
+        guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
+        alarm = Alarm()
+        return lambda message: [said for _, said in guest.hear(message, alarm)]
+
+    def _warm_up(self) -> None:
+        """Warm up who has not been, with the first match."""
+        cold, self._cold = self._cold, {}
+        for name, bot in cold.items():
+            if name not in self.failing:
+                with self._excused(self._specs[name], "can't play"):
+                    warmed_up(bot, self._game)
+
+    def _guests_of(self, header: Header) -> list[LocalClient | None]:
+        """Who sits at a match; None for one that does not come."""
+        self._warm_up()
+        self._rules = rules_of(header.game, header.config)  # held, so that the next match may find them
+        return [None if seat.bot in self.failing else self._guests[seat.bot] for seat in header.seats]
 
     @contextmanager
     def _excused(self, spec: BotSpec, what: str) -> Iterator[None]:

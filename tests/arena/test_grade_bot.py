@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from arena.commands import grade
+from arena.commands import progress
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.store import Store
 from bots import play
@@ -78,8 +78,8 @@ def test_games_stand_apart_and_what_is_estimated_is_said(data: Path) -> None:
 
 
 def test_what_takes_long_says_how_long_it_takes(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grade, "TELL_AFTER", 0.0)
-    monkeypatch.setattr(grade, "TELL_AGAIN", 0.0)
+    monkeypatch.setattr(progress, "TELL_AFTER", 0.0)
+    monkeypatch.setattr(progress, "TELL_AGAIN", 0.0)
     lines = graded(data, "--game", "nim").err.splitlines()
     assert [line.partition(", some ")[0] for line in lines] == [
         f"arena: grading the matches of Random: {done} of 4" for done in (1, 2, 3, 4)

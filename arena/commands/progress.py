@@ -1,0 +1,36 @@
+"""How far a command is with many things and how long it still takes, on standard error."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+from rich.progress import track
+
+from machine.console import Console
+from machine.terminal import say
+
+T = TypeVar("T")
+TELL_AFTER, TELL_AGAIN = 5.0, 30.0
+"""Seconds."""
+
+
+def tracked(things: Iterable[T], count: int, doing: str) -> Iterable[T]:
+    """The same things, told as they come: a bar at a terminal, else now and then a line. `doing` says what is done."""
+    console = Console(stderr=True)
+    if console.is_terminal:
+        return track(things, doing, total=count, console=console, transient=True)
+    return _told_now_and_then(things, count, doing)
+
+
+def _told_now_and_then(things: Iterable[T], count: int, doing: str) -> Iterator[T]:
+    began = time.monotonic()
+    due = began + TELL_AFTER
+    for done, thing in enumerate(things):
+        yield thing
+        now = time.monotonic()
+        if now >= due:
+            left = (now - began) / (done + 1) * (count - done - 1)
+            say(f"arena: {doing}: {done + 1} of {count}, some {left:.0f} s left", err=True)
+            due = now + TELL_AGAIN

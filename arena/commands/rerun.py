@@ -1,0 +1,232 @@
+"""`arena replay rerun`: a match, or all of a bot, again with a new bot in its seat, and what that was worth."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.json import encode
+
+from arena.commands.matches import Selection, iter_matches, selected
+from arena.commands.output import write_document
+from arena.commands.progress import tracked
+from arena.commands.replay import load, read, stored_record
+from arena.commands.rerun_programs import Cast, Programs
+from arena.commands.rerun_report import print_one, print_programs, print_total
+from arena.commands.rerun_workers import Reply, Task, perform_all
+from arena.commands.tournament_options import MOST_JOBS, check_writable
+from arena.replay.rerun_worth import ENOUGH_ALIKE, Worth, all_alike, totals, worth_of
+from arena.store.database import DatabaseNotFound
+from arena.store.store import Reader, Store
+from arena.store.tournament_state import Origin, tournament_origin
+from machine.terminal import say
+from measuring.value_registry import value_of
+from protocol.bot_launch import bot_name_in
+from protocol.display import counted
+from protocol.errors import UsageFault
+from protocol.games import rules_of
+from protocol.names import folded
+from protocol.reasons import VOID
+from referee import record_reader
+from referee.record import Header, Record
+from referee.result import Result
+
+MOST_CONTINUATIONS = 100_000
+
+
+class RerunOptions(Struct, frozen=True, kw_only=True):
+    """The options as they were given: of one `target`, or of all matches that are `chosen`, which names the bot."""
+
+    database: str
+    target: str | None
+    bot: str
+    chosen: Selection
+    limit: int | None
+    seat: str | None
+    old: str | None
+    opponents: Sequence[str]
+    stand_in: str | None
+    continuations: int
+    seed: str | None
+    jobs: int
+    value: str | None
+    to_json: Path | None
+
+
+class Sitting(NamedTuple):
+    """A match that is to be played again: whose seat it is, and who plays on."""
+
+    header: Header
+    seat: int
+    cast: Cast
+
+    def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
+        """To play continuations of it, whose record this is, from one number up to another."""
+        cast = self.cast
+        return Task(
+            name=self.header.match,
+            body=body,
+            seat=self.seat,
+            new=encode(cast.new),
+            old=None if cast.old is None else encode(cast.old),
+            seeds=cast.seeds,
+            known=cast.known,
+            numbers=numbers,
+            seed=seed,
+            value=options.value,
+        )
+
+    def worth(self, found: Sequence[Reply], value: str | None) -> Worth:
+        """What came of its tasks."""
+        game = rules_of(self.header.game, self.header.config)
+        continuations = [each for reply in found for each in reply.continuations]
+        return worth_of(found[0].first, continuations, value_of(game, value), game)
+
+
+def run(options: RerunOptions) -> None:
+    """Play matches again and print what the new bot was worth there. Raises `Fault`."""
+    _check(options)
+    seed = options.seed or secrets.token_hex(4)
+    origin = lru_cache(partial(_origin, options.database))
+    programs = Programs(options.bot, options.old, options.opponents, options.stand_in, seed, origin)
+    (_run_all if options.target is None else _run_one)(options, programs, seed)
+    if options.seed is None:
+        say(f"seed {seed}: `--seed {seed}` plays the same again")
+
+
+def _check(options: RerunOptions) -> None:
+    if not 2 <= options.continuations <= MOST_CONTINUATIONS:
+        raise UsageFault(f"--continuations is {options.continuations}: it is 2 to {MOST_CONTINUATIONS}")
+    if not 1 <= options.jobs <= MOST_JOBS:
+        raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
+    if options.limit is not None and options.limit < 1:
+        raise UsageFault(f"--limit is {options.limit}: it is 1 or more")
+    check_writable(options.to_json)
+
+
+def _origin(database: str, tournament: str) -> Origin | None:
+    """What a tournament was made of, where the database knows it."""
+    try:
+        with closing(Reader.open(database)) as reader:
+            return reader.read(tournament_origin, tournament)
+    except DatabaseNotFound:  # the record is a file's
+        return None
+
+
+def _run_one(options: RerunOptions, programs: Programs, seed: str) -> None:
+    assert options.target is not None
+    name, body = load(options.target, options.database)
+    record = read(name, body)
+    header = record.header
+    if record.footer.reason == VOID:
+        raise UsageFault(f"{header.match} was called off: there is no result that another bot could have changed")
+    programs.check_opponents([each.bot for each in header.seats])
+    seat = _seat_of(record, options.seat, options.bot)
+    sitting = Sitting(header, seat, programs.cast(header, seat))
+    most = options.continuations
+    parts = [(at, min(at + ENOUGH_ALIKE, most)) for at in range(0, most, ENOUGH_ALIKE)]
+    tasks = [sitting.task(body, options, seed, part) for part in parts]
+    found: dict[int, Reply] = {}
+    with closing(perform_all(tasks, options.jobs)) as replies:
+        for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
+            found[number] = reply
+            if number == 0 and (reply.first.ply is None or all_alike(reply.continuations)):
+                found = {0: reply}
+                break
+    worth = sitting.worth([found[number] for number in sorted(found)], options.value)
+    if options.to_json is not None:
+        write_document(options.to_json, {"seed": seed, **_document(sitting, worth)})
+    print_one(worth, options.bot, sitting.cast, record)
+
+
+def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
+    bot = options.chosen.bot
+    assert bot is not None
+    if options.seat is not None:
+        raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {bot}")
+    sittings: list[Sitting] = []
+    found: dict[int, Worth] = {}
+    stopped = False
+    with closing(Store.open(options.database, create=False)) as store:
+        search = selected(store, options.chosen)
+        results = [result for result in iter_matches(store, search, options.limit) if result.reason != VOID]
+        if not results:
+            raise UsageFault(f"no match of {bot} fits: `arena matches --bot {bot}` lists those there are")
+        programs.check_opponents({seat.bot for result in results for seat in result.seats})
+
+        def tasks() -> Iterator[Task]:
+            for sitting, body in _sittings(store, results, bot, programs):
+                sittings.append(sitting)
+                yield sitting.task(body, options, seed, (0, options.continuations))
+
+        try:
+            with closing(perform_all(tasks(), options.jobs)) as replies:
+                for number, reply in tracked(replies, len(results), f"playing the matches of {bot} again"):
+                    found[number] = sittings[number].worth([reply], options.value)
+        except KeyboardInterrupt:
+            if not found:
+                raise
+            stopped = True
+            say(f"arena: stopped after {len(found)} of {counted(len(results), 'match', 'matches')}", err=True)
+    if not stopped and len(sittings) < len(results):
+        gone = counted(len(results) - len(sittings), "match has", "matches have")
+        say(f"arena: {gone} no record any more", err=True)
+    numbers = sorted(found)
+    _tell_all([sittings[number] for number in numbers], [found[number] for number in numbers], options, seed)
+    if stopped:
+        raise KeyboardInterrupt
+
+
+def _tell_all(sittings: Sequence[Sitting], worths: Sequence[Worth], options: RerunOptions, seed: str) -> None:
+    summed = totals(worths)
+    if options.to_json is not None:
+        each = [_document(*pair) for pair in zip(sittings, worths, strict=True)]
+        write_document(options.to_json, {"seed": seed, "totals": summed, "matches": each})
+    chosen = options.chosen
+    for total in summed:
+        of_game = [worth for worth in worths if worth.game == total.game]
+        print_total(total, of_game, options.bot, by_outcome=chosen.won or chosen.lost or chosen.drawn)
+        say("")
+    print_programs([(sitting.cast, sitting.seat) for sitting in sittings], worths)
+
+
+def _sittings(store: Store, results: Sequence[Result], bot: str, programs: Programs) -> Iterator[tuple[Sitting, bytes]]:
+    """The matches that have a record, each with that."""
+    for result in results:
+        body = stored_record(store, result.match)
+        if body is not None:
+            header = record_reader.read(body, result.match).header
+            seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
+            yield Sitting(header, seat, programs.cast(header, seat)), body
+
+
+def _seat_of(record: Record, given: str | None, bot: str) -> int:
+    """The seat that is meant: by its number or its bot's name, else that of a bot of the new one's name, else of who
+    alone came last. Raises `UsageFault`.
+    """
+    match, names = record.header.match, [folded(each.bot) for each in record.header.seats]
+    there = ", ".join(f"{seat} ({each.bot})" for seat, each in enumerate(record.header.seats))
+    if given is not None:
+        if given in map(str, range(len(names))):
+            return int(given)
+        if folded(given) not in names:
+            raise UsageFault(f"--seat {given}: the seats of {match} are {there}")
+        return names.index(folded(given))
+    if folded(bot_name_in(bot)) in names:
+        return names.index(folded(bot_name_in(bot)))
+    ranks = record.footer.ranks
+    if ranks.count(max(ranks)) > 1:
+        raise UsageFault(f"nobody lost {match} alone: name the seat, --seat with one of {there}")
+    return ranks.index(max(ranks))
+
+
+def _document(sitting: Sitting, worth: Worth) -> dict[str, object]:
+    """What JSON has of a match."""
+    cast = sitting.cast
+    played_on = {"old": cast.old_told, **{f"seat {seat}": told for seat, told in cast.others.items()}}
+    return {"match": worth, "played_on_by": played_on}

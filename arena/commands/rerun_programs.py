@@ -1,0 +1,156 @@
+"""Whose programs play the bots of a record on: those that are named, those that its tournament had, reference bots by
+their names, a stand-in for the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.metadata import entry_points
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from arena.processes.bot_commands import known_bots
+from arena.store.tournament_state import Origin
+from arena.tournament.contestants import in_process_spec
+from arena.tournament.plan import bot_seed
+from protocol.bot_launch import REFERENCE_BOTS, BotSpec, bot_name_in, split_bot_word
+from protocol.errors import UsageFault
+from protocol.names import folded
+from referee.record import Header
+
+STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
+"""Who stands in where nobody says: the first that plays the game, the same on every machine."""
+PERSON = "human"
+"""The reference bot that nobody plays on for."""
+
+
+class Program(NamedTuple):
+    """What plays a bot on, and in words what it is and how it is known."""
+
+    spec: BotSpec
+    told: str
+
+
+class Cast(NamedTuple):
+    """Who plays a match on, by seat: with the `new` bot in its seat, and with the `old` one; None where that is not to
+    be had. `others` says who plays the other seats.
+    """
+
+    new: tuple[BotSpec, ...]
+    old: tuple[BotSpec, ...] | None
+    old_told: str | None
+    others: Mapping[int, str]
+    known: tuple[int, ...]
+    """The seats whose recorded bots' programs these are: all but stand-ins, and a new bot for want of an old one."""
+    seeds: tuple[tuple[str, ...], ...]
+    """By seat, from which the recorded bot's own chance may follow."""
+
+
+class Programs:
+    """Finds who plays, by the words of the command line: `bot` is the new one, `old` the one in its seat, `opponents`
+    are others by name. `origin` says what a tournament was made of. Raises `UsageFault` for words that name no bot.
+    """
+
+    def __init__(
+        self,
+        bot: str,
+        old: str | None,
+        opponents: Sequence[str],
+        stand_in: str | None,
+        seed: str,
+        origin: Callable[[str], Origin | None],
+    ) -> None:
+        self._bot = split_bot_word(bot)[1]
+        self._old = None if old is None else split_bot_word(old)[1]
+        self._stand_in = stand_in
+        self._seed = seed
+        self._origin = origin
+        self._named: dict[str, str] = {}
+        for word in opponents:
+            name, what = split_bot_word(word)
+            if name is None:
+                raise UsageFault(f"--opponent {word}: whose program is that? Write NAME=BOT, NAME as the match has it")
+            self._named[folded(name)] = what
+        self._given = [what for what in (self._bot, self._old, *self._named.values(), stand_in) if what is not None]
+        for what in self._given:
+            in_process_spec("bot", what)
+
+    def cast(self, header: Header, seat: int) -> Cast:
+        """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play, and for a bot that
+        was named and does not play the game.
+        """
+        for what in self._given:
+            if what.partition(":")[0] in known_bots() and not _plays(what, header.game):
+                raise UsageFault(f"{what} does not play {header.game}, as in {header.match}")
+        origin = None if header.tournament is None else self._origin(header.tournament)
+        names = [each.bot for each in header.seats]
+        found = {at: self._known(name, origin, self._old if at == seat else None) for at, name in enumerate(names)}
+        old = found.pop(seat)
+        others = {at: known or self._standing_in(names[at], header.game) for at, known in found.items()}
+
+        def table_with(spec: BotSpec) -> tuple[BotSpec, ...]:
+            table = [others[at].spec if at in others else spec for at in range(len(names))]
+            return tuple(replace(each, seed=f"{self._seed}/{each.name}") for each in table)
+
+        def seeds(name: str) -> tuple[str, ...]:
+            of_tournament = [] if origin is None else [bot_seed(origin.seed, origin.stem, name)]
+            return (*of_tournament, name, f"{self._seed}/{header.match}/{name}")
+
+        known = [at for at, program in found.items() if program is not None]
+        return Cast(
+            new=table_with(in_process_spec(names[seat], self._bot)),
+            old=None if old is None else table_with(old.spec),
+            old_told=None if old is None else old.told,
+            others={at: program.told for at, program in others.items()},
+            known=tuple(known if old is None else [*known, seat]),
+            seeds=tuple(map(seeds, names)),
+        )
+
+    def check_opponents(self, names: Collection[str]) -> None:
+        """Raises `UsageFault` for the program of a bot that is in none of the matches, where these are."""
+        there = set(map(folded, names))
+        for name, what in self._named.items():
+            if name not in there:
+                raise UsageFault(f"--opponent {name}={what}: nobody is called so there: {', '.join(names)}")
+
+    def _known(self, name: str, origin: Origin | None, given: str | None = None) -> Program | None:
+        """The program of a bot, if it is to be had."""
+        given = given or self._named.get(folded(name))
+        if given is not None:
+            return Program(in_process_spec(name, given), given)
+        known = [bot for bot in known_bots() if bot != PERSON]
+        words = [] if origin is None or origin.arguments.get("afar") else origin.arguments["bots"]
+        for what in (split_bot_word(word)[1] for word in words if folded(bot_name_in(word)) == folded(name)):
+            assert origin is not None
+            if what.partition(":")[0] not in known:
+                return None  # a file, or a command, which may have changed since
+            return _of_tournament(name, what, origin.arguments.get("settings", {}))
+        if folded(name) in known:
+            return Program(in_process_spec(name, folded(name)), f"the reference bot {folded(name)}, by its name")
+        return None
+
+    def _standing_in(self, name: str, game: str) -> Program:
+        what = self._stand_in or next((word for word in STAND_INS if _plays(word, game)), None)
+        if what is None:
+            raise UsageFault(
+                f"nobody plays {name} on: name its program, --opponent {name}=FILE.py, or a --stand-in BOT"
+            )
+        return Program(in_process_spec(name, what), f"{what}, as a stand-in")
+
+
+def _of_tournament(name: str, what: str, defaults: Mapping[str, str]) -> Program:
+    """A reference bot as a tournament had it that gave all bots these settings."""
+    taken = [f"--set {key}={value}" for key, value in defaults.items() if key in _class_of(what).settings]
+    told = f"{what} ({' '.join(taken)})" if taken else what
+    return Program(in_process_spec(name, what, defaults), f"{told}, as its tournament had it")
+
+
+def _plays(what: str, game: str) -> bool:
+    return game in _class_of(what).games
+
+
+def _class_of(what: str) -> Any:
+    """What makes a reference bot."""
+    (point,) = entry_points(group=REFERENCE_BOTS, name=what.partition(":")[0])
+    return point.load()

@@ -1,0 +1,155 @@
+"""What `arena replay rerun` prints: of one match, and of many."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+
+from arena.commands.output import columns, table
+from arena.commands.rerun_programs import Cast
+from arena.replay.luck_report import format_signed
+from arena.replay.rerun_worth import TotalWorth, Worth
+from machine.console import Console
+from machine.terminal import say
+from measuring.differences import Difference
+from protocol.display import counted
+from referee.record import Record
+
+MOST_SHOWN = 3
+"""Matches that are shown of those in which most was gained, and of those in which most was lost."""
+INSTEAD = "that is what the new bot in its place was worth"
+ALONE = "that is what the move alone was worth"
+
+
+def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
+    """Print what came of a match."""
+    console = Console(width=columns())
+    came = _came(record.footer.ranks, worth.seat)
+    console.print(f"{worth.match}: {worth.game}, seat {worth.seat}: {bot} in place of {worth.bot}, which {came}")
+    moves = counted(worth.moves, "move", "moves")
+    if worth.ply is None:
+        console.print(f"every move the same, {moves}: the difference is 0")
+        return
+    same = f"{moves} as recorded, then another one" if worth.moves else "another one at once"
+    console.print(f"{same}, at ply {worth.ply}:")
+    rows = [("recorded", worth.recorded, f"{worth.old:z.3f}"), ("new", worth.made, f"{worth.new:z.3f}")]
+    say(table(("", "move", worth.unit), rows, elastic=1, left=(0,), width=columns()))
+    console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
+    if worth.value is not None and not worth.alike:
+        console.print(f"with luck left in {told(worth.raw)}")
+    for line in (*_who(worth.seat, cast), *_doubts([worth])):
+        console.print(line)
+
+
+def _by(worth: Worth) -> str:
+    """How it was measured."""
+    many = f"{worth.continuations} continuations each"
+    if worth.alike:
+        return f"for certain: {many} went the same way, move for move, and so would all"
+    luck = "" if worth.value is None else f", less luck by {worth.value}"
+    return f"by {many} with the same dice{luck}"
+
+
+def _who(seat: int, cast: Cast) -> Iterator[str]:
+    """Who played on, and what it was therefore that was measured."""
+    for at, bot in enumerate(cast.new):
+        if at != seat:
+            yield f"seat {at}, {bot.name}: {cast.others[at]}"
+        elif cast.old is not None:
+            yield f"seat {at}, {bot.name} as it was: {cast.old_told}"
+    if cast.old is None:
+        name = cast.new[seat].name
+        yield f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {ALONE}"
+    else:
+        yield f"each played on after its own move: {INSTEAD}"
+
+
+def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
+    """What may make the numbers of matches other than they should be."""
+    many = len(worths) > 1
+    unknown = sum(not each.same_chance for each in worths)
+    if unknown:
+        where = f"in {counted(unknown, 'match', 'matches')} " if many else ""
+        yield f"{where}what {worths[0].bot} drew lots by is not known: a bot that draws lots may differ by that alone"
+    strayed: defaultdict[str, list[Worth]] = defaultdict(list)
+    for each in worths:
+        for bot in each.strayed:
+            strayed[bot].append(each)
+    for bot, found in strayed.items():
+        where = f"in {counted(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
+        why = "by other lots, by the clock, or it is another program"
+        yield f"{bot} moves otherwise {where}, at ply {found[0].strayed[bot]}: {why}"
+    games = 2 * sum(each.continuations for each in worths)
+    for bot, count in sum((Counter(each.forfeits) for each in worths), Counter()).items():
+        yield f"{bot} forfeited {count} of {counted(games, 'game', 'games')}: standard error says why"
+
+
+def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
+    """Print what came of the matches of a game. `by_outcome`: they were chosen by how they ended."""
+    console = Console(width=columns())
+    matches = counted(total.matches, "match", "matches")
+    console.print(f"{total.game}, {bot} in place of {total.bot}: {matches}, {total.same} of them the same to the end")
+    if total.same == total.matches:
+        console.print("the difference is 0")
+        return
+    certain = f"better for certain in {total.better}, worse in {total.worse}"
+    console.print(f"worth {told(total.worth)} {total.unit} in all, {certain}")
+    if by_outcome:
+        console.print(f"these matches were chosen by how they ended: that is no measure of {bot} against {total.bot}")
+    elif total.a_match is not None:
+        console.print(f"a match {told(total.a_match)}, as a sample of such matches")
+    if total.kinds:
+        headers = ("by", "kind of position", "matches", "better", "worse", "worth", "95 %")
+        rows = [
+            (row.by, row.kind, row.matches, row.better, row.worse, format_signed(row.worth.mean), _interval(row.worth))
+            for row in total.kinds
+        ]
+        say("\n" + table(headers, rows, elastic=1, left=(0,), width=columns()))
+    apart = sorted((each for each in worths if each.ply is not None), key=lambda each: -each.worth.mean)
+    most = [each for each in apart[:MOST_SHOWN] if each.worth.mean > 0]
+    least = [each for each in apart[-MOST_SHOWN:] if each.worth.mean < 0]
+    if most or least:
+        shown = [
+            (each.match, each.ply, each.recorded, each.made, format_signed(each.worth.mean)) for each in (*most, *least)
+        ]
+        headers_of_one = ("match", "ply", "recorded", "new", "worth")
+        say("\n" + table(headers_of_one, shown, elastic=2, left=(0, 3), width=columns()))
+
+
+def print_programs(casts: Sequence[tuple[Cast, int]], worths: Sequence[Worth]) -> None:
+    """Print who played matches on, each with the new bot's seat, what it was therefore that was measured, and what may
+    be wrong with it.
+    """
+    console = Console(width=columns())
+    others = [f"{cast.new[at].name}: {program}" for cast, _ in casts for at, program in cast.others.items()]
+    olds = [f"{cast.new[seat].name} as it was: {cast.old_told}" for cast, seat in casts if cast.old_told]
+    for line in dict.fromkeys((*others, *olds)):
+        console.print(line)
+    alone = sum(cast.old is None for cast, _ in casts)
+    if alone < len(casts):
+        console.print(f"each played on after its own move: {INSTEAD}")
+    if alone:
+        where = "" if alone == len(casts) else f"in {counted(alone, 'match', 'matches')} "
+        console.print(
+            f"{where}the new bot played both on, as the old program is not known (--old BOT names it): {ALONE}"
+        )
+    for line in _doubts(worths):
+        console.print(line)
+
+
+def told(difference: Difference) -> str:
+    """`+0.243 (+0.221 to +0.265)`; without an interval where it is known for certain."""
+    mean = format_signed(difference.mean)
+    return f"{mean} ({_interval(difference)})" if difference.error else mean
+
+
+def _interval(difference: Difference) -> str:
+    return f"{format_signed(difference.low)} to {format_signed(difference.high)}" if difference.error else ""
+
+
+def _came(ranks: Sequence[int], seat: int) -> str:
+    """How it ended for a seat."""
+    rank = ranks[seat]
+    if len(ranks) > 2:
+        return f"came in place {rank} of {len(ranks)}"
+    return "lost" if rank == 2 else "won" if ranks.count(1) == 1 else "drew"

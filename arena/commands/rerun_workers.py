@@ -1,0 +1,116 @@
+"""What workers do for `arena replay rerun`: have a bot follow a record, and play on from where it does otherwise."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator, Iterable
+from contextlib import redirect_stdout
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+from msgspec.json import decode
+
+from arena.replay.rerun import Continuation, Followed, follow, go_on
+from arena.replay.rerun_worth import ENOUGH_ALIKE, FirstDifference, all_alike, described
+from arena.replay.verify import verify
+from arena.tournament.in_process import players_of
+from machine.terminal import say
+from machine.workers.local import processes
+from measuring.value_registry import value_of
+from protocol.bot_launch import BotSpec
+from protocol.games import rules_of
+from protocol.games.base import Game
+from referee import record_reader
+from referee.in_process import InProcess
+
+Specs = bytes
+"""Those of the bots of a table, by seat, as JSON has them: the same for tasks of the same bots."""
+
+
+class Task(NamedTuple):
+    """A seat of a record in which the `new` bots put theirs, and the numbers of the continuations to be played, from
+    one up to another. The `old` ones play on after the recorded move, the new ones where there are none.
+
+    `seeds` are, by seat, those that the recorded bot's own chance may follow from, the last what it follows from
+    otherwise. The programs of the `known` seats are those of the recorded bots, as far as anybody knows.
+    """
+
+    name: str
+    body: bytes
+    seat: int
+    new: Specs
+    old: Specs | None
+    seeds: tuple[tuple[str, ...], ...]
+    known: tuple[int, ...]
+    numbers: tuple[int, int]
+    seed: str
+    value: str | None
+
+
+class Reply(NamedTuple):
+    """What came of a task: no more than the first continuations where these show that all go the same way."""
+
+    first: FirstDifference
+    continuations: list[Continuation]
+
+
+def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply], None, None]:
+    """The replies, each with the number of its task, as they come in: of so many processes, or of this one.
+
+    Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
+    """
+    if jobs == 1:
+        yield from enumerate(map(perform, tasks))
+        return
+    with processes(jobs) as workers:
+        yield from workers.run(perform, tasks)
+
+
+def perform(task: Task) -> Reply:
+    """Do it. What bots print goes to standard error. Raises `BadRecord` and `UsageFault`."""
+    with redirect_stdout(sys.stderr):
+        followed, first = _followed(task._replace(numbers=(0, 0)))
+        found: list[Continuation] = []
+        if followed.fork is not None:
+            game = followed.fork.game
+            value = value_of(game, task.value)
+            new, old = _players(task.new, game), _players(task.old or task.new, game)
+            for number in range(*task.numbers):
+                found.append(go_on(followed.fork, number, task.seed, old, new, value))
+                if number == ENOUGH_ALIKE - 1 and all_alike(found):
+                    break
+        return Reply(first, found)
+
+
+@lru_cache(maxsize=1)
+def _followed(task: Task) -> tuple[Followed, FirstDifference]:
+    """How far the bot goes along, the same for all tasks of a match; and who of the known ones strays up to there."""
+    record = record_reader.read(task.body, task.name)
+    verify(record)
+    header = record.header
+    game = rules_of(header.game, header.config)
+
+    def along(seat: int, specs: Specs, until: int | None = None) -> Followed:
+        listen = partial(_players(specs, game).listen, header.seats[seat].bot)
+        return follow(record, seat, listen, task.seeds[seat], until)
+
+    followed = along(task.seat, task.new)
+    strayed = {}
+    if followed.fork is not None:
+        for seat in task.known:
+            fork = along(seat, task.old or task.new, followed.fork.ply).fork
+            if fork is not None:
+                strayed[header.seats[seat].bot] = fork.ply
+    return followed, described(header, task.seat, game, followed, strayed)
+
+
+@lru_cache(maxsize=4)
+def _players(specs: Specs, game: Game[Any, Any]) -> InProcess:
+    """The bots of a table, kept from task to task."""
+    return players_of(decode(specs, type=list[BotSpec]), game, _say, strict=True)
+
+
+@lru_cache(maxsize=1000)
+def _say(bot: str, line: str) -> None:
+    """Tell an author what is to be known, once: it may be the same in every continuation."""
+    say(line, err=True)

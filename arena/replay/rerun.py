@@ -1,0 +1,271 @@
+"""A match again with another bot in a seat: where it first does otherwise than the record says, and what either way
+comes to from there on, played on many times with the same dice.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+
+from measuring.luck import luck_after
+from measuring.position_kinds import kinds_of
+from measuring.value_function import ValueFunction
+from protocol.dice import match_key
+from protocol.errors import IllegalMove, MalformedMove
+from protocol.games.base import Game
+from protocol.messages import CHANCE, MAX_STRIKES, FromClient, Move, Player, Ready, Resign
+from protocol.reasons import FAILED, FORFEITS, ILLEGAL, RESIGNED
+from referee import messages
+from referee.effects import Forfeited, MatchEvent, Played, Resigned
+from referee.in_process import InProcess, Listener
+from referee.match import Match
+from referee.record import Between, Header, Ply, Record, Sealed
+from referee.replay import course_of, relive
+from referee.result import Result, points
+from referee.state import MatchStanding
+
+
+class Act(NamedTuple):
+    """What a seat did in its turn: a move, or it left, for the reason `out`."""
+
+    move: Any = None
+    out: str | None = None
+
+
+class Fork(NamedTuple):
+    """Where a bot first does otherwise than the record says, before either; `made` is None where the recorded seat left
+    out of its turn, and the bot stays. The kinds are those of the position.
+    """
+
+    header: Header
+    seat: int
+    standing: MatchStanding
+    recorded: Act
+    made: Act | None
+    others: tuple[MatchEvent, ...]
+    """What others chose in the same round, whoever sits there."""
+    strikes: int
+    """Those that the bot has by then."""
+    kinds: Mapping[str, str]
+
+    @property
+    def game(self) -> Game[Any, Any]:
+        """What is played."""
+        return self.standing.playing.game
+
+    @property
+    def ply(self) -> int:
+        """The number of the turn."""
+        return self.standing.playing.ply
+
+
+class Followed(NamedTuple):
+    """How far a bot went along with a record: the moves that it made as recorded, and where it first did not."""
+
+    moves: int
+    fork: Fork | None
+    same_chance: bool
+    """Whether its own chance was that of the recorded bot, as its nonce shows."""
+
+
+class Continuation(NamedTuple):
+    """What the recorded act and the new one came to for the seat, played on with the same dice; the luck that it had
+    meanwhile; what tells whether another one went the same way; and the bots that forfeited it, either way.
+    """
+
+    old: float
+    new: float
+    old_luck: float
+    new_luck: float
+    course: bytes
+    forfeits: tuple[str, ...] = ()
+
+
+class Ending(NamedTuple):
+    """What one way came to: a seat's points and luck, what tells its course from others, and who forfeited."""
+
+    points: float
+    luck: float
+    course: bytes
+    forfeits: tuple[str, ...]
+
+
+def follow(
+    record: Record, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], until: int | None = None
+) -> Followed:
+    """Have a bot take a seat of a record for as long as it does there what the record says, or `until` that ply.
+
+    `listen` makes it with its chance from a seed. The first of the `seeds` is taken from which the recorded nonce
+    follows, else the last. Raises `BadRecord` as `replay` does.
+    """
+    header, footer = record.header, record.footer
+    secret, nonces = bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces]
+    match = Match(header, secret, [Player(bot=each.bot, version=each.version) for each in header.seats])
+    bot, same_chance = _seated(match, seat, listen, seeds, footer.nonces[seat])
+    standing, lines, kinds = match.standing, list(record.lines), kinds_of(match.game)
+    standing.nonces = dict(enumerate(nonces))
+    deal = standing.begin(course_of(header, match.game, secret, nonces))
+    behind = relive(standing, deal, lines, header.match)
+    moves = 0
+    for at, line in enumerate(lines):
+        if until is not None and standing.playing.ply >= until:
+            break
+        recorded = _act(match.game, line, seat)
+        made = None if isinstance(line, Ply) and line.event.seat == CHANCE else bot.act()
+        if recorded is not None and not _alike(recorded, made):
+            course = standing.playing
+            of_position = kinds(course.state) if course.to_move == seat else {}
+            others = tuple(_chosen_by_others(lines[at:], seat)) if isinstance(course.to_move, tuple) else ()
+            fork = Fork(header, seat, standing, recorded, made, others, bot.strikes, of_position)
+            return Followed(moves, fork, same_chance)
+        moves += recorded is not None and recorded.out is None
+        next(behind)
+    return Followed(moves, None, same_chance)
+
+
+def _seated(
+    match: Match, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], nonce: str
+) -> tuple[_Seat, bool]:
+    """The bot in its seat, and whether the nonce is its own."""
+    for seed in seeds:
+        listener = listen(seed)
+        said = listener(match.start(seat))
+        if same := any(isinstance(word, Ready) and word.nonce == nonce for word in said):
+            break
+    return _Seat(match, seat, listener, said), same
+
+
+class _Seat:
+    """A bot in a seat of a match that goes on as recorded, asked whenever it is its turn."""
+
+    def __init__(self, match: Match, seat: int, listener: Listener, said: Sequence[FromClient]) -> None:
+        self.strikes = 0
+        self._match = match
+        self._seat = seat
+        self._listener = listener
+        self._left = next(filter(None, map(_leaving, said)), None)
+        self._asked = -1
+        self._made: Act | None = None
+
+    def act(self) -> Act | None:
+        """What it does where the match stands, asked once; None where it is not its turn."""
+        course = self._match.standing.playing
+        if course.over or not course.awaits(self._seat):
+            return None
+        if self._asked != course.ply:
+            self._asked, self._made = course.ply, self._left or self._choose()
+        return self._made
+
+    def _choose(self) -> Act:
+        match, seat = self._match, self._seat
+        standing, course = match.standing, match.standing.playing
+        clock_ms = standing.clock.milliseconds(0.0)
+        turn = messages.turn(match.id, standing, standing.tell(seat), clock_ms, course.digest.hex(), seat)
+        said = self._listener(turn)
+        while self.strikes < MAX_STRIKES:
+            for word in said:
+                if isinstance(word, Move):
+                    break
+                if left := _leaving(word):
+                    self._left = left
+                    return left
+            else:
+                return Act(out=FAILED)
+            try:
+                move = match.game.decode_move(word.move)
+                course.play(seat, move)
+            except (MalformedMove, IllegalMove) as fault:
+                self.strikes += 1
+                said = self._listener(messages.struck(match.id, course.ply, fault, self.strikes, clock_ms[seat]))
+            else:
+                return Act(move)
+        self._left = Act(out=ILLEGAL)
+        return self._left
+
+
+def _leaving(word: FromClient) -> Act | None:
+    if not isinstance(word, Resign):
+        return None
+    return Act(out=RESIGNED if word.failure is None else FAILED)
+
+
+def _act(game: Game[Any, Any], line: Between, seat: int) -> Act | None:
+    """What a line says that a seat did, if it is of that."""
+    if isinstance(line, Sealed):
+        return Act(game.decode_move(line.move)) if line.seat == seat else None
+    if not isinstance(line, Ply) or line.event.seat != seat:
+        return None
+    event = line.event
+    return Act(game.decode_move(event.move)) if event.out is None else Act(out=event.out)
+
+
+def _alike(recorded: Act, made: Act | None) -> bool:
+    """Whether both moved so, or both left: for whatever reason, it is lost."""
+    if made is None or (recorded.out is None) != (made.out is None):
+        return False
+    return recorded.out is not None or recorded.move == made.move
+
+
+def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
+    """What the other seats of a round chose, of those that had not yet."""
+    for line in lines:
+        if isinstance(line, Ply):
+            return
+        if isinstance(line, Sealed) and line.seat != seat:
+            yield Played(line.seat, line.ply, line.move)
+
+
+def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, value: ValueFunction) -> Continuation:
+    """Play on after the recorded act with the `old` players, after the new one with the `new`.
+
+    The dice, and the bots' own chance, follow from the seed, the match and the number of the continuation.
+    """
+    told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
+    secret = hashlib.sha256(told.encode()).digest()
+    was, now = fork.standing.branch(), fork.standing.branch()
+    now.strikes = {**now.strikes, fork.seat: fork.strikes}
+    then = _play_on(fork, was, fork.recorded, secret, old, value)
+    instead = _play_on(fork, now, fork.made, secret, new, value)
+    course = hashlib.sha256(then.course + instead.course).digest()
+    return Continuation(then.points, instead.points, then.luck, instead.luck, course, then.forfeits + instead.forfeits)
+
+
+def _play_on(
+    fork: Fork, standing: MatchStanding, act: Act | None, secret: bytes, players: InProcess, value: ValueFunction
+) -> Ending:
+    """Play a branch of the match on after what the seat does, from dice of this secret."""
+    game, seat, before = fork.game, fork.seat, standing.playing
+    header = replace(fork.header, match=f"rerun-{secret.hex()[:32]}")
+    standing.course = replace(before, key=match_key(header.match, secret, ()))
+    standing.told = {}
+    lines: list[tuple[Any, Any]] = []
+    events = (*fork.others, *_event(fork, act))
+    closed = players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
+    luck = luck_after(game, value, before.state, lines)
+    told = b"".join(repr(line.event).encode() for line, _ in lines if isinstance(line, Ply))
+    gone = {*before.out, *([seat] if act is not None and act.out is not None else [])}
+    forfeits = (each.bot for at, each in enumerate(closed.result.seats) if each.reason in FORFEITS and at not in gone)
+    return Ending(_points(closed.result, seat, game), luck.total[seat], hashlib.sha256(told).digest(), tuple(forfeits))
+
+
+def _event(fork: Fork, act: Act | None) -> Iterator[MatchEvent]:
+    """What a seat did, as the referee takes it."""
+    if act is None:
+        return
+    if act.out is None:
+        yield Played(fork.seat, fork.ply, fork.game.encode_move(act.move))
+    elif act.out == RESIGNED:
+        yield Resigned(fork.seat)
+    else:
+        yield Forfeited(fork.seat)
+
+
+def _points(result: Result, seat: int, game: Game[Any, Any]) -> float:
+    """The points of a seat; where payoffs are the result, all that it was paid."""
+    if not game.payoff_unit:
+        return points(result)[seat]
+    sat = result.seats[seat]
+    return (sat.payoff or 0.0) * (sat.rounds or 0)

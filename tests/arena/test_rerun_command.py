@@ -1,0 +1,176 @@
+"""`arena replay rerun`: a stored match, or all of a bot, played again with a new bot in its seat."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import rerun_bots
+from arena.store.finish import StorableMatch, finish_matches
+from arena.store.store import Store
+from bots import play
+from commands import Done, call
+
+FILE = Path(rerun_bots.__file__)
+FIRST, LAST = f"{FILE}:First", f"{FILE}:Last"
+ANN = ("--opponent", f"ann={FIRST}")
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """Three matches of nim in which both make the first moves, and who begins wins: ann, greedy, ann."""
+    store = Store.open(tmp_path / "arena.db")
+    for seed in range(3):
+        pair = [f"ann={FIRST}", f"greedy={FIRST}"]
+        played = play(pair if seed % 2 == 0 else pair[::-1], "nim", seed=seed, config={"heaps": [1, 2]})
+        store.write(finish_matches, [StorableMatch(played.result, played.closed.record)])
+    store.close()
+    return tmp_path
+
+
+def rerun(data: Path, *words: str) -> Done:
+    return call("arena", "replay", "rerun", *words, "--data", str(data), "--seed", "1")
+
+
+def refused(data: Path, *words: str) -> str:
+    done = rerun(data, *words)
+    assert (done.code, done.out, done.err[:7], done.err.count("\n")) == (2, "", "arena: ", 1)
+    return done.err[7:-1]
+
+
+def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_played_on(data: Path) -> None:
+    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST)
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[0].partition(": ")[2] == f"nim, seat 1: {LAST} in place of greedy, which lost"
+    assert done.out.splitlines()[1:] == [
+        "another one at once, at ply 1:",
+        "          move           points",
+        "recorded  1 from heap 1   0.000",
+        "new       2 from heap 1   1.000",
+        "worth +1.000 points, for certain: 10 continuations each went the same way, move for move, and so would all",
+        f"seat 0, ann: {FIRST}",
+        f"seat 1, greedy as it was: {FIRST}",
+        "each played on after its own move: that is what the new bot in its place was worth",
+    ]
+
+
+def test_a_program_that_is_not_named_is_the_reference_bot_of_its_name_or_a_stand_in(data: Path) -> None:
+    out = rerun(data, "latest", "--bot", LAST).out.splitlines()
+    assert out[-3:-1] == [
+        "seat 0, ann: alphabeta:depth=3, as a stand-in",
+        "seat 1, greedy as it was: the reference bot greedy, by its name",
+    ]
+    out = rerun(data, "latest", "--bot", LAST, "--seat", "ann", "--stand-in", "random").out.splitlines()
+    alone = "the new bot played both on, as the program of ann is not known (--old BOT names it): "
+    assert out[-2:] == [
+        "seat 1, greedy: the reference bot greedy, by its name",
+        f"{alone}that is what the move alone was worth",
+    ]
+
+
+def test_a_program_that_does_not_make_the_recorded_moves_is_told(data: Path) -> None:
+    out = rerun(data, "latest", "--bot", LAST, "--opponent", f"ann={LAST}").out.splitlines()
+    strays = "moves otherwise in the record, at ply 0: by other lots, by the clock, or it is another program"
+    assert out[-1] == f"ann {strays}"
+
+
+def test_the_very_same_bot_is_worth_nothing_more(data: Path) -> None:
+    out = rerun(data, "latest", "--bot", FIRST, *ANN).out.splitlines()
+    assert out[1:] == ["every move the same, 1 move: the difference is 0"]
+    out = rerun(data, "--all", "greedy", "--bot", FIRST, *ANN).out.splitlines()
+    assert out[:2] == [
+        f"nim, {FIRST} in place of greedy: 3 matches, 3 of them the same to the end",
+        "the difference is 0",
+    ]
+
+
+def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data: Path) -> None:
+    done = rerun(data, "--all", "greedy", "--bot", LAST, *ANN, "--old", FIRST, "--json", str(data / "all.json"))
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[:8] == [
+        f"nim, {LAST} in place of greedy: 3 matches, 0 of them the same to the end",
+        "worth +1.000 points in all, better for certain in 2, worse in 1",
+        "a match +0.333 (-2.535 to +3.202), as a sample of such matches",
+        "",
+        "by            kind of position  matches  better  worse   worth  95 %",
+        "theory        won                     3       2      1  +1.000",
+        "heaps         1 to 2                  3       2      1  +1.000",
+        "largest heap  up to 3                 3       2      1  +1.000",
+    ]
+    told = json.loads((data / "all.json").read_text())
+    assert [each["match"]["worth"]["mean"] for each in told["matches"]] == [1.0, -1.0, 1.0]
+    assert told["matches"][0]["played_on_by"] == {"old": FIRST, "seat 0": FIRST}
+    assert told["totals"][0]["worth"]["mean"] == 1.0
+    lost = rerun(data, "--all", "greedy", "--lost", "--bot", LAST, *ANN, "--old", FIRST).out.splitlines()
+    assert lost[0].endswith("2 matches, 0 of them the same to the end")
+    assert lost[2].startswith("these matches were chosen by how they ended: ")
+
+
+def test_who_stops_it_is_told_what_was_found_so_far(data: Path) -> None:
+    done = rerun(data, "--all", "greedy", "--bot", f"{FILE}:Interrupted", *ANN, "--old", FIRST)
+    assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 1 of 3 matches")
+    assert "worth +1.000 points in all, better for certain in 1, worse in 0" in done.out.splitlines()
+
+
+@pytest.mark.ci
+def test_several_processes_find_the_same(data: Path) -> None:
+    words = ("latest", "--bot", "random", *ANN, "--old", "random", "--continuations", "25")
+    assert rerun(data, *words, "--jobs", "2").out == rerun(data, *words).out
+
+
+def test_a_tournament_s_reference_bots_play_on_with_their_settings_and_chance(tmp_path: Path) -> None:
+    folder = str(tmp_path)
+    words = ("tournament", "random", "deep=alphabeta", "--game", "tictactoe", "--set", "depth=2", "--rounds", "2")
+    assert call("arena", *words, "--in-process", "--jobs", "1", "--seed", "5", "--data", folder).code == 0
+    out = rerun(tmp_path, "--all", "random", "--bot", "random").out.splitlines()
+    assert out[0].endswith("2 matches, 2 of them the same to the end")
+    assert "deep: alphabeta (--set depth=2), as its tournament had it" in out
+    assert "random as it was: random, as its tournament had it" in out
+
+
+def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: Path) -> None:
+    assert refused(data, "no-such", "--bot", LAST).startswith("there is no match 'no-such' in ")
+    there = "the seats of play-"
+    assert refused(data, "latest", "--bot", LAST, "--seat", "2").startswith(f"--seat 2: {there}")
+    assert refused(data, "latest", "--bot", LAST, "--seat", "eve").endswith(" are 0 (ann), 1 (greedy)")
+    assert "there is no bot 'nobody'" in refused(data, "latest", "--bot", "nobody")
+    assert refused(data, "latest", "--bot", "uct").startswith("uct does not play nim, as in play-")
+    assert "gone.py can't be read: No such file" in refused(data, "latest", "--bot", str(tmp_path / "gone.py"))
+    assert "can't play in process" in refused(data, "latest", "--bot", "x=./program --fast")
+    assert refused(data, "latest", "--bot", LAST, "--opponent", FIRST).endswith(
+        "whose program is that? Write NAME=BOT, NAME as the match has it"
+    )
+    assert refused(data, "latest", "--bot", LAST, "--opponent", f"eve={FIRST}").endswith(
+        "nobody is called so there: ann, greedy"
+    )
+    assert refused(data, "latest", "--bot", LAST, "--continuations", "1") == "--continuations is 1: it is 2 to 100000"
+    one = "play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them"
+    assert refused(data, "--bot", LAST) == refused(data, "latest", "--all", "ann", "--bot", LAST) == one
+    assert refused(data, "latest", "--lost", "--bot", LAST).endswith(" are for --all NAME")
+    assert refused(data, "--all", "eve", "--bot", LAST).startswith("there is no bot called eve")
+    assert refused(data, "--all", "ann", "--drawn", "--bot", LAST).startswith("no match of ann fits")
+
+
+def test_a_record_that_does_not_verify_and_a_match_that_was_called_off_are_refused(data: Path) -> None:
+    file = data / "changed.jsonl"
+    body = call("arena", "replay", "export", "latest", "--to", str(file), "--data", str(data))
+    assert body.code == 0
+    changed = file.read_text().replace('"ranks":[1,2]', '"ranks":[2,1]')
+    file.write_text(changed)
+    done = rerun(data, str(file), "--bot", LAST, *ANN)
+    assert (done.code, done.err.count("\n")) == (1, 1)
+    assert "ranks should be [1, 2], the footer says [2, 1]" in done.err
+    file.write_text(changed.replace('"reason":"win"', '"reason":"void"'))
+    assert "was called off" in refused(data, str(file), "--bot", LAST)
+
+
+def test_a_drawn_match_has_no_loser_whose_seat_is_taken(tmp_path: Path) -> None:
+    with_draw = Store.open(tmp_path / "arena.db")
+    played = play(["alphabeta", "bob=alphabeta"], "tictactoe", seed=1)
+    with_draw.write(finish_matches, [StorableMatch(played.result, played.closed.record)])
+    with_draw.close()
+    assert "alone: name the seat, --seat with one of 0 (alphabeta), 1 (bob)" in refused(
+        tmp_path, "latest", "--bot", "random"
+    )
