@@ -45,7 +45,7 @@ _OF_A_SEAT = (
 )
 
 
-_LEADERBOARD = f"""SELECT bots.name, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
+_LEADERBOARD = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
@@ -59,10 +59,11 @@ class RecordRemoved(ArenaFault):
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet. `payoff` is there
-    where that is the result, once a match counts.
+    where that is the result, once a match counts, `person` where the name is a person's.
     """
 
     bot: str
+    person: bool = False
     mu: float
     sigma: float
     score: float
@@ -82,7 +83,7 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
     """The lines of rows with the names of bots and where they stand, best first: by payoff, where there are any."""
-    lines = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in rows]
+    lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_place)
 
 
