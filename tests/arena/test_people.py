@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -17,13 +20,16 @@ from arena.store.leaderboards import leaderboard_page, leaders_of_games, next_op
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.registry import registered_bot
 from arena.store.result_queries import leaderboard_of, rated_pools, record_of
+from arena.store.store import Store
 from arena.web.strengths import strengths
+from commands import call
 from databases import EVERY_DATABASE
 from protocol.games import load
-from protocol.messages import Clock
+from protocol.messages import Clock, Seek
 from protocol.pools import is_of_people, people_pool, without_people
 from referee import record_reader
-from seek_board import Bot
+from seasons import finish, result
+from seek_board import Bot, SeekBoard
 
 BOTS, PEOPLE = "nim/classic", "nim/classic:people"
 
@@ -148,3 +154,31 @@ async def test_a_friend_who_is_invited_is_played_for_fun(serve: Any) -> None:
     await host.send(type="seek", id="s", game="nim", private=True)
     await guest.send(type="seek", id="s", game="nim", opponent="zoe")
     assert (await guest.expect("start"))["rated"] is False
+
+
+@pytest.mark.parametrize(("slow", "rival"), [(True, "bob"), (False, "ann")])
+async def test_a_person_meets_the_ladder_of_bots_only_by_its_clock(slow: bool, rival: str) -> None:
+    board = SeekBoard()
+    board.add("ann", Seek(id="s", game="nim"))
+    board.seek("bob")
+    board.seeks.add(cast(Session, Bot("zoe", person=True)), Seek(id="s", game="nim", slow=slow), load("nim"))
+    assert await board.until(1) == [(rival, "zoe")]
+
+
+def test_the_operator_says_who_is_a_person_and_reads_where_people_stand(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("m1"), result("p1", ("zoe", "level-2"), pool=PEOPLE))
+    where = ("--data", str(tmp_path))
+    assert call("arena", "bot", "person", "zoe", *where).out == "zoe: people, from the next connection on\n"
+    board = call("arena", "leaderboard", "--people", *where).out
+    assert (board.splitlines()[0], "zoe " in board, "level-2 (bot)" in board, "ann" in board) == (
+        "nim/classic:people, by score = mu - 3 sigma",
+        True,
+        True,
+        False,
+    )
+    assert "zoe" not in call("arena", "leaderboard", *where).out
+    listed = json.loads(call("arena", "bot", "list", "--json", *where).out)
+    assert [bot["bot"] for bot in listed if bot["person"]] == ["zoe"]
+    call("arena", "bot", "person", "zoe", "--off", *where)
+    assert "zoe (bot)" in call("arena", "leaderboard", "--people", *where).out
