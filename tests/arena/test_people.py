@@ -115,6 +115,7 @@ async def test_people_are_told_from_bots_wherever_they_stand(played: Any) -> Non
 
 
 async def test_who_leads_and_how_strong_bots_are_is_told_of_bots_alone(played: Any) -> None:
+    finish(played.store, result("p1", ("zoe", "house"), pool=PEOPLE))  # so that most matches are among people
     (game,) = played.store.read(leaders_of_games, 5)
     assert game.pool == BOTS
     assert {rated.pool for rated in played.store.read(strongest_bots, 5)} == {BOTS, PEOPLE}
