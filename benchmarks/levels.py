@@ -4,9 +4,10 @@
     python benchmarks/levels.py ladder nim
 
 `fit` plays mixtures of a bot with moves by lot, in passes that each take shares where strengths should lie, and prints
-the line for bots/reference/levels.toml. `ladder` plays the eight levels, and rates them as an arena does. `gap` is the
-difference to the level before in units of ratings; where a value takes luck out, `less luck` is the same by the scores
-that are left, on the scale of the ratings (Thurstone's model, which is TrueSkill's of settled ratings).
+the line for bots/reference/levels.toml. `ladder` plays the eight levels, and rates them as an arena does; Ctrl-C has it
+print what it has. `gap` is the difference to the level before in units of ratings; where a value takes luck out, `less
+luck` is the same by the scores that are left, on the scale of the ratings (Thurstone's model, which is TrueSkill's of
+settled ratings).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import argparse
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from random import Random
 from statistics import NormalDist, fmean
 from typing import Any, NamedTuple
@@ -46,8 +48,10 @@ class Field(NamedTuple):
     less_luck: bool
 
 
-def play_field(players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str) -> Field:
-    """All pairs from both seats, round by round, so that ratings learn of everybody at the same time."""
+def play_rounds(
+    players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
+) -> Iterator[Field]:
+    """All pairs from both seats, round by round, so that ratings learn of everybody at the same time: after each."""
     rules = load(game, config)
     less_luck = names_in_points(rules)[0] != NoLuck.name
     seeds = [f"{seed}-{number}" for number in range(rounds)]
@@ -73,7 +77,7 @@ def play_field(players: Sequence[Bot], game: str, config: Mapping[str, Any], rou
                 luck = played.luck().total[at] if less_luck else 0.0
                 both.append(played.points[at] - luck)
             scores.setdefault((one, other), []).append(fmean(both))
-    return Field(scores, standings, less_luck)
+        yield Field({pair: list(found) for pair, found in scores.items()}, list(standings), less_luck)
 
 
 def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
@@ -132,7 +136,7 @@ def fit(game: str, config: Mapping[str, Any], bot: str, rounds: int, passes: int
         players = [
             Level(f"share-{at}", level=1, mixture=Mixture(bot, [share] * LEVELS)) for at, share in enumerate(shares)
         ]
-        field = play_field(players, game, config, rounds, f"{seed}-{number}")
+        *_, field = play_rounds(players, game, config, rounds, f"{seed}-{number}")
         strength = strengths(field.scores, PLAYERS)
         told = "  ".join(f"{share:.3f} {each:+.2f}" for share, each in zip(shares, strength, strict=True))
         print(f"# pass {number + 1}, share and strength: {told}", flush=True)
@@ -150,8 +154,14 @@ def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> Non
         raise SystemExit(f"{game} has no levels")
     rounds = -(-matches // (2 * (LEVELS - 1)))
     players = [Level(f"level-{level}", level=level) for level in range(1, LEVELS + 1)]
-    field = play_field(players, game, config, rounds, seed)
-    print(f"{rules.pool or game}: {mixture.bot}, {rounds * 2 * (LEVELS - 1)} matches each, seed {seed}")
+    field = None
+    with suppress(KeyboardInterrupt):
+        for so_far in play_rounds(players, game, config, rounds, seed):
+            field = so_far
+    if field is None:
+        raise SystemExit(f"{game}: no round was over")
+    where = rules.pool or " ".join((game, *(f"{key}={value}" for key, value in config.items())))
+    print(f"{where}: {mixture.bot}, {field.standings[0].matches} matches each, seed {seed}")
     known, intervals = gaps_of(field.scores) if field.less_luck else ([], [])
     print("level  by lot     mu  sigma    gap           95 %" + ("  less luck         95 %" if known else ""))
     for level, (standing, share) in enumerate(zip(field.standings, mixture.by_lot, strict=True), 1):
