@@ -49,7 +49,7 @@ def run_bot(
     slots: Annotated[int | None, typer.Option(help="Matches at once, 1 to 64 [ARENA_SLOTS].")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same choices [ARENA_SEED].")] = None,
     unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
-    opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; unrated.")] = None,
+    opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; among bots unrated.")] = None,
     take_any: Annotated[bool, typer.Option("--open", help="Take any match of the game, or of all games.")] = False,
     min_move_time: Annotated[float | None, typer.Option(help="Seconds a move takes at least, for spectators.")] = None,
     patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,

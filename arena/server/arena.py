@@ -69,9 +69,9 @@ log = logging.getLogger("arena")
 class Arena(HostHandler):
     """One server. Its `host` restores the matches of the journal and listens; `close` leaves those under way in it.
 
-    Unrated matches in which somebody asks for it have the `slow_clock`. A seat that is `away` for so many seconds has
-    dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom `access` lets in.
-    Moves are measured where there are `meters`.
+    Matches off the ladder of bots in which somebody asks for it have the `slow_clock`. A seat that is `away` for so
+    many seconds has dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom
+    `access` lets in. Moves are measured where there are `meters`.
     """
 
     def __init__(
