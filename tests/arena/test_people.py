@@ -96,6 +96,7 @@ async def test_what_people_play_is_rated_apart_and_follows_from_the_results(play
     verify(record_reader.read(store.read(record_of, played.match), played.match))
 
 
+@EVERY_DATABASE
 async def test_people_are_told_from_bots_wherever_they_stand(played: Any) -> None:
     store = played.store
     rows = store.read(leaderboard_page, PEOPLE).rows
