@@ -22,12 +22,12 @@ from arena.store.async_store import AsyncStore
 from arena.store.registry import (
     NameInUse,
     RegisteredBot,
-    is_rated,
     register_bot,
     registered_bot,
     set_people,
     update_last_seen,
 )
+from arena.store.result_queries import is_rated
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket

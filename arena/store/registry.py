@@ -185,12 +185,6 @@ def set_people(connection: Connection, names: Iterable[str], *, person: bool) ->
     _change(connection, names, person=person)
 
 
-def is_rated(connection: Connection, name: str) -> bool:
-    """Whether a match of a bot was ever rated."""
-    rated = select(seats.c.match).where(seats.c.bot == bot_number(connection, name), seats.c.mu_after.is_not(None))
-    return connection.execute(rated.limit(1)).first() is not None
-
-
 def rename_bot(connection: Connection, name: str, new: str) -> None:
     """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse` or `UsageFault`."""
     check_new_name(connection, name, new)
