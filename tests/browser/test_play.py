@@ -231,6 +231,7 @@ async def test_who_lost_to_a_level_is_offered_the_one_below(visiting: Visits, ho
         page, _ = await begin(visit, three, "tictactoe")
         await two.seek("tictactoe", open=True)
         await resign(page)
+        await expect(page.locator(".rated")).to_contain_text("Your rating among people: 25.0 before, 2")
         await page.get_by_role("button", name="Play level-2").click()
         await two.begin()
 

@@ -26,7 +26,14 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave, meet
     goesOn ? "See how the others go on" : "See it again, move by move",
   );
   const calls = el("p", { class: "calls", role: "status" });
-  return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), calls, el("p", { class: "row" }, again, step, other, look)];
+  return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), ...rated(end?.seats[start.seat]), calls, el("p", { class: "row" }, again, step, other, look)];
+}
+
+/** What the match came to for a person's rating, where it was rated before its end was told. */
+function rated({ mu_before: before, mu_after: after } = {}) {
+  if (after === undefined) return [];
+  const ladder = el("a", { href: "/docs/ladder#people" }, "among people");
+  return [el("p", { class: "rated small" }, "Your rating ", ladder, `: ${before.toFixed(1)} before, ${after.toFixed(1)} now.`)];
 }
 
 /**
