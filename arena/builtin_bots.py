@@ -1,7 +1,7 @@
 """Bots that a server runs itself, as ordinary clients, so that whoever comes finds an opponent.
 
-Which they are, from `random,NAME=BOT,alphabeta:nodes=20000` to the commands that start them; their tokens, made here
-and kept in the data folder for the server alone; and a supervisor that keeps them running.
+Which they are, from `random,NAME=BOT,alphabeta:nodes=20000,levels` to the commands that start them; their tokens, made
+here and kept in the data folder for the server alone; and a supervisor that keeps them running.
 """
 
 from __future__ import annotations
@@ -26,12 +26,14 @@ from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
 from machine.event_loop import until_first
 from protocol import bot_launch
-from protocol.bot_launch import bot_name_in, split_bot_word
+from protocol.bot_launch import LEVEL, LEVELS, bot_name_in, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import NAMES
 from protocol.names import folded
 
-RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE"
+RIGHT = "write random,greedy,alphabeta:nodes=20000 or NAME=BOT:KEY=VALUE, or levels for all eight of level"
+EVERY_LEVEL = "levels"
+"""Short for all of `level`."""
 OPEN = "random,greedy,perfect,alphabeta:nodes=2000"
 SEEKING = (
     "minimax:depth=2,theory=perfect,rookie=random,lucky=random,ga:nodes=500,tit-for-tat,bluffer=perfect,caller=random"
@@ -71,7 +73,9 @@ def house_bots(text: str) -> list[BuiltinBot]:
     known = known_bots()
     found: list[str] = []
     for part in filter(None, map(str.strip, text.split(","))):
-        if found and ":" in found[-1] and not _begins(part, known):
+        if part == EVERY_LEVEL:
+            found += [f"{LEVEL}:{level}" for level in range(1, LEVELS + 1)]
+        elif found and ":" in found[-1] and not _begins(part, known):
             found[-1] += f",{part}"
         else:
             found.append(part)

@@ -299,6 +299,7 @@ def doctor(
 def leaderboard(
     game: Game = None,
     season: Annotated[str | None, typer.Option(metavar="NAME", help="That season's [the one that goes on].")] = None,
+    people: Annotated[bool, typer.Option("--people", help="Where people play, with the bots they met.")] = False,
     to_json: Json = False,
     to_csv: Csv = False,
     db: Database = None,
@@ -307,7 +308,7 @@ def leaderboard(
     """Who stands where: by mu - 3 sigma, or by what bots are paid."""
     from arena.commands import leaderboard as command
 
-    command.leaderboard(_database_of(db, data), game, season, to_json=to_json, to_csv=to_csv)
+    command.leaderboard(_database_of(db, data), game, season, people=people, to_json=to_json, to_csv=to_csv)
 
 
 @app.command()
@@ -619,6 +620,19 @@ def bot_approve(
     from arena.commands.bots import approve_bots
 
     approve_bots(_database_of(db, data), data_folder(data), names, approved=not off)
+
+
+@bot_app.command("person")
+def bot_person(
+    names: BotNames,
+    off: Annotated[bool, typer.Option("--off", help="They are bots.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Note that names are people's, who are rated among people; the pages and `human` say it by themselves."""
+    from arena.commands.bots import set_people
+
+    set_people(_database_of(db, data), data_folder(data), names, person=not off)
 
 
 @db_app.command("upgrade")

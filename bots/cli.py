@@ -33,9 +33,10 @@ def run_bot(
     bot: Annotated[
         str,
         typer.Argument(
-            metavar="NAME",
+            metavar="[NAME=]BOT[:KEY=VALUE,…]",
             help="random, greedy, minimax, alphabeta, ga, uct, raider, perfect, oracle, tit-for-tat, generous, grim, "
-            "pavlov, extort, always-cooperate, always-defect, equilibrium, human, …",
+            "pavlov, extort, always-cooperate, always-defect, equilibrium, level, human, …; "
+            "level:1 to level:8 are strengths evenly apart.",
         ),
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
@@ -48,7 +49,7 @@ def run_bot(
     slots: Annotated[int | None, typer.Option(help="Matches at once, 1 to 64 [ARENA_SLOTS].")] = None,
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same choices [ARENA_SEED].")] = None,
     unrated: Annotated[bool, typer.Option("--unrated", help="Seek unrated matches.")] = False,
-    opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; unrated.")] = None,
+    opponent: Annotated[str | None, typer.Option(help="Seek a match against this bot; among bots unrated.")] = None,
     take_any: Annotated[bool, typer.Option("--open", help="Take any match of the game, or of all games.")] = False,
     min_move_time: Annotated[float | None, typer.Option(help="Seconds a move takes at least, for spectators.")] = None,
     patience: Annotated[float | None, typer.Option(help="Seconds to try without an arena [ARENA_PATIENCE].")] = None,
@@ -64,6 +65,7 @@ def run_bot(
     from bots.client.loading import choose_settings, find
     from bots.client.run import play
     from bots.client.settings import Given, read_config, read_pairs
+    from protocol.bot_launch import parse_bot_spec
 
     given = Given(
         url=url,
@@ -80,11 +82,11 @@ def run_bot(
         min_move_time=min_move_time,
         patience=patience,
     )
-    cls = find(bot).load()
-    settings = choose_settings(
-        bot, cls.settings, read_pairs(set_ or (), "--set"), read_pairs(default or (), "--default")
-    )
-    made = cls(bot, **settings)
+    spec = parse_bot_spec(bot, "")
+    cls = find(spec.bot).load()
+    set_here = {**spec.settings, **read_pairs(set_ or (), "--set")}
+    settings = choose_settings(spec.bot, cls.settings, set_here, read_pairs(default or (), "--default"))
+    made = cls(spec.name, **settings)
     if not check:
         play(made, given, Given())
 

@@ -40,6 +40,11 @@ ASSIGNED = "ARENA_ASSIGNED"
 STAY = "ARENA_STAY"
 """The bot plays at the node that it was started for, and at no other."""
 
+LEVEL = "level"
+"""The reference bot of several strengths, and its only setting."""
+LEVELS = 8
+"""So many strengths it has, from 1."""
+_LEVEL_WORD = re.compile(rf"{LEVEL}:([^=,]+)")
 _BETWEEN_SETTINGS = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma, as in `depth=4,weights=1,2.5,3` only the first: a bare number goes on with the list before it."""
 
@@ -59,9 +64,16 @@ class BotSpec(Struct, frozen=True, kw_only=True):
 
 
 def split_bot_word(word: str) -> tuple[str | None, str]:
-    """The name that a word of a command line gives a bot, if it gives one, and the bot: `NAME=BOT:KEY=VALUE,…`."""
+    """The name that a word of a command line gives a bot, if it gives one, and the bot: `NAME=BOT:KEY=VALUE,…`.
+
+    `level:3` is short for `level-3=level:level=3`.
+    """
     name, equals, bot = word.partition("=")
-    return (name, bot) if equals and ":" not in name else (None, word)
+    given, what = (name, bot) if equals and ":" not in name else (None, word)
+    level = _LEVEL_WORD.fullmatch(what)
+    if level is None:
+        return given, what
+    return f"{LEVEL}-{level[1]}" if given is None else given, f"{LEVEL}:{LEVEL}={level[1]}"
 
 
 def bot_name_in(word: str) -> str:

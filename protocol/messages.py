@@ -147,9 +147,12 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class ListedBot(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that."""
+    """Who is here, in a listing: in how many matches it plays, what it seeks, how long the ladder's pace holds that;
+    `person` where the name is a person's.
+    """
 
     bot: str
+    person: bool = False
     version: str = ""
     client: str = ""
     playing: int = 0
@@ -189,7 +192,9 @@ class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 
 
 class Hello(FromClient, frozen=True, kw_only=True):
-    """The first message of a connection. Without `bot` the client is a watcher."""
+    """The first message of a connection. Without `bot` the client is a watcher; a `person` plays under a new name, or
+    one that was not rated yet.
+    """
 
     bot: BotName | None = None
     token: Token | None = None
@@ -197,6 +202,7 @@ class Hello(FromClient, frozen=True, kw_only=True):
     client: Label = ""
     slots: Annotated[int, Meta(ge=1, le=MAX_SLOTS)] = 1
     follow: bool = False
+    person: bool = False
 
 
 class Seek(FromClient, frozen=True, kw_only=True):
@@ -263,13 +269,15 @@ class List(FromClient, frozen=True, kw_only=True):
 
 
 class Welcome(FromServer, frozen=True, kw_only=True):
-    """The answer to `hello`. `token` is there once, when the arena made it. An arena of several nodes says the `url` of
-    this one, in `nodes` those of the others, and `elsewhere` where of these the bot has matches.
+    """The answer to `hello`. `token` is there once, when the arena made it, and `person` where the name is a person's.
+    An arena of several nodes says the `url` of this one, in `nodes` those of the others, and `elsewhere` where of these
+    the bot has matches.
     """
 
     protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that it is never left out
     bot: str | None = None
     token: str | None = None
+    person: bool = False
     games: list[str]
     limits: Limits
     resumed: list[str]

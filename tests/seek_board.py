@@ -20,8 +20,9 @@ from timeouts import WITHIN
 class Bot:
     """All of a session that seeks look at."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, person: bool = False) -> None:
         self.bot = self.key = name
+        self.person = person
 
 
 class SeekBoard:

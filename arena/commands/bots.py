@@ -9,7 +9,7 @@ from pathlib import Path
 from arena.commands.output import columns, minute, print_document, table
 from arena.commands.server_or_local import by_server, by_server_or_local
 from arena.operations.names import Delete, Deleted, Rename
-from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
+from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetPeople
 from arena.operator.client import NoServer
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store import registry
@@ -56,6 +56,15 @@ def approve_bots(where: str, data: Path, names: Sequence[str], *, approved: bool
         where, data, request, type(None), lambda store: store.write(registry.approve_bots, names, approved=approved)
     )
     say(f"{', '.join(names)}: {'approved' if approved else 'not approved'}, from the next match on")
+
+
+def set_people(where: str, data: Path, names: Sequence[str], *, person: bool) -> None:
+    """Have names be people's, who are rated among people, or bots'."""
+    request = SetPeople(names=list(names), person=person)
+    by_server_or_local(
+        where, data, request, type(None), lambda store: store.write(registry.set_people, names, person=person)
+    )
+    say(f"{', '.join(names)}: {'people' if person else 'bots'}, from the next connection on")
 
 
 def rename_bot(where: str, data: Path, name: str, new: str) -> None:
@@ -115,6 +124,7 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
         rows = [
             (
                 bot.name,
+                "person" if bot.person else "",
                 _token(bot),
                 minute(bot.created),
                 "yes" if bot.approved else "",
@@ -122,8 +132,8 @@ def list_bots(where: str, data: Path, *, to_json: bool) -> None:
             )
             for bot in bots
         ]
-        headers = ("bot", "token", "since", "approved", "last seen")
-        say(table(headers, rows, elastic=0, left=(1, 2, 3, 4), width=columns()))
+        headers = ("bot", "", "token", "since", "approved", "last seen")
+        say(table(headers, rows, elastic=0, left=(1, 2, 3, 4, 5), width=columns()))
 
 
 def _online(data: Path, database: Database) -> dict[str, BotStatus]:
@@ -145,6 +155,7 @@ def _listed(bot: RegisteredBot, online: BotStatus | None) -> dict[str, object]:
         "token": _token(bot),
         "created": bot.created[:16],
         "approved": bot.approved,
+        "person": bot.person,
         "seen": bot.seen,
         "online": connection,
     }

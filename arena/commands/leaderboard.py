@@ -15,10 +15,11 @@ from measuring import score_format
 from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
 from protocol.games import game_class, payoff_unit
+from protocol.pools import is_of_people
 
 
-def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bool, to_csv: bool) -> None:
-    """Print the leaderboards of a game, or of every game with rated matches: one for each pool.
+def leaderboard(where: str, game: str | None, season: str | None, *, people: bool, to_json: bool, to_csv: bool) -> None:
+    """Print the leaderboards of a game, or of every game with rated matches: one for each pool, of bots or of people.
 
     Those of an earlier season, where one is named.
     """
@@ -31,12 +32,13 @@ def leaderboard(where: str, game: str | None, season: str | None, *, to_json: bo
             boards = [(pool, store.read(leaderboard_of, pool)) for pool in store.read(rated_pools, game)]
         else:
             boards = list(store.read(season_leaderboards, season, game).items())
+    boards = [(pool, rows) for pool, rows in boards if is_of_people(pool) == people]
     if to_json:
         print_document([{"game": game_of(pool), "pool": pool, "rows": rows} for pool, rows in boards])
     elif to_csv:
         print_csv(LADDER, (_row(pool, at, row) for pool, rows in boards for at, row in enumerate(rows, 1)))
     elif not boards:
-        say("no rated matches yet" if season is None else f"no rated matches in season {season}")
+        say(f"no rated matches{' of people' if people else ''}{' yet' if season is None else f' in season {season}'}")
     else:
         say("\n\n".join(_board(pool, rows) for pool, rows in boards))
 
@@ -59,7 +61,7 @@ def _payoff_board(pool: str, rows: list[LeaderboardRow], unit: str) -> str:
     cells = [
         (
             place,
-            row.bot,
+            _named(pool, row),
             *(_paid(row.payoff) if row.payoff else ("", "", "")),
             f"{row.score:.2f}",
             *(row.played, row.wins, row.draws, row.losses),
@@ -79,6 +81,11 @@ def _paid(found: MeanPayoff) -> tuple[object, ...]:
     return score_format.payoff(found.mean), score_format.payoff_interval(found), found.opponents
 
 
+def _named(pool: str, row: LeaderboardRow) -> str:
+    """A bot; beside people one that is none is told apart."""
+    return f"{row.bot} (bot)" if is_of_people(pool) and not row.person else row.bot
+
+
 def _few(rows: list[LeaderboardRow]) -> list[str]:
     return ["* too few matches to say much"] if any(row.few for row in rows) else []
 
@@ -88,7 +95,7 @@ def _score_board(pool: str, rows: list[LeaderboardRow]) -> str:
     cells = [
         (
             place,
-            row.bot,
+            _named(pool, row),
             *(f"{number:.2f}" for number in (row.score, row.mu, row.sigma)),
             *(row.played, row.wins, row.draws, row.losses),
             "*" if row.few else "",

@@ -79,7 +79,9 @@ class ServerSettings:
         ),
     ] = None
     clock: Annotated[str, Setting("Seconds and increment, like 60+0.5.", _CLOCK)] = "60+0.5"
-    slow_clock: Annotated[str, Setting("The same for people, in unrated matches.", _CLOCK)] = "600+10"
+    slow_clock: Annotated[
+        str, Setting("The same for people, and in unrated matches, where somebody asks for it.", _CLOCK)
+    ] = "600+10"
     reconnect_timeout: Annotated[
         int,
         Setting(

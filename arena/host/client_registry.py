@@ -205,6 +205,7 @@ class ClientRegistry:
             bots=[
                 ListedBot(
                     bot=session.bot or "",
+                    person=session.person,
                     version=session.version,
                     client=session.client,
                     playing=len(self._playing.get(session.key, ())),

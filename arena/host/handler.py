@@ -104,13 +104,15 @@ class FinishedMatch:
 
 class Identity(NamedTuple):
     """The name of a bot as registered, None for a spectator, a token that was made for it just now, the URLs of other
-    nodes where it has matches, and the hash of the token that it brought, where others may take that away.
+    nodes where it has matches, the hash of the token that it brought, where others may take that away, and whether the
+    name is a person's.
     """
 
     bot: str | None
     token: str | None = None
     elsewhere: Sequence[str] = ()
     token_hash: str | None = None
+    person: bool = False
 
 
 class HostHandler(ABC):

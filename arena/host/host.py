@@ -242,13 +242,15 @@ class MatchHost:
             _refuse(connection, codec, later, RESTARTING)
             return None
         bot = identity.bot
-        session = Session(connection, codec, hello, bot, partial(act, self.clients), identity.token_hash)
+        acting = partial(act, self.clients)
+        session = Session(connection, codec, hello, bot, acting, identity.token_hash, person=identity.person)
         resumed = self.clients.enter(session) if bot is not None else []
         limits = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=hello.slots)
         session.send(
             Welcome(
                 bot=bot,
                 token=identity.token,
+                person=identity.person,
                 games=list(NAMES),
                 limits=limits,
                 resumed=resumed,

@@ -47,11 +47,15 @@ class Session:
         bot: str | None,
         act: Action,
         token_hash: str | None = None,
+        *,
+        person: bool = False,
     ) -> None:
         self.bot = bot
         self.key = "" if bot is None else folded(bot)
         self.token_hash = token_hash
         """That of the token with which it came in; None where nobody takes it away."""
+        self.person = person
+        """Whether its name is a person's."""
         self.version = hello.version
         self.client = hello.client
         self.slots = hello.slots

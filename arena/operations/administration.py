@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import TYPE_CHECKING
 
 from arena.operations import draining, names, status, thinning, tournaments
-from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, StartSeason
+from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, Rotate, SetPeople, StartSeason
 from arena.operator.requests import Handler, Tell
 from arena.server.arena import REPLACED, REVOKED
 from arena.store import registry, result_queries, seasons
@@ -65,10 +66,14 @@ def _about_bots(arena: Arena) -> Iterator[Handler]:
         await store.write(registry.approve_bots, request.names, approved=request.approved)
         await arena.approvals_changed(request.names)
 
+    async def set_people(request: SetPeople, tell: Tell) -> None:
+        await store.write(partial(registry.set_people, person=request.person), request.names)
+
     yield Handler(Register, register)
     yield Handler(Revoke, revoke)
     yield Handler(Rotate, rotate_token)
     yield Handler(Approve, approve)
+    yield Handler(SetPeople, set_people)
 
 
 def _about_the_ladder(arena: Arena) -> Iterator[Handler]:

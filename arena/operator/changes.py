@@ -54,6 +54,19 @@ class Approve(Request, frozen=True, tag="approve"):
         return self.names
 
 
+class SetPeople(Request, frozen=True, tag="set_people"):
+    """Have names be people's, or bots', from their next connection on; all of them or none."""
+
+    names: list[str]
+    person: bool = True
+
+    def action_name(self) -> str:
+        return "person" if self.person else "no_person"
+
+    def concerns(self) -> Sequence[str]:
+        return self.names
+
+
 class Dismissed(Struct, frozen=True, kw_only=True):
     """The bots whose connections were ended."""
 

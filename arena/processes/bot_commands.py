@@ -13,7 +13,7 @@ from protocol.bot_launch import REFERENCE_BOTS, BotSpec, parse_bot_spec, split_b
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
-BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "nodes", "sims", "weights")
+BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes", "sims", "weights")
 """Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
 
 

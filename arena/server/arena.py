@@ -32,7 +32,7 @@ from arena.server.feed_publisher import FeedPublisher
 from arena.server.ladder import Ladder
 from arena.server.matchmaking import MatchRate
 from arena.server.nodes import OnlyNode
-from arena.server.seek_index import ActiveSeek, agreed
+from arena.server.seek_index import ActiveSeek, agreed, pool_of
 from arena.server.warnings import Warnings
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
@@ -69,9 +69,9 @@ log = logging.getLogger("arena")
 class Arena(HostHandler):
     """One server. Its `host` restores the matches of the journal and listens; `close` leaves those under way in it.
 
-    Unrated matches in which somebody asks for it have the `slow_clock`. A seat that is `away` for so many seconds has
-    dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom `access` lets in.
-    Moves are measured where there are `meters`.
+    Matches off the ladder of bots in which somebody asks for it have the `slow_clock`. A seat that is `away` for so
+    many seconds has dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom
+    `access` lets in. Moves are measured where there are `meters`.
     """
 
     def __init__(
@@ -419,16 +419,19 @@ class Arena(HostHandler):
         bots = [sought.bot for sought in seated]
         kind = agreed(group)
         rules = rules_of(kind.game, kind.config)  # held here, so that the match finds them
-        rated = kind.rated and kind.pool is not None and self._bots.rates(kind.pool, bots)
-        clock = self._slow_clock if not rated and any(sought.slow for sought in seated) else self._clock
-        header = self.header(match, rules, bots, seed, pool=kind.pool if rated else None, clock=clock)
+        pool = pool_of(group)
+        if pool is not None and not self._bots.rates(pool, bots):
+            pool = None
+        on_ladder = pool is not None and kind.rated
+        clock = self._slow_clock if not on_ladder and any(sought.slow for sought in seated) else self._clock
+        header = self.header(match, rules, bots, seed, pool=pool, clock=clock)
         try:
             self.host.begin(header, seed, [sought.id for sought in seated])
         except ArenaFault as fault:
             self.ladder.seeks.put_back(group)
             self._hold_seeks(fault)
             return
-        if rated:
+        if pool is not None:
             self._bots.begin_rated(header)
         self.ladder.began(group)
 

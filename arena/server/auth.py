@@ -12,13 +12,22 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 
 from msgspec import Struct
 
 from arena.host.handler import AuthFailed, Identity, NotAllowed, TooOften
 from arena.server.guess_limits import GuessLimits
 from arena.store.async_store import AsyncStore
-from arena.store.registry import NameInUse, RegisteredBot, register_bot, registered_bot, update_last_seen
+from arena.store.registry import (
+    NameInUse,
+    RegisteredBot,
+    register_bot,
+    registered_bot,
+    set_people,
+    update_last_seen,
+)
+from arena.store.result_queries import is_rated
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket
@@ -154,7 +163,7 @@ class Authenticator:
             self._check_guesses(hello.bot, address)
         known = await self._store.read(registered_bot, hello.bot)
         if known is None or (self._is_unused(known) and not _fits(hello.token, known)):
-            registered = await self._register(hello.bot, hello.token, address)
+            registered = await self._register(hello, address)
             if registered is not None:
                 return self._let_in(hello, registered, address)
             known = await self._store.read(registered_bot, hello.bot)
@@ -170,7 +179,15 @@ class Authenticator:
         if not _fits(hello.token, known):
             self._guesses.fail(address, hello.bot, self._clock())
             raise AuthFailed(_taken(hello.bot, ", not by this token"))
-        return self._let_in(hello, Identity(known.name), address)
+        person = known.person or (hello.person and await self._becomes_person(known.name))
+        return self._let_in(hello, Identity(known.name, person=person), address)
+
+    async def _becomes_person(self, bot: str) -> bool:
+        """Whether a name that was a bot's is a person's from now on: only where nothing was rated yet."""
+        if await self._store.read(is_rated, bot):
+            return False
+        await self._store.write(partial(set_people, person=True), [bot])
+        return True
 
     def _let_in(self, hello: Hello, identity: Identity, address: str) -> Identity:
         assert identity.bot is not None
@@ -191,8 +208,10 @@ class Authenticator:
             return False
         return known.seen is not None and known.seen < utc(days_ago=days)
 
-    async def _register(self, bot: str, token: str | None, address: str) -> Identity | None:
+    async def _register(self, hello: Hello, address: str) -> Identity | None:
         """Register a name that is new or free again, if it is; None if it is neither."""
+        assert hello.bot is not None
+        bot, token = hello.bot, hello.token
         if not self._registration.open:
             raise NotAllowed(f"{bot} is not registered, and registration is closed: ask the operator")
         wait = self._registrations.take(address, self._clock())
@@ -202,11 +221,11 @@ class Authenticator:
         days = self._registration.free_after_days
         unused_since = utc(days_ago=days) if days else None
         try:
-            await self._store.write(register_bot, bot, hash_token(made), unused_since)
+            await self._store.write(partial(register_bot, person=hello.person), bot, hash_token(made), unused_since)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
         self.registered(bot, address)
-        return Identity(bot, None if token else made)
+        return Identity(bot, None if token else made, person=hello.person)
 
 
 def _taken(bot: str, by: str = "") -> str:

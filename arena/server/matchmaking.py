@@ -23,6 +23,7 @@ from arena.server.seek_index import (
     agreed,
     match_spec_of,
     open_match_spec,
+    pool_of,
     with_rating,
 )
 from machine.token_bucket import TokenBucket
@@ -162,7 +163,11 @@ class Matchmaker:
         assert session.bot is not None
         opponents = frozenset(map(folded, named(message)))
         named_or_private = bool(opponents) or message.private
-        ratable = game is not None and message.rated and not named_or_private and game.pool is not None
+        # Who asks for the slow clock finds it where matches are unrated, which a person's may be among bots alone.
+        slow_person = session.person and message.slow
+        ratable = (
+            game is not None and message.rated and not named_or_private and not slow_person and game.pool is not None
+        )
         if game is None:
             kind = open_match_spec(message.game)
         else:
@@ -179,6 +184,7 @@ class Matchmaker:
                 slow=message.slow,
                 ratable=ratable,
                 private=message.private,
+                counted=message.rated and not message.private,
             )
         )
 
@@ -379,7 +385,8 @@ class Matchmaker:
         for sought in group:
             self._take(sought)
         self._began = True
-        self._bots.begin(_pool(agreed(group)), [sought.key for sought in group])
+        met_in = pool_of(group) or f"{agreed(group).game}/unrated"
+        self._bots.begin(met_in, [sought.key for sought in group])
         for bot in paced:
             self._rate.begin(bot)
         self._begin(group)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakValueDictionary
@@ -11,6 +11,7 @@ import msgspec
 
 from arena.host.session import Session
 from protocol.games.base import Game
+from protocol.pools import people_pool
 
 _pack = msgspec.msgpack.Encoder(order="deterministic").encode
 _unpack = msgspec.msgpack.Decoder(dict[str, Any]).decode
@@ -76,7 +77,8 @@ NOBODY: frozenset[str] = frozenset()
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
     """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock; `ratable`: its match is
-    to be rated if that of its bot may be; `private`: it goes only with a seek that names its bot.
+    to be rated if that of its bot may be; `private`: it goes only with a seek that names its bot; `counted`: a match
+    with it may count among people, if a person has it.
     """
 
     session: Session
@@ -88,6 +90,7 @@ class ActiveSeek:
     slow: bool = False
     ratable: bool = False
     private: bool = False
+    counted: bool = True
 
     @property
     def key(self) -> str:
@@ -237,6 +240,17 @@ class FairQueue:
 def agreed(group: Iterable[ActiveSeek]) -> MatchSpec:
     """The kind of the match between seeks that fit: at least one of them is not open."""
     return next(sought.kind for sought in group if not sought.kind.open)
+
+
+def pool_of(group: Sequence[ActiveSeek]) -> str | None:
+    """Where a match between seeks that fit is rated, if its bots may be: with a person, among people, whoever chose
+    whom, unless a person wants it otherwise or had a friend invited.
+    """
+    kind = agreed(group)
+    people = [sought for sought in group if sought.session.person]
+    if kind.pool is None or not people:
+        return kind.pool if kind.rated else None
+    return people_pool(kind.pool) if all(sought.counted for sought in people) else None
 
 
 def _aim(sought: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:

@@ -24,6 +24,7 @@ from measuring.payoffs import MeanPayoff
 from protocol.errors import UsageFault
 from protocol.games import payoff_unit
 from protocol.names import folded
+from protocol.pools import is_of_people
 
 PAYOFF, SCORE = "payoff", "score"
 SORTS = (SCORE, PAYOFF, "bot", "mu", "sigma", "played", "wins", "draws", "losses", "share")
@@ -45,7 +46,7 @@ VERSIONS = 20
 _RANK = "rank() OVER (ORDER BY payoff DESC NULLS LAST, CASE WHEN payoff IS NULL THEN mu - 3 * sigma ELSE 0 END DESC)"
 _BOARD = """
 WITH paid AS ({paid}), board AS (
-    SELECT bots.name, bots.key, stood.*, mu - 3 * sigma AS score, payoff, {rank} AS rank
+    SELECT bots.name, bots.key, bots.person, stood.*, mu - 3 * sigma AS score, payoff, {rank} AS rank
     FROM ({stood}) AS stood JOIN bots ON bots.id = stood.bot LEFT JOIN paid ON paid.bot = stood.bot
 ), chosen AS (
     SELECT *, {by} AS value, count(*) OVER () AS total FROM board WHERE :search = '' OR instr(key, :search) > 0
@@ -103,6 +104,11 @@ SELECT ratings.*, {pairs_query("ratings.bot", SEASON_NOW, "ratings.pool")} AS pa
     (SELECT 1 + count(*) FROM ratings AS other
         WHERE other.pool = ratings.pool AND other.mu - 3 * other.sigma > ratings.mu - 3 * ratings.sigma) AS rank
 FROM ratings WHERE bot = :bot ORDER BY pool
+"""
+_NEXT = """
+SELECT bots.name FROM ratings JOIN bots ON bots.id = ratings.bot
+WHERE pool = :pool AND NOT person AND NOT revoked AND bot <> :bot
+    AND mu > (SELECT mu FROM ratings WHERE bot = :bot AND pool = :pool) ORDER BY mu, bots.key LIMIT 1
 """
 _RANK_PAID = f"""
 WITH paid AS ({means_query(SEASON_NOW)})
@@ -237,16 +243,20 @@ class UnratedStanding(Struct, frozen=True, kw_only=True):
 
 
 class BotRow(Struct, frozen=True, kw_only=True):
-    """A bot that is known: when it was registered and last came in, and whether the operator approved it."""
+    """A bot that is known: when it was registered and last came in, whether the operator approved it, and whether the
+    name is a person's.
+    """
 
     bot: str
     created: str
     seen: str | None
     approved: bool
+    person: bool
 
 
 class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
-    """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands.
+    """A bot: when it was registered and last came in, the versions it played as (newest first), where it stands, and
+    whether the name is a `person`'s.
 
     `earlier` are its pools of seasons that are over, in which it has no rating yet in this one.
     """
@@ -256,6 +266,7 @@ class Profile(Struct, frozen=True, kw_only=True, rename={"name": "bot"}):
     seen: str | None
     approved: bool
     revoked: bool
+    person: bool
     versions: list[str]
     standings: list[PoolStanding]
     earlier: list[UnratedStanding]
@@ -333,7 +344,9 @@ def bots_page(
     """A page of the bots that are known, by name; with `search`, of names that hold it. Raises `UsageFault`."""
 
     def make(row: Any) -> BotRow:
-        return BotRow(bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved))
+        return BotRow(
+            bot=row.name, created=row.created, seen=row.seen, approved=bool(row.approved), person=bool(row.person)
+        )
 
     given = {"search": folded(search or "")}
     return read_page(connection, _BOTS, given, {"key": str}, make, after=after, limit=limit)
@@ -365,7 +378,8 @@ def leaderboard_page(
         given |= seasons.match_range_of(connection, season)
 
     def make(row: Any) -> BoardRow:
-        return BoardRow(bot=row.name, rank=row.rank, curve=msgspec.json.decode(row.curve), **standing_from_row(row))
+        curve = msgspec.json.decode(row.curve)
+        return BoardRow(bot=row.name, person=bool(row.person), rank=row.rank, curve=curve, **standing_from_row(row))
 
     return read_page(connection, query, given, {"value": str | float, "key": str}, make, after=after, limit=limit)
 
@@ -385,10 +399,13 @@ def pools_with_results(connection: Connection, game: str | None = None, season: 
 
 
 def leaders_of_games(connection: Connection, limit: int) -> list[PoolLeaders]:
-    """So many bots of every game that was rated in this season, in its pool with most matches; the busiest first."""
+    """So many bots of every game that was rated in this season, in its pool with most matches; the busiest first. The
+    pools of people are apart.
+    """
     busiest: dict[str, str] = {}
     for pool in execute(connection, _BUSIEST).scalars():
-        busiest.setdefault(rating_system.game_of(pool), pool)
+        if not is_of_people(pool):
+            busiest.setdefault(rating_system.game_of(pool), pool)
     return [PoolLeaders(pool=pool, leaders=_leaders(connection, pool, limit)) for pool in busiest.values()]
 
 
@@ -439,6 +456,7 @@ def profile_of(connection: Connection, name: str) -> Profile | None:
         seen=bot.seen,
         approved=bool(bot.approved),
         revoked=bool(bot.revoked),
+        person=bool(bot.person),
         versions=list(dict.fromkeys(versions))[:VERSIONS],
         standings=standings,
         earlier=[row for row in without if not row.pool.endswith(f"/{UNRATED}")],
@@ -481,6 +499,13 @@ def rating_history(connection: Connection, name: str, pool: str) -> list[History
         HistoryPoint(played=row.played, mu=row.mu_after, sigma=row.sigma_after, finished=row.finished, match=row.id)
         for row in execute(connection, _POINTS, given)
     ]
+
+
+def next_opponent(connection: Connection, name: str, pool: str) -> str | None:
+    """The bot that is rated next above somebody in a pool; None where there is none, or nothing is known."""
+    given = {"bot": bot_number(connection, name), "pool": pool}
+    found: str | None = execute(connection, _NEXT, given).scalar()
+    return found
 
 
 def opponents_page(

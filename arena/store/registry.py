@@ -40,6 +40,7 @@ class RegisteredBot(Struct, frozen=True, kw_only=True):
     created: str
     seen: str | None = None
     approved: bool = False
+    person: bool = False
 
 
 class Incident(Struct, frozen=True, kw_only=True):
@@ -107,6 +108,7 @@ def _roster_row(row: Row[Any]) -> RosterRow:
         created=row.created,
         seen=row.seen,
         approved=bool(row.approved),
+        person=bool(row.person),
         incident=incident,
     )
 
@@ -116,13 +118,15 @@ def is_known_bot(connection: Connection, name: str) -> bool:
     return bot_number(connection, name) is not None
 
 
-def register_bot(connection: Connection, name: str, token_hash: str, unused_since: str | None = None) -> None:
-    """Register a bot that came by itself; in place of one that did so too, never finished a match, and was not seen
-    since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for a name that
-    was only rated in tournaments.
+def register_bot(
+    connection: Connection, name: str, token_hash: str, unused_since: str | None = None, *, person: bool = False
+) -> None:
+    """Register a bot, or a `person`, that came by itself; in place of one that did so too, never finished a match, and
+    was not seen since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for
+    a name that was only rated in tournaments.
     """
     now = utc()
-    row = {"name": name, "token_hash": token_hash, "created": now, "seen": now}
+    row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person}
     statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
     played = exists().where(seats.c.bot == bots.c.id)
     rated = played.where(seats.c.mu_after.is_not(None))
@@ -174,6 +178,13 @@ def approve_bots(connection: Connection, names: Iterable[str], *, approved: bool
     _change(connection, names, approved=approved)
 
 
+def set_people(connection: Connection, names: Iterable[str], *, person: bool) -> None:
+    """Have names be people's, or bots': all of these or none. What was rated stays where it is. Raises `UsageFault` for
+    an unknown name.
+    """
+    _change(connection, names, person=person)
+
+
 def rename_bot(connection: Connection, name: str, new: str) -> None:
     """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse` or `UsageFault`."""
     check_new_name(connection, name, new)
@@ -196,7 +207,14 @@ def delete_bot(connection: Connection, name: str) -> str:
     number = bot_number(connection, name)
     names = itertools.chain([f"deleted-{number}"], (f"deleted-{number}-{at}" for at in itertools.count(2)))
     placeholder = next(one for one in names if bot_number(connection, one) in (None, number))
-    values = {"name": placeholder, "key": placeholder, "token_hash": None, "revoked": True, "approved": False}
+    values = {
+        "name": placeholder,
+        "key": placeholder,
+        "token_hash": None,
+        "revoked": True,
+        "approved": False,
+        "person": False,
+    }
     _change(connection, [name], **values, seen=None, renamed=utc())
     rename_in_actions(connection, name, placeholder)
     connection.execute(delete(incidents).where(incidents.c.bot == number))

@@ -17,7 +17,7 @@ from arena.store.archives import read_moved
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
-from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats
+from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tallies
 from machine.timestamps import utc
 from measuring.payoffs import MeanPayoff
 from protocol.errors import ArenaFault
@@ -45,7 +45,7 @@ _OF_A_SEAT = (
 )
 
 
-_LEADERBOARD = f"""SELECT bots.name, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
+_LEADERBOARD = f"""SELECT bots.name, bots.person, ratings.*, {pairs_query("ratings.bot", SEASON_NOW)} AS pairs
 FROM ratings JOIN bots ON bots.id = ratings.bot WHERE ratings.pool = :pool"""
 
 
@@ -59,10 +59,11 @@ class RecordRemoved(ArenaFault):
 
 class LeaderboardRow(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A line of the leaderboard. `score` is mu − 3 sigma; with `few` matches it says little yet. `payoff` is there
-    where that is the result, once a match counts.
+    where that is the result, once a match counts, `person` where the name is a person's.
     """
 
     bot: str
+    person: bool = False
     mu: float
     sigma: float
     score: float
@@ -82,7 +83,7 @@ def leaderboard_of(connection: Connection, pool: str) -> list[LeaderboardRow]:
 
 def leaderboard_from_rows(rows: Iterable[Any]) -> list[LeaderboardRow]:
     """The lines of rows with the names of bots and where they stand, best first: by payoff, where there are any."""
-    lines = [LeaderboardRow(bot=row.name, **standing_from_row(row)) for row in rows]
+    lines = [LeaderboardRow(bot=row.name, person=bool(row.person), **standing_from_row(row)) for row in rows]
     return sorted(lines, key=_place)
 
 
@@ -135,6 +136,15 @@ def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
         encounter_counts(connection, bot) if history else [],
         meetings(connection, bot) if history else [],
     )
+
+
+def is_rated(connection: Connection, bot: str) -> bool:
+    """Whether a bot has matches that are rated, in this season or an earlier one."""
+    in_pools = select(tallies.c.pool).join(bots, bots.c.id == tallies.c.bot)
+    rated = in_pools.where(
+        bots.c.key == folded(bot), tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED}")
+    )
+    return connection.execute(rated.limit(1)).first() is not None
 
 
 def rated_pools(connection: Connection, game: str | None = None) -> list[str]:

@@ -41,6 +41,7 @@ REVISIONS = (
     "0012",
     "0013",
     "0014",
+    "0015",
 )
 """The migrations, oldest first."""
 
@@ -76,6 +77,7 @@ bots = Table(
     Column("seen", _characters(32), comment="when it last came in; null: never since that is noted"),
     Column("approved", Boolean, nullable=False, server_default=false(), comment="by the operator"),
     Column("renamed", _characters(32), comment="when it got its name; null: it never had another"),
+    Column("person", Boolean, nullable=False, server_default=false(), comment="whether a person plays under it"),
 )
 
 tournaments = Table(

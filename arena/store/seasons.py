@@ -27,7 +27,7 @@ STANDINGS_QUERY = f"""SELECT counted.*, newest.mu_after AS mu, newest.sigma_afte
     FROM seats WHERE pool = :pool AND {_RATED} GROUP BY bot
 ) AS counted JOIN seats AS newest ON newest.match = counted.last AND newest.bot = counted.bot"""
 """Where the bots of :pool stood after the matches from :first to :last."""
-_BOARD = f"""SELECT bots.name, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
+_BOARD = f"""SELECT bots.name, bots.person, stood.*, {pairs_query("stood.bot", ":first")} AS pairs
 FROM ({STANDINGS_QUERY}) AS stood JOIN bots ON bots.id = stood.bot"""
 _POOLS = f"SELECT DISTINCT pool FROM seats WHERE {_RATED} ORDER BY pool"
 

@@ -13,6 +13,7 @@ from arena.web.errors import NotFound
 from arena.web.site import Site
 from protocol.display import among, shown
 from protocol.games import NAMES, game_class
+from protocol.pools import without_people
 
 _NO_BOT, _NO_TOURNAMENT = "there is no bot called {}", "there is no tournament {}"
 
@@ -48,7 +49,7 @@ def no_leaderboard_message(game: str, preset: str, rated: Iterable[str]) -> str:
     if wrong := unknown_game_message(game):
         return wrong
     presets = game_class(game).presets
-    if preset not in presets:
+    if without_people(preset) not in presets:
         return f"{game} has no preset {shown(preset)}: {among(presets)}"
     return f"nothing was rated in {game}/{preset} yet: there is {', '.join(rated) or 'no pool'}"
 

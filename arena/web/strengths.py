@@ -7,6 +7,7 @@ from bisect import bisect
 from arena.ratings.rating_system import MU
 from arena.store.leaderboards import RatedBot, strongest_bots
 from arena.store.store import Reader
+from protocol.pools import is_of_people
 
 STEP = 5.0
 """Of two bots whose ratings are so far apart the better one makes 80 % of the points, by the model of the ratings."""
@@ -33,5 +34,7 @@ def strengths(reader: Reader) -> dict[str, list[tuple[str, str]]]:
     """By pool the bots that are rated there, each with its strength, the weakest first."""
     found: dict[str, list[tuple[str, str]]] = {}
     for rated in reader.read(strongest_bots, MOST):
+        if is_of_people(rated.pool):
+            continue
         found.setdefault(rated.pool, []).append((rated.bot, strength_of(rated)))
     return {pool: sorted(bots, key=lambda bot: bot[1] == PERFECT) for pool, bots in found.items()}

@@ -10,6 +10,7 @@ from typing import Any
 
 from protocol.errors import Fault
 from protocol.games import NAMES, game_class, load
+from protocol.pools import is_of_people, without_people
 
 
 def game_title(game: str) -> str:
@@ -44,7 +45,9 @@ def match_title(game: str, config: Mapping[str, Any]) -> str:
 
 def _preset(game: str, preset: str) -> str:
     known = game_class(game).preset_titles if game in NAMES else {}
-    return known.get(preset, _in_words(preset))
+    own = without_people(preset)
+    title = known.get(own, _in_words(own))
+    return f"{title}, people" if is_of_people(preset) else title
 
 
 def _in_words(name: str) -> str:

@@ -87,6 +87,8 @@ class Bot(ABC):
     """The games this bot can play."""
     matches: int | None = None
     """How many matches it plays where nobody says; None: until it is stopped."""
+    person: bool = False
+    """Whether a person chooses: then it plays on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}
     """What `arena-bot run --set key=value` may pass to `__init__`, as strings, each with a line of explanation."""
 

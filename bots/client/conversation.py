@@ -102,6 +102,7 @@ class Conversation(Talk):
             version=self._bot.version[:64],
             client="bot-arena/python",
             slots=self._settings.slots,
+            person=self._bot.person,
         )
 
     def _turned(self, turn: messages.Turn, now: float) -> list[Effect]:

@@ -24,6 +24,7 @@ class Human(Bot):
     """Asks at the terminal, one match at a time unless told otherwise."""
 
     matches = 1
+    person = True
 
     def __init__(self, name: str) -> None:
         super().__init__(name)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Generic, NoReturn, TypeVar
 from protocol.dice import Dice
 from protocol.errors import MalformedMove
 from protocol.messages import Event
+from protocol.pools import people_pool
 from protocol.reasons import DRAW, WIN
 
 S = TypeVar("S")
@@ -234,9 +235,14 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def pools(self) -> list[str]:
-        """The pools in which a match under this config may be rated: its own, or those whose presets deal it."""
-        if self.pool is not None:
-            return [self.pool]
+        """The pools in which a match under this config may be rated: its own, or those whose presets deal it, then the
+        same for matches with people.
+        """
+        found = self._dealt_by() if self.pool is None else [self.pool]
+        return [*found, *map(people_pool, found)]
+
+    def _dealt_by(self) -> list[str]:
+        """The pools of the presets that deal this config."""
         found = []
         for name, (config, drawn) in _presets(type(self)).items():
             if drawn and all(self.config[key] == value for key, value in config.items() if key not in drawn):

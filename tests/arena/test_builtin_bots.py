@@ -43,6 +43,12 @@ def test_bots_are_named_by_commas_and_their_settings_too() -> None:
     ]
 
 
+def test_levels_are_all_eight_of_them() -> None:
+    bots = house_bots("levels,random")
+    assert [bot.name for bot in bots] == [*(f"level-{level}" for level in range(1, 9)), "random"]
+    assert bots[2].command[-2:] == ("--set", "level=3")
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [

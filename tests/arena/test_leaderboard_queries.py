@@ -180,7 +180,11 @@ def test_the_board_and_the_profiles_are_those_of_the_leaderboard(results: list[R
                     profile = reader.read(profile_of, row.bot)
                     assert profile is not None
                     (standing,) = [standing for standing in profile.standings if standing.pool == pool]
-                    shown = {name: getattr(standing, name) for name in msgspec.structs.asdict(other) if name != "bot"}
+                    shown = {
+                        name: getattr(standing, name)
+                        for name in msgspec.structs.asdict(other)
+                        if name not in ("bot", "person")
+                    }
                     assert shown.items() <= msgspec.structs.asdict(other).items()
                     assert (standing.rank, standing.bots) == (row.rank, len(right))
 

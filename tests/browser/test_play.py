@@ -124,7 +124,7 @@ async def click_list(page: Page, turn: Map) -> None:
 async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, rival: Player, choose: Choose) -> None:
     async with visiting(house.page) as visit:
         page, start = await begin(visit, rival, "nim", "&preset=classic")
-        assert not start["rated"]
+        assert start["rated"], "among people"
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
         await expect(page.locator(".ending p").first).to_have_text("You took the last counter.")
@@ -220,6 +220,20 @@ async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, 
         await page.get_by_role("button", name="Rematch").click()
         await rival.begin()
         assert (await play(page, rival, click_list))["reason"] in ("win", "draw")
+
+
+async def test_who_lost_to_a_level_is_offered_the_one_below(visiting: Visits, house: House) -> None:
+    async with (
+        player(house.url, "level-3") as three,
+        player(house.url, "level-2") as two,
+        visiting(house.page) as visit,
+    ):
+        page, _ = await begin(visit, three, "tictactoe")
+        await two.seek("tictactoe", open=True)
+        await resign(page)
+        await expect(page.locator(".rated")).to_contain_text("Your rating among people: 25.0 before, 2")
+        await page.get_by_role("button", name="Play level-2").click()
+        await two.begin()
 
 
 @pytest.mark.ci

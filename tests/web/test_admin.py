@@ -210,6 +210,15 @@ async def test_bots_are_approved_and_no_more(server: AdminServer) -> None:
     assert (await operator.told("/admin/bots", ("do", "approve"))).startswith("Choose the bots first")
 
 
+async def test_names_are_noted_as_peoples_and_no_more(server: AdminServer) -> None:
+    operator = await server.operator()
+    await tokens(operator, "uma")
+    assert await operator.told("/admin/bots", ("bot", "uma"), ("do", "person")) == "People: uma."
+    assert (await server.bots())["uma"].person
+    assert await operator.told("/admin/bots", ("bot", "uma"), ("do", "no_person")) == "Bots: uma."
+    assert not (await server.bots())["uma"].person
+
+
 async def test_matches_are_annulled_and_count_again_and_a_season_starts(server: AdminServer) -> None:
     operator = await server.operator()
     await asyncio.gather(*(play(server.served, name, 2) for name in ("random", "greedy")))

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from arena.store.registry import set_people
 from arena.store.seasons import start_season
 from seasons import finish, result, season
 from web_client import Visitor
@@ -158,3 +159,13 @@ def test_every_tab_is_an_anchor_of_a_section(visitor: Visitor) -> None:
     assert anchors[:3] == ["recent", "opponents", "rating"]
     assert [page.count(f'<h2 id="{anchor}">') for anchor in anchors] == [1] * len(anchors)
     assert page.count("<section data-tab") == len(anchors)
+
+
+def test_a_person_is_shown_the_bot_to_meet_next(visitor: Visitor) -> None:
+    pool = "nim/classic:people"
+    finish(visitor.store, result("p1", ("level-2", "zoe"), pool=pool), result("p2", ("level-3", "level-2"), pool=pool))
+    visitor.store.write(set_people, ["zoe"], person=True)
+    page = visitor.get("/bots/zoe").text
+    assert "A person · " in page
+    assert re.search(r'Next above at Nim, classic, people: <a href="/bots/level-2"[^>]*>level-2</a>', page)
+    assert "Next above" not in visitor.get("/bots/level-3").text

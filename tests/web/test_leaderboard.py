@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from arena.store.registry import set_people
 from arena.store.seasons import start_season
 from seasons import finish, paid, result, season
 from web_client import Visitor
@@ -158,3 +159,24 @@ def test_the_api_has_payoffs_with_their_intervals_where_there_are_any(visitor: V
     rows = json.loads(visitor.get("/api/v1/leaderboard/dilemma/axelrod").text)["rows"]
     assert rows[0]["payoff"] == {"mean": 1.9975, "low": 1.9975, "high": 1.9975, "opponents": 2}
     assert "payoff" not in json.loads(visitor.get("/api/v1/leaderboard/nim/classic").text)["rows"][0]
+
+
+def test_people_stand_in_a_table_of_their_own_with_the_bots_that_they_met(visitor: Visitor) -> None:
+    season(visitor.store)
+    assert 'aria-label="Bots and people"' not in visitor.get("/leaderboard/nim/classic").text
+    finish(visitor.store, result("p1", ("zoe", "level-2"), pool="nim/classic:people"))
+    visitor.store.write(set_people, ["zoe"], person=True)
+    page = visitor.get("/leaderboard/nim/classic").text
+    assert ("zoe" in bots(page), '<a href="/leaderboard/nim/classic:people">People</a>' in page) == (False, True)
+    page = visitor.get("/leaderboard/nim/classic:people").text
+    assert bots(page) == ["zoe", "level-2"]
+    assert "Nim, classic, people" in page
+    assert re.findall(r'<span class="badge">bot</span>', page) == ['<span class="badge">bot</span>']
+    assert '<a href="/leaderboard/nim/classic">Bots</a>' in page
+    assert json.loads(visitor.get("/api/v1/pools?game=nim").text)["rows"][-1] == {
+        "game": "nim",
+        "pool": "nim/classic:people",
+        "people": True,
+    }
+    rows = json.loads(visitor.get("/api/v1/leaderboard/nim/classic:people").text)["rows"]
+    assert [(row["bot"], row.get("person", False)) for row in rows] == [("zoe", True), ("level-2", False)]

@@ -14,6 +14,8 @@ IN_WORDS = {
     "rotate": "gave a new token to",
     "approve": "approved",
     "disapprove": "no longer approved",
+    "person": "noted as people:",
+    "no_person": "noted as bots:",
     "rename": "renamed, to",
     "delete": "deleted a bot",
     "annul": "annulled matches:",

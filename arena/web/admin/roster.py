@@ -6,7 +6,7 @@ from http import HTTPStatus
 
 from starlette.responses import Response
 
-from arena.operator.changes import Approve, Dismissed, Revoke, Rotate
+from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetPeople
 from arena.operator.name_list import NAME, NameList, parse_name_list
 from arena.operator.new_bots import REFUSED, NewBots, names_alone
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
@@ -56,6 +56,12 @@ async def change(visit: Visit) -> Response:
             case "disapprove":
                 await ask(visit, Approve(names=names, approved=False), type(None))
                 return visit.done(f"no longer approved: {', '.join(names)}")
+            case "person":
+                await ask(visit, SetPeople(names=names), type(None))
+                return visit.done(f"people: {', '.join(names)}")
+            case "no_person":
+                await ask(visit, SetPeople(names=names, person=False), type(None))
+                return visit.done(f"bots: {', '.join(names)}")
             case "rotate":
                 return await _rotate(visit, names)
     except Fault as fault:

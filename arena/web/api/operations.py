@@ -49,6 +49,7 @@ from protocol import VERSION
 from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
+from protocol.pools import is_of_people
 from referee import record_reader
 from referee.result import Result
 
@@ -143,10 +144,11 @@ class Leaderboard(Page[BoardRow], frozen=True, kw_only=True):
 
 
 class PoolRow(Struct, frozen=True, kw_only=True):
-    """A pool in which matches were rated."""
+    """A pool in which matches were rated; `people`: those in which people play."""
 
     game: str
     pool: str
+    people: bool
 
 
 class PresetRow(Struct, frozen=True, kw_only=True):
@@ -184,7 +186,7 @@ def pools(asked: ApiRequest[OfGame]) -> Rows[PoolRow]:
         game_class(asked.query.game)
     return Rows(
         rows=[
-            PoolRow(game=rating_system.game_of(pool), pool=pool)
+            PoolRow(game=rating_system.game_of(pool), pool=pool, people=is_of_people(pool))
             for pool in asked.site.reader.read(pools_with_results, asked.query.game)
         ]
     )

@@ -15,6 +15,7 @@ from arena.store.leaderboards import (
     Profile,
     UnratedStanding,
     endings_of,
+    next_opponent,
     opponents_page,
     rating_history,
     results_by_seat,
@@ -23,6 +24,7 @@ from arena.store.leaderboards import (
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import latest_incidents
 from arena.store.result_queries import LOST
+from arena.store.store import Reader
 from arena.web import lookups
 from arena.web.charts import RatingCurve, rating_curve, scale
 from arena.web.errors import NotFound
@@ -75,6 +77,7 @@ def bot(request: Request) -> Response:
         request,
         "bot.html",
         profile=profile,
+        next=_next(reader, profile.name, pool),
         pool=pool,
         unit=payoff_unit(game_of(pool or "")),
         standing=next((row for row in profile.standings if row.pool == pool), None),
@@ -83,6 +86,11 @@ def bot(request: Request) -> Response:
         scale=scale([end for row in profile.standings for end in (row.score, row.mu + 3 * row.sigma)], BAR),
         **shown,
     )
+
+
+def _next(reader: Reader, bot: str, pool: str | None) -> str | None:
+    """Whom to meet next, by the ratings of a pool, where these rank it."""
+    return None if pool is None or payoff_unit(game_of(pool)) else reader.read(next_opponent, bot, pool)
 
 
 def _pool(profile: Profile, asked: str | None) -> str | None:

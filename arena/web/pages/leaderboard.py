@@ -13,6 +13,7 @@ from arena.web.charts import payoff_scale, scale
 from arena.web.errors import NotFound
 from arena.web.rendering import render_page, site_of
 from protocol.games import payoff_unit
+from protocol.pools import is_of_people, people_pool, without_people
 
 ROWS = 50
 BAR = 180
@@ -20,7 +21,9 @@ BAR = 180
 
 
 def leaderboard(request: Request) -> Response:
-    """The leaderboard of a game's preset; of the first that has rated matches, where none is named."""
+    """The leaderboard of a game's preset, of bots or of people; of the first that has rated matches, where none is
+    named.
+    """
     reader = site_of(request).reader
     asked = {name: request.query_params.get(name) or None for name in ("season", "search", "sort", "order", "after")}
     pools = sorted(reader.read(pools_with_results, season=asked["season"]), key=_pool_order)
@@ -46,8 +49,10 @@ def leaderboard(request: Request) -> Response:
         request,
         "leaderboard.html",
         played=list(dict.fromkeys(map(game_of, pools))),
-        presets=[other for other in pools if pool and game_of(other) == game_of(pool)],
+        presets=[other for other in pools if pool and _is_alike(other, pool)],
         pool=pool,
+        people=is_of_people(pool or ""),
+        beside=_beside(pool, pools),
         game=game_of(pool) if pool else game,
         asked=asked,
         seasons=[season.season for season in reader.read(list_seasons)],
@@ -60,9 +65,25 @@ def leaderboard(request: Request) -> Response:
     )
 
 
-def _pool_order(pool: str) -> tuple[int, str]:
-    """Pools in the order of the games, then of their names."""
-    return lookups.game_order(game_of(pool)), pool
+def _pool_order(pool: str) -> tuple[int, bool, str]:
+    """Pools in the order of the games, then bots before people, then by their names."""
+    return lookups.game_order(game_of(pool)), is_of_people(pool), pool
+
+
+def _is_alike(one: str, other: str) -> bool:
+    """Whether two pools are of one game, and both of bots or both of people."""
+    return game_of(one) == game_of(other) and is_of_people(one) == is_of_people(other)
+
+
+def _beside(pool: str | None, pools: list[str]) -> str | None:
+    """Where people stand, beside the pool of bots, or bots beside that of people: at the same preset, or at another one
+    of the game; None where nothing is rated there.
+    """
+    if pool is None:
+        return None
+    same = without_people(pool) if is_of_people(pool) else people_pool(pool)
+    others = [other for other in pools if game_of(other) == game_of(pool) and not _is_alike(other, pool)]
+    return same if same in others else next(iter(others), None)
 
 
 def _chosen(pools: list[str], game: str | None, preset: str | None) -> str | None:

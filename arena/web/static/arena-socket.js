@@ -83,7 +83,7 @@ export class ArenaSocket {
 
   /**
    * Connect, as a watcher or with `bot` and `token`; where a connection is open, say the other hello on a new one.
-   * @param {{bot?: string, token?: string, follow?: boolean}} [hello]
+   * @param {{bot?: string, token?: string, follow?: boolean, person?: boolean}} [hello]
    */
   start(hello = {}) {
     this.#hello = { client: CLIENT, ...hello };

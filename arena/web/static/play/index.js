@@ -56,6 +56,10 @@ function play(socket) {
       const { start, rivals } = table;
       search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: rivals });
     },
+    meet: (rival) => {
+      const { start } = table;
+      search({ bot: start.seats[start.seat].bot, what: { game: start.game, config: start.config }, opponents: [rival] });
+    },
   };
 
   function show(name) {
@@ -75,14 +79,14 @@ function play(socket) {
 
   /** Come in under the person's name, which may be another than the connection has. */
   function enter({ bot, token }) {
-    socket.start({ bot, token, follow: true });
+    socket.start({ bot, token, follow: true, person: true });
   }
 
   /** Seek a match; with `invites` one with a friend who gets a link, and with nobody else. */
   function search({ bot, what, opponents, invites = false }) {
     table?.close();
     table = null;
-    seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: false, slow: true, opponents, private: invites };
+    seek = { type: "seek", id: `${Date.now()}-${++seeks}`, ...what, rated: !invites, slow: true, opponents, private: invites };
     const whom = invites ? "your friend" : opponents.length === 0 ? "an opponent" : listed(opponents);
     part("invitation").replaceChildren(...(invites ? [makeLink({ host: bot, what })] : []));
     say(part("searching"), `Waiting for ${whom} at ${poolTitle(what.game, what.config.preset)} …`);

@@ -1,20 +1,24 @@
 /** What a person sees of a match that is over: how it ended, for whom and why, and what may come next. */
 
-import { el, say } from "../dom.js";
+import { el, put, say } from "../dom.js";
 import { listed } from "../format.js";
 import { asks } from "./opponents.js";
+
+const LEVEL = /^level-([1-8])$/;
 
 /**
  * The result, and where to go from here.
  * @param {{headline: string, why: string}} result
  * @param {object | undefined} end  the message, where it was told
  * @param {object} start  the message
- * @param {{rematch: () => void, leave: () => void}} ways
+ * @param {{rematch: () => void, leave: () => void, meet: (rival: string) => void}} ways
  * @returns {HTMLElement[]}
  */
-export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
+export function makeEnding({ headline, why }, end, start, { rematch, leave, meet }) {
   const goesOn = end !== undefined && end.seed === undefined;
   const again = el("button", { type: "button", class: "main", onclick: rematch }, "Rematch");
+  const next = levelAfter(end, start);
+  const step = el("button", { type: "button", class: "next", hidden: true, value: next, onclick: () => meet(next) }, `Play ${next}`);
   const other = el("button", { type: "button", onclick: leave }, "Another game");
   const look = el(
     "a",
@@ -22,7 +26,37 @@ export function makeEnding({ headline, why }, end, start, { rematch, leave }) {
     goesOn ? "See how the others go on" : "See it again, move by move",
   );
   const calls = el("p", { class: "calls", role: "status" });
-  return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), calls, el("p", { class: "row" }, again, other, look)];
+  return [el("h2", { tabindex: -1 }, headline), el("p", {}, why), ...rated(end?.seats[start.seat]), calls, el("p", { class: "row" }, again, step, other, look)];
+}
+
+/** What the match came to for a person's rating, where it was rated before its end was told. */
+function rated({ mu_before: before, mu_after: after } = {}) {
+  if (after === undefined) return [];
+  const ladder = el("a", { href: "/docs/ladder#people" }, "among people");
+  return [el("p", { class: "rated small" }, "Your rating ", ladder, `: ${before.toFixed(1)} before, ${after.toFixed(1)} now.`)];
+}
+
+/**
+ * The level to meet next, a step up after a win, a step down after a loss; empty where the opponent was none, or after a
+ * draw.
+ * @param {{ranks: number[]} | undefined} end
+ * @param {{seat: number, seats: {bot: string}[]}} start
+ */
+export function levelAfter(end, { seat, seats }) {
+  const rivals = seats.filter((_, at) => at !== seat).map(({ bot }) => LEVEL.exec(bot));
+  if (end === undefined || rivals.length !== 1 || rivals[0] === null) return "";
+  const next = `level-${Number(rivals[0][1]) + Math.sign(end.ranks[1 - seat] - end.ranks[seat])}`;
+  return LEVEL.test(next) && next !== rivals[0][0] ? next : "";
+}
+
+/**
+ * Offer the level to meet next, where it is here.
+ * @param {HTMLElement} ending  what `makeEnding` made is in it
+ * @param {{bots: {bot: string}[]}} listing
+ */
+export function offerNext(ending, { bots }) {
+  const step = ending.querySelector(".next");
+  put(step, "hidden", !bots.some(({ bot }) => bot === step.value));
 }
 
 /**

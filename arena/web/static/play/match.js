@@ -9,7 +9,7 @@ import { el, put, say } from "../dom.js";
 import { listed, reasonInWords, sentence } from "../format.js";
 import { Clocks } from "./clocks.js";
 import { poolTitle } from "../titles.js";
-import { makeEnding, tellCalls } from "./match-end.js";
+import { makeEnding, offerNext, tellCalls } from "./match-end.js";
 import { Pace } from "./frame-queue.js";
 import { clockInWords } from "./match-text.js";
 
@@ -20,6 +20,7 @@ const MOST_LOGGED = 300;
  * @typedef {object} Ways what a table asks of the page
  * @property {(message: object) => boolean} send
  * @property {() => void} rematch
+ * @property {(rival: string) => void} meet  play the same against somebody else
  * @property {() => void} leave
  * @property {(title: string) => void} entitle
  * @property {(start: object) => string} graded how the moves of such a match are: "exact", "estimated" or ""
@@ -122,6 +123,7 @@ export class Table {
   here(listing) {
     if (this.ending.hidden) return;
     const called = tellCalls(this.ending, this.start, listing);
+    offerNext(this.ending, listing);
     this.#ways.entitle(called === "" ? this.#ended : `● ${called}`);
   }
 

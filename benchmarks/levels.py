@@ -1,0 +1,216 @@
+"""The levels of `level`, fitted and measured by round robins of two seats, every pair from both.
+
+    python benchmarks/levels.py fit nim --bot perfect
+    python benchmarks/levels.py ladder nim
+
+`fit` plays mixtures of a bot with moves by lot, in passes that each take shares where strengths should lie, and prints
+the line for bots/reference/levels.toml. `ladder` plays the eight levels, and rates them as an arena does; Ctrl-C has it
+print what it has. `gap` is the difference to the level before in units of ratings; where a value takes luck out, `less
+luck` is the same by the scores that are left, on the scale of the ratings (Thurstone's model, which is TrueSkill's of
+settled ratings).
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from random import Random
+from statistics import NormalDist, fmean
+from typing import Any, NamedTuple
+
+from arena.ratings.rating_system import BETA, Standing, rate
+from bots.client.bot import Bot
+from bots.playing.matches import Played, play_all
+from bots.reference.level_bot import Level, Mixture, mixture_for
+from machine.arguments import read_value
+from measuring.value_function import NoLuck
+from measuring.value_registry import names_in_points
+from protocol.bot_launch import LEVELS
+from protocol.games import load
+
+UNIT = math.sqrt(2) * BETA
+"""The difference of settled ratings at which one wins 84 of 100."""
+NORMAL = NormalDist()
+PLAYERS = 12
+"""Mixtures in a pass of a fit."""
+RESAMPLED = 300
+
+
+class Field(NamedTuple):
+    """Players who met: what the better share of points was in each round, by pair, and how they are rated after all."""
+
+    scores: Mapping[tuple[int, int], Sequence[float]]
+    """Of the first of the pair, a round both seats, less luck where that is known."""
+    standings: Sequence[Standing]
+    less_luck: bool
+
+
+def play_rounds(
+    players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
+) -> Iterator[Field]:
+    """All pairs from both seats, round by round, so that ratings learn of everybody at the same time: after each."""
+    rules = load(game, config)
+    less_luck = names_in_points(rules)[0] != NoLuck.name
+    seeds = [f"{seed}-{number}" for number in range(rounds)]
+    seatings = list(itertools.permutations(range(len(players)), 2))
+    matches: dict[tuple[int, int], Iterator[Played]] = {
+        (one, other): play_all([players[one], players[other]], game, seeds, config=config) for one, other in seatings
+    }
+    standings = [Standing()] * len(players)
+    scores: dict[tuple[int, int], list[float]] = {}
+    for _ in range(rounds):
+        for one, other in itertools.combinations(range(len(players)), 2):
+            both = []
+            for seats in ((one, other), (other, one)):
+                played = next(matches[seats])
+                ranks = [seat.rank for seat in played.result.seats]
+                rated = rate(rules.pool or game, [standings[player] for player in seats], ["", ""], ranks)
+                for player, rating in zip(seats, rated.seats, strict=True):
+                    was = standings[player]
+                    standings[player] = was._replace(
+                        mu=rating.mu_after, sigma=rating.sigma_after, matches=was.matches + 1
+                    )
+                at = seats.index(one)
+                luck = played.luck().total[at] if less_luck else 0.0
+                both.append(played.points[at] - luck)
+            scores.setdefault((one, other), []).append(fmean(both))
+        yield Field({pair: list(found) for pair, found in scores.items()}, list(standings), less_luck)
+
+
+def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
+    """The ratings, around 0, under which the mean scores of the pairs are likeliest: Newton's steps, one by one."""
+    mean = {
+        pair: min(max(fmean(found), 1 / (4 * len(found))), 1 - 1 / (4 * len(found))) for pair, found in scores.items()
+    }
+    score = mean | {(other, one): 1 - share for (one, other), share in mean.items()}
+    found = [0.0] * players
+    for _ in range(200):
+        for one in range(players):
+            slope = bend = 0.0
+            for other in range(players):
+                if one == other:
+                    continue
+                wins = min(max(NORMAL.cdf(found[one] - found[other]), 1e-9), 1 - 1e-9)
+                density = NORMAL.pdf(found[one] - found[other])
+                slope += density * (score[one, other] - wins) / (wins * (1 - wins))
+                bend += density * density / (wins * (1 - wins))
+            found[one] += max(-0.5, min(0.5, slope / (bend + 1e-6)))
+        middle = fmean(found)
+        found = [each - middle for each in found]
+    return [each * UNIT for each in found]
+
+
+def falling(values: Sequence[float]) -> list[float]:
+    """The nearest sequence that never rises (pool adjacent violators)."""
+    blocks: list[list[float]] = []
+    for value in values:
+        blocks.append([value, 1.0])
+        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
+            (one, few), (other, more) = blocks[-2:]
+            blocks[-2:] = [[(one * few + other * more) / (few + more), few + more]]
+    return [value for value, count in blocks for _ in range(int(count))]
+
+
+def evenly(points: Sequence[tuple[float, float]], count: int) -> list[float]:
+    """So many shares, falling, whose strengths are evenly apart, from points of share and strength."""
+    shares, strength = zip(*sorted(points), strict=True)
+    curve = falling(strength)
+    top, bottom = curve[0], curve[-1]
+    found = [shares[-1]]
+    for number in range(1, count - 1):
+        wanted = bottom + (top - bottom) * number / (count - 1)
+        after = next(at for at, value in enumerate(curve) if value <= wanted)
+        before = after - 1
+        part = (curve[before] - wanted) / (curve[before] - curve[after])
+        found.append(shares[before] + (shares[after] - shares[before]) * part)
+    return [*found, shares[0]]
+
+
+def fit(game: str, config: Mapping[str, Any], bot: str, rounds: int, passes: int, seed: str) -> None:
+    shares = [number / (PLAYERS - 1) for number in range(PLAYERS)]
+    curve: list[tuple[float, float]] = []
+    for number in range(passes):
+        players = [
+            Level(f"share-{at}", level=1, mixture=Mixture(bot, [share] * LEVELS)) for at, share in enumerate(shares)
+        ]
+        *_, field = play_rounds(players, game, config, rounds, f"{seed}-{number}")
+        strength = strengths(field.scores, PLAYERS)
+        told = "  ".join(f"{share:.3f} {each:+.2f}" for share, each in zip(shares, strength, strict=True))
+        print(f"# pass {number + 1}, share and strength: {told}", flush=True)
+        middle = (strength[0] + strength[-1]) / 2  # both ends are in every pass
+        curve += [(share, each - middle) for share, each in zip(shares, strength, strict=True)]
+        shares = sorted(evenly(curve, PLAYERS))
+    by_lot = evenly(curve, LEVELS)
+    print(f'{game} = {{ bot = "{bot}", by_lot = [{", ".join(f"{share:.3f}" for share in by_lot)}] }}')
+
+
+def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> None:
+    rules = load(game, config)
+    mixture = mixture_for(game, rules.pool)
+    if mixture is None:
+        raise SystemExit(f"{game} has no levels")
+    rounds = -(-matches // (2 * (LEVELS - 1)))
+    players = [Level(f"level-{level}", level=level) for level in range(1, LEVELS + 1)]
+    field = None
+    with suppress(KeyboardInterrupt):
+        for so_far in play_rounds(players, game, config, rounds, seed):
+            field = so_far
+    if field is None:
+        raise SystemExit(f"{game}: no round was over")
+    where = rules.pool or " ".join((game, *(f"{key}={value}" for key, value in config.items())))
+    print(f"{where}: {mixture.bot}, {field.standings[0].matches} matches each, seed {seed}")
+    known, intervals = gaps_of(field.scores) if field.less_luck else ([], [])
+    print("level  by lot     mu  sigma    gap           95 %" + ("  less luck         95 %" if known else ""))
+    for level, (standing, share) in enumerate(zip(field.standings, mixture.by_lot, strict=True), 1):
+        line = f"{level:5}  {share:6.3f}  {standing.mu:5.2f}  {standing.sigma:5.2f}"
+        if level > 1:
+            before = field.standings[level - 2]
+            gap, wide = standing.mu - before.mu, 1.96 * math.hypot(standing.sigma, before.sigma)
+            line += f"  {gap:+5.2f}  {gap - wide:+5.2f} to {gap + wide:+5.2f}"
+            if known:
+                low, high = intervals[level - 2]
+                line += f"      {known[level - 2]:+5.2f}  {low:+5.2f} to {high:+5.2f}"
+        print(line)
+    said = [("ratings", [one.mu < other.mu for one, other in itertools.pairwise(field.standings)])]
+    if known:
+        said.append(("less luck", [gap > 0 for gap in known]))
+    for what, right in said:
+        print(f"{what}: {sum(right)} of {len(right)} neighbours in order")
+
+
+def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[float], list[tuple[float, float]]]:
+    """The gaps between neighbours by what was scored, with 95 % intervals: the rounds of each pair are drawn anew."""
+    chance = Random(1)
+
+    def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:
+        return [other - one for one, other in itertools.pairwise(strengths(found, LEVELS))]
+
+    drawn = [gaps({pair: chance.choices(all_, k=len(all_)) for pair, all_ in scores.items()}) for _ in range(RESAMPLED)]
+    ends = [sorted(column) for column in zip(*drawn, strict=True)]
+    cut = RESAMPLED * 25 // 1000
+    return gaps(scores), [(column[cut], column[-1 - cut]) for column in ends]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("fit", "ladder"))
+    parser.add_argument("game")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the game's config")
+    parser.add_argument("--bot", default="perfect", help="of a fit: who is mixed with moves by lot")
+    parser.add_argument("--rounds", type=int, default=30, help="of a fit: so many times both seats, for each pair")
+    parser.add_argument("--passes", type=int, default=3, help="of a fit")
+    parser.add_argument("--matches", type=int, default=200, help="of the ladder: of each level, or a few more")
+    parser.add_argument("--seed", default="1")
+    given = parser.parse_args()
+    config = {key: read_value(value) for key, _, value in (pair.partition("=") for pair in given.set)}
+    if given.what == "fit":
+        fit(given.game, config, given.bot, given.rounds, given.passes, given.seed)
+    else:
+        ladder(given.game, config, given.matches, given.seed)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""`level`: eight strengths of play, evenly apart, from random moves to the best bot of the game."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+from importlib.resources import files
+from typing import Any, ClassVar
+
+import msgspec
+from msgspec import Struct
+
+from bots.client.bot import Bot, Choice, Turn
+from bots.client.loading import find, make
+from bots.client.settings import read_number
+from bots.reference.random_bot import RandomBot
+from protocol.bot_launch import LEVEL, LEVELS, parse_bot_spec
+from protocol.errors import UsageFault
+from protocol.games import NAMES, load
+from protocol.games.base import Game
+from protocol.messages import Start
+
+TABLES = "levels.toml"
+"""Beside this module."""
+
+
+class Mixture(Struct, frozen=True):
+    """How a game is played at each level: as `bot` does, a word of the command line, but for the share `by_lot` of the
+    moves, level 1 first.
+    """
+
+    bot: str
+    by_lot: Sequence[float]
+
+
+class _Tables(Struct, frozen=True):
+    measured: Mapping[str, Mixture]
+    """By game, or by pool where a preset has levels of its own."""
+    unmeasured: Sequence[Mixture]
+    """For other games: the first whose bot plays it."""
+
+
+@cache
+def tables() -> _Tables:
+    """What `levels.toml` says."""
+    text = files(__package__).joinpath(TABLES).read_text()
+    return msgspec.convert(tomllib.loads(text), _Tables)
+
+
+def mixture_for(game: str, pool: str | None = None) -> Mixture | None:
+    """The levels of a game, or of the preset that a pool is; None where it has none."""
+    measured = tables().measured
+    if pool is not None and pool in measured:
+        return measured[pool]
+    return measured.get(game) or next((one for one in tables().unmeasured if game in _games_of(one.bot)), None)
+
+
+def _games_of(word: str) -> Sequence[str]:
+    games: Sequence[str] = find(parse_bot_spec(word, "").bot).load().games
+    return games
+
+
+class Level(Bot):
+    """Plays as the game's best bounded bot does, but for some of its moves, which it draws by lot: the fewer the higher
+    its level. How many is fitted so that the levels are evenly apart on the ladder.
+    """
+
+    settings: ClassVar[Mapping[str, str]] = {
+        LEVEL: f"1 to {LEVELS}: from random moves to the best play; level:3 is short for level:level=3"
+    }
+    games = tuple(game for game in NAMES if mixture_for(game) is not None)
+
+    def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
+        """A `mixture` is played in place of those in the table, whatever the game."""
+        super().__init__(name, version)
+        self._level = read_number(name, LEVEL, level, LEVELS) or 1
+        self._given = mixture
+        self._best: dict[str, Bot] = {}
+        """By the word that names it."""
+        self._lot = RandomBot(name)
+
+    def check_game(self, game: Game[Any, Any]) -> None:
+        if game.name not in self.games and mixture_for(game.name) is None:
+            raise UsageFault(
+                f"{self.name} does not play {game.name}, in which nobody is strong on a scale: levels are for "
+                f"{', '.join(self.games)}"
+            )
+        self._best_for(game).check_game(game)
+
+    def warm_up(self, game: Game[Any, Any] | None) -> None:
+        if game is not None:
+            self._best_for(game).warm_up(game)
+
+    def prepare(self, start: Start) -> None:
+        self._best_for(load(start.game, start.config)).prepare(start)
+
+    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
+        if turn.random.random() < self._by_lot(turn.rules):
+            return self._lot.choose(turn)
+        return self._best_for(turn.rules).choose(turn)
+
+    def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
+        best = self._best_for(turn.rules).move_probabilities(turn)
+        lot = self._lot.move_probabilities(turn)
+        if best is None or lot is None:
+            return None
+        share = self._by_lot(turn.rules)
+        return [share * float(one) + (1 - share) * float(other) for one, other in zip(lot, best, strict=True)]
+
+    def _by_lot(self, rules: Game[Any, Any]) -> float:
+        return self._mixture(rules).by_lot[self._level - 1]
+
+    def _mixture(self, rules: Game[Any, Any]) -> Mixture:
+        found = self._given or mixture_for(rules.name, rules.pool)
+        assert found is not None, "check_game said so"
+        return found
+
+    def _best_for(self, rules: Game[Any, Any]) -> Bot:
+        word = self._mixture(rules).bot
+        if word not in self._best:
+            spec = parse_bot_spec(word, "")
+            self._best[word] = make(find(spec.bot).load(), self.name, spec.settings, {})
+        return self._best[word]

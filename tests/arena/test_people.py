@@ -1,0 +1,186 @@
+"""People: who is one, and that their matches are rated apart from those of bots."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from arena.host.session import Session
+from arena.operator.changes import SetPeople
+from arena.replay.verify import verify
+from arena.server.seek_index import ActiveSeek, match_spec_of, pool_of
+from arena.store import registry
+from arena.store.integrity_check import check_database
+from arena.store.leaderboards import leaderboard_page, leaders_of_games, next_opponent, profile_of, strongest_bots
+from arena.store.rating_rebuild import rebuild_ratings
+from arena.store.registry import registered_bot
+from arena.store.result_queries import leaderboard_of, rated_pools, record_of
+from arena.store.store import Store
+from arena.web.strengths import strengths
+from commands import call
+from databases import EVERY_DATABASE
+from protocol.games import load
+from protocol.messages import Clock, Seek
+from protocol.pools import is_of_people, people_pool, without_people
+from referee import record_reader
+from seasons import finish, result
+from seek_board import Bot, SeekBoard
+
+BOTS, PEOPLE = "nim/classic", "nim/classic:people"
+
+
+def seek(bot: str, *, person: bool = False, rated: bool = True, counted: bool = True) -> ActiveSeek:
+    kind = match_spec_of(load("nim"), rated=rated)
+    session = cast(Session, Bot(bot, person=person))
+    return ActiveSeek(session, bot, "s", kind, frozenset(), 0.0, counted=counted)
+
+
+@pytest.mark.parametrize(
+    ("seeks", "pool"),
+    [
+        ([seek("ann"), seek("bob")], BOTS),
+        ([seek("ann", rated=False), seek("bob", rated=False)], None),
+        ([seek("ann", person=True), seek("bob")], PEOPLE),
+        ([seek("ann", person=True, rated=False), seek("bob", rated=False)], PEOPLE),
+        ([seek("ann", person=True), seek("bob", person=True)], PEOPLE),
+        ([seek("ann", person=True), seek("bob", person=True, counted=False)], None),
+        ([seek("ann", person=True), seek("bob", counted=False)], PEOPLE),
+    ],
+    ids=["bots", "bots unrated", "a person", "who chose a bot", "two people", "one wants it for fun", "a bot's wish"],
+)
+def test_a_match_with_a_person_counts_among_people_alone(seeks: list[ActiveSeek], pool: str | None) -> None:
+    assert pool_of(seeks) == pool
+
+
+def test_a_pool_of_people_is_named_after_that_of_bots() -> None:
+    assert people_pool(BOTS) == PEOPLE
+    assert (is_of_people(PEOPLE), is_of_people(BOTS)) == (True, False)
+    assert (without_people(PEOPLE), without_people(BOTS)) == (BOTS, BOTS)
+    assert load("nim").pools == [BOTS, PEOPLE]
+    assert load("nim", {"heaps": [1, 2]}).pools == []
+
+
+@pytest.fixture
+async def played(serve: Any) -> Any:
+    """An arena in which a person has played the open bot that she chose, and two bots each other."""
+    served = await serve(slow_clock=Clock(bank_ms=600_000, increment_ms=0))
+    house = await served.enter("house", slots=4)
+    await house.send(type="seek", id="open", game="nim", open=True)
+    zoe = await served.enter("zoe", person=True)
+    assert zoe.passed[-1]["person"] is True
+    await zoe.send(type="seek", id="s", game="nim", slow=True, opponent="house")
+    start = await zoe.expect("start")
+    assert (start["rated"], start["clock"]["bank_ms"]) == (True, 600_000)
+    await zoe.ready(start)
+    served.match = start["match"]
+    end, _ = await asyncio.gather(zoe.play(), house.play())
+    assert all(seat["sigma_after"] < seat["sigma_before"] for seat in end["seats"])
+    first, second, _ = await served.begun()
+    await asyncio.gather(first.play(), second.play())
+    return served
+
+
+@EVERY_DATABASE
+async def test_what_people_play_is_rated_apart_and_follows_from_the_results(played: Any) -> None:
+    store = played.store
+    assert store.read(rated_pools) == [BOTS, PEOPLE]
+    assert {(row.bot, row.person) for row in store.read(leaderboard_of, BOTS)} == {("ann", False), ("bob", False)}
+    assert {(row.bot, row.person) for row in store.read(leaderboard_of, PEOPLE)} == {("zoe", True), ("house", False)}
+    assert list(store.iterate(check_database)) == []
+    assert store.write(rebuild_ratings) == 0
+    verify(record_reader.read(store.read(record_of, played.match), played.match))
+
+
+@EVERY_DATABASE
+async def test_people_are_told_from_bots_wherever_they_stand(played: Any) -> None:
+    store = played.store
+    rows = store.read(leaderboard_page, PEOPLE).rows
+    assert {row.bot: row.person for row in rows} == {"zoe": True, "house": False}
+    assert store.read(profile_of, "zoe").person
+    last, first = sorted(rows, key=lambda row: row.mu)
+    assert store.read(next_opponent, last.bot, PEOPLE) == (None if first.person else first.bot)
+    assert store.read(next_opponent, first.bot, PEOPLE) is None
+    spectator = await played.connect()
+    await spectator.send(type="hello")
+    await spectator.send(type="list")
+    listing = await spectator.expect("listing")
+    assert {bot["bot"]: bot.get("person", False) for bot in listing["bots"]} == {
+        "zoe": True,
+        **dict.fromkeys(("house", "ann", "bob"), False),
+    }
+
+
+async def test_who_leads_and_how_strong_bots_are_is_told_of_bots_alone(played: Any) -> None:
+    finish(played.store, result("p1", ("zoe", "house"), pool=PEOPLE))  # so that most matches are among people
+    (game,) = played.store.read(leaders_of_games, 5)
+    assert game.pool == BOTS
+    assert {rated.pool for rated in played.store.read(strongest_bots, 5)} == {BOTS, PEOPLE}
+    assert list(strengths(played.store)) == [BOTS]
+
+
+async def test_a_name_that_was_rated_stays_what_it_is_until_the_operator_says_otherwise(played: Any) -> None:
+    again = await played.enter("ann", person=True)
+    assert "person" not in again.passed[-1]
+    assert (await played.enter("zoe")).passed[-1]["person"] is True
+    await played.perform(SetPeople(names=["ann"]))
+    await played.perform(SetPeople(names=["zoe"], person=False))
+    assert (await played.enter("ann")).passed[-1]["person"] is True
+    assert "person" not in (await played.enter("zoe", person=True)).passed[-1]
+
+
+async def test_a_name_under_which_nothing_was_rated_may_become_a_persons(serve: Any) -> None:
+    served = await serve()
+    await served.enter("ann")
+    assert not served.store.read(registered_bot, "ann").person
+    await served.enter("ann", person=True)
+    assert served.store.read(registered_bot, "ann").person
+
+
+async def test_a_name_that_is_deleted_or_free_again_is_nobodys(serve: Any) -> None:
+    served = await serve()
+    await served.enter("zoe", person=True)
+    placeholder = served.store.write(registry.delete_bot, "zoe")
+    assert not served.store.read(profile_of, placeholder).person
+    await served.enter("zoe")
+    assert not served.store.read(registered_bot, "zoe").person
+
+
+async def test_a_friend_who_is_invited_is_played_for_fun(serve: Any) -> None:
+    served = await serve()
+    host, guest = [await served.enter(name, person=True) for name in ("zoe", "ann")]
+    await host.send(type="seek", id="s", game="nim", private=True)
+    await guest.send(type="seek", id="s", game="nim", opponent="zoe")
+    assert (await guest.expect("start"))["rated"] is False
+
+
+@pytest.mark.parametrize(("slow", "rival"), [(True, "bob"), (False, "ann")])
+async def test_a_person_meets_the_ladder_of_bots_only_by_its_clock(slow: bool, rival: str) -> None:
+    board = SeekBoard()
+    board.add("ann", Seek(id="s", game="nim"))
+    board.seek("bob")
+    board.seeks.add(cast(Session, Bot("zoe", person=True)), Seek(id="s", game="nim", slow=slow), load("nim"))
+    assert await board.until(1) == [(rival, "zoe")]
+
+
+def test_the_operator_says_who_is_a_person_and_reads_where_people_stand(tmp_path: Path) -> None:
+    with closing(Store.open(tmp_path / "arena.db")) as store:
+        finish(store, result("m1"), result("p1", ("zoe", "level-2"), pool=PEOPLE))
+    where = ("--data", str(tmp_path))
+    assert call("arena", "bot", "person", "zoe", *where).out == "zoe: people, from the next connection on\n"
+    board = call("arena", "leaderboard", "--people", *where).out
+    assert (board.splitlines()[0], "zoe " in board, "level-2 (bot)" in board, "ann" in board) == (
+        "nim/classic:people, by score = mu - 3 sigma",
+        True,
+        True,
+        False,
+    )
+    assert "zoe" not in call("arena", "leaderboard", *where).out
+    listed = json.loads(call("arena", "bot", "list", "--json", *where).out)
+    assert [bot["bot"] for bot in listed if bot["person"]] == ["zoe"]
+    call("arena", "bot", "person", "zoe", "--off", *where)
+    assert "zoe (bot)" in call("arena", "leaderboard", "--people", *where).out
