@@ -4,7 +4,7 @@ A step is that whoever is to move sees a vector and a mask, takes a legal action
 anew. All take turns for a while each, again and again, by the processor's time: others may be busy on the machine. Of
 each the median of the rounds is told, with the least and the most; ratios are those within a round.
 
-`python benchmarks/environments.py [--seconds 0.5] [--rounds 5]`, two minutes; OpenSpiel by `pip install open_spiel`.
+`python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`, a minute; OpenSpiel by `pip install open_spiel`.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ ROW = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--seconds", type=float, default=0.5, help="for each, in each round")
+    options.add_argument("--seconds", type=float, default=0.3, help="for each, in each round")
     options.add_argument("--rounds", type=int, default=5)
     given = options.parse_args()
     print(f"{os.cpu_count()} processors, of which one at a time; batches of {AT_ONCE:,} games")
-    print(ROW.format("game", "environment", "steps/s", "", "batch", ""))
+    print(ROW.format("game", "environment", "steps/s", "", "batch is", ""))
     for game, config, luck in GAMES:
         named = f"{game} {config.get('preset', '')}".strip() + ("" if luck == "none" else f", luck {luck}")
         table(named, contestants(game, config, luck), given.seconds, given.rounds)
