@@ -75,7 +75,8 @@ def played(games, policy, value, random):
     for _ in range(STEPS):
         vectors, masks = games.observe()
         chances = chances_of(policy.outputs(vectors)[0], masks)
-        actions = (chances.cumsum(1) > random.random((games.num_envs, 1))).argmax(1)
+        drawn = chances.cumsum(1)
+        actions = (drawn > random.random((games.num_envs, 1)) * drawn[:, -1:]).argmax(1)
         seen.append((vectors, masks, actions, chances[every, actions]))
         worths.append(value.outputs(vectors)[0][:, 0])
         seats = games.to_move
@@ -112,7 +113,7 @@ def improve(policy, value, rows, rate):
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--minutes", type=float, default=10, help="of a processor's time")
+    options.add_argument("--minutes", type=float, default=1, help="of a processor's time")
     options.add_argument(
         "--luck", help="by what rewards are freed of luck, if not by the best there is; none: not at all"
     )
