@@ -58,10 +58,14 @@ class VectorGames:
 
     def reset(self, *, seed: Seeds = None) -> None:
         """Begin all games anew; see `Seeds`. Raises `UsageFault`."""
+        self.reseed(seed)
+        self.begin(self._all)
+
+    def reseed(self, seed: Seeds) -> None:
+        """Give all games other dice; None: only where they have none yet."""
         if seed is not None or not self._seeded:
             self.batch.seed(_spread(seed, self.num_envs))
             self._seeded = True
-        self.begin(self._all)
 
     def observe(self) -> tuple[Vectors, Masks]:
         """What the seats that are to move see, and what each may do: games × numbers, games × actions."""
@@ -161,7 +165,7 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         """Begin all games anew; see `Seeds`. `options` have no meaning here."""
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
-        self.games.reset(seed=seed)
+        self.games.reseed(seed)
         self._begin(self._all)
         self._over = np.zeros(self.num_envs, bool)
         return self._see(), self._infos()
@@ -171,7 +175,7 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     ) -> tuple[Vectors, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
         """Play an action in every game, and those of the others up to the learner's next turn or end.
 
-        Raises `IllegalMove` and `UsageFault`, and nothing has happened.
+        Raises `IllegalMove` and `UsageFault`, and nothing has happened where it is the learner's fault.
         """
         playing, rewards = np.flatnonzero(~self._over), np.zeros(self.num_envs)
         if len(playing):
