@@ -4,7 +4,8 @@ A step is that whoever is to move sees a vector and a mask, takes a legal action
 anew. All take turns for a while each, again and again, by the processor's time: others may be busy on the machine. Of
 each the median of the rounds is told, with the least and the most; ratios are those within a round.
 
-`python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`, a minute; OpenSpiel by `pip install open_spiel`.
+`python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`, a minute; OpenSpiel by `pip install open_spiel`, rules
+that are not compiled with `ARENA_PLAIN=1`.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import numpy as np
 
 from bots.environments import VectorGames, VectorSingle, env
 from bots.environments.vector import at_random
+from machine.compiled import FAST
 
 AT_ONCE = 1024
 """Games of a batch."""
@@ -32,7 +34,7 @@ GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
     ("nim", {}, "none"),
     ("tictactoe", {}, "none"),
     ("risk-duel", {}, "none"),
-    ("risk-duel", {}, "exact"),
+    ("risk-duel", {}, "exact" if FAST else "features-1"),
     ("risk-campaign", {}, "none"),
     ("risk-campaign", {"preset": "world"}, "none"),
 )
