@@ -2,7 +2,7 @@
 position, vector, mask, reward and end has to be equal; and whether the dice fall as the rules have it.
 
 `python benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]`: so many of each game, under several
-configs; 100,000 take some eight minutes of one core. Exit status 1 at a difference, or if dice fall as they do once in
+configs; 100,000 take some six minutes of one core. Exit status 1 at a difference, or if dice fall as they do once in
 a million times.
 """
 
