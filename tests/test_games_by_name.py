@@ -24,7 +24,12 @@ GENERAL = (
     "protocol/games/base.py",
 )
 """What is there for any game."""
-REGISTRIES = ("bots/agents/rules.py", "bots/environments/encodings.py", "bots/search/kernels.py")
+REGISTRIES = (
+    "bots/agents/rules.py",
+    "bots/environments/batched/batch.py",
+    "bots/environments/encodings.py",
+    "bots/search/kernels.py",
+)
 FILES = sorted({*chain.from_iterable(map(REPOSITORY.glob, GENERAL))} - {REPOSITORY / path for path in REGISTRIES})
 
 

@@ -1,6 +1,7 @@
 """The games as environments of reinforcement learning (PettingZoo, Gymnasium), and what a learner sees of them.
 
-`env` and `Single` need the extra `rl`; `encoding_of`, by which a learnt policy plays in an arena, needs numpy alone.
+`env`, `Single` and those of many games at once need the extra `rl`; `encoding_of`, by which a learnt policy plays in an
+arena, needs numpy alone.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from protocol.errors import UsageFault
 if TYPE_CHECKING:
     from bots.environments.encodings import encoding_of
     from bots.environments.environment import Single, env, parallel_env
+    from bots.environments.vector import VectorGames, VectorSingle
 
-__all__ = ["Single", "encoding_of", "env", "parallel_env"]
+__all__ = ["Single", "VectorGames", "VectorSingle", "encoding_of", "env", "parallel_env"]
 
 _WHERE = {
     "Single": "bots.environments.environment:Single",
+    "VectorGames": "bots.environments.vector:VectorGames",
+    "VectorSingle": "bots.environments.vector:VectorSingle",
     "encoding_of": "bots.environments.encodings:encoding_of",
     "env": "bots.environments.environment:env",
     "parallel_env": "bots.environments.environment:parallel_env",

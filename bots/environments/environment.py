@@ -19,6 +19,7 @@ from pettingzoo.utils.conversions import aec_to_parallel
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
 from bots.environments.encodings import Mask, Vector, encoding_of
+from machine.terminal import say
 from measuring.luck import luck_at
 from measuring.value_function import NoLuck
 from measuring.value_registry import value_of
@@ -37,6 +38,8 @@ REWARD_OF_A_POINT = 2.0
 """A win is 1 point and a reward of 1, the last place 0 points and a reward of −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
 """(vector, mask, random): the action of a seat that sees this."""
+RENDER_MODES = "ansi", "human"
+"""The board as text, and the board printed as it changes."""
 
 
 def env(
@@ -94,8 +97,8 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         render_mode: str | None = None,
     ) -> None:
         super().__init__()
-        if render_mode not in (None, "ansi"):
-            raise UsageFault(f"render_mode is {shown(render_mode)}: it is None or 'ansi'")
+        if render_mode is not None and render_mode not in RENDER_MODES:
+            raise UsageFault(f"render_mode is {shown(render_mode)}: it is None or one of {', '.join(RENDER_MODES)}")
         self.render_mode = render_mode
         self.rules = load(game, config)
         self.encoding = encoding_of(self.rules)
@@ -104,7 +107,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         name = f"{self.rules.name}_v{self.encoding.version}"
         self.metadata = {
             "name": name,
-            "render_modes": ["ansi"],
+            "render_modes": [*RENDER_MODES],
             "is_parallelizable": isinstance(self.rules, SimultaneousGame),
         }
         self.possible_agents = [f"seat_{seat}" for seat in range(self.rules.seats)]
@@ -205,6 +208,8 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
             self._pay(paid, over=mover is None)
         elif mover is None or self.rules.seats > 2:
             self._settle(over=mover is None)
+        if self.render_mode == "human":
+            say(f"{self.rules.board(position)}\n", flush=True)
 
     def _pay(self, paid: tuple[int, ...], *, over: bool) -> None:
         for agent, now, before in zip(self.possible_agents, paid, self._paid, strict=True):
@@ -223,7 +228,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
                 self.rewards[agent] = REWARD_OF_A_POINT * points[seat] - 1
 
     def render(self) -> str | None:
-        """The board drawn for a terminal, with `render_mode="ansi"`."""
+        """The board drawn for a terminal, with `render_mode="ansi"`; with "human" every new one has been printed."""
         return self.rules.board(self.position) if self.render_mode == "ansi" else None
 
 
@@ -240,7 +245,7 @@ class Single(Env[Vector, np.int64]):
     legal actions are `action_masks()`, as sb3-contrib asks for them. A masked action raises `IllegalMove`.
     """
 
-    metadata = {"render_modes": ["ansi"]}  # noqa: RUF012  the base class declares it so
+    metadata = {"render_modes": [*RENDER_MODES]}  # noqa: RUF012  the base class declares it so
 
     def __init__(
         self,
@@ -290,8 +295,8 @@ class Single(Env[Vector, np.int64]):
             )
         seen, reward, terminated, truncated, info = self.world.last()
         self._mask: Mask = seen["action_mask"]
-        return seen["observation"], float(reward), terminated, truncated, info
+        return seen["observation"], float(reward), terminated, truncated, {**info}
 
     def render(self) -> str | None:
-        """The board drawn for a terminal, with `render_mode="ansi"`."""
+        """As `Environment.render`."""
         return self.world.render()

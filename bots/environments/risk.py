@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log1p
+from functools import cache
 
 import numpy as np
 
@@ -64,18 +64,19 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self._end = first + len(self._attacks)
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
-        self._most = log1p(_most_units(rules))
+        self.shares = _log_shares(_most_units(rules))
+        """By number of units, what a vector has for it."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)
         seats = (np.arange(rules.seats) + seat) % rules.seats
         held = np.array(state.owner) == seats[:, None]
-        troops = held * (np.log1p(state.troops) / self._most)
+        troops = held * self.shares[list(state.troops)]
         turn, out = seats == (-1 if to_move is None else to_move), np.isin(seats, state.out)
         by_seat = np.column_stack((held, troops, turn, out)).ravel()
         rest = (
             state.phase == "draft",
-            log1p(state.units) / self._most,
+            self.shares[state.units],
             state.attacks_left / rules.max_attacks,
             min(state.round, rules.max_rounds) / rules.max_rounds,
         )
@@ -103,3 +104,11 @@ def _most_units(rules: Campaign) -> int:
     """No fewer than can ever be on the map: what it begins with and all that every round can bring."""
     count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
     return count * rules.initial_units + rules.max_rounds * rules.seats * (3 + count + bonuses)
+
+
+@cache
+def _log_shares(most: int) -> Vector:
+    """By number of units up to `most`, its logarithm as a share of that of `most`."""
+    logs = np.log1p(np.arange(most + 1))
+    shares: Vector = (logs / logs[-1]).astype(np.float32)
+    return shares

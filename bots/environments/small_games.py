@@ -20,9 +20,10 @@ class NimEncoding(Encoding[Position, Take]):
     def __init__(self, rules: Game[Position, Take]) -> None:
         assert isinstance(rules, Nim)
         self._rules = rules
-        moves = rules.legal_moves(Position(rules.heaps, 0, 0))
-        self._numbers = {move: number for number, move in enumerate(moves)}
-        self.actions = max(1, len(moves))
+        self.listed = rules.legal_moves(Position(rules.heaps, 0, 0))
+        """The moves, by their number."""
+        self._numbers = {move: number for number, move in enumerate(self.listed)}
+        self.actions = max(1, len(self.listed))
         ends = np.cumsum([size + 1 for size in rules.heaps])
         self._starts = np.concatenate(([0], ends[:-1]))
         self.size = int(ends[-1]) + 1

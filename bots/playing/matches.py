@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache, partial
 from itertools import count
 from typing import Any
 
@@ -16,6 +18,8 @@ from bots.playing.local_match import LocalClient, LocalMatch
 from bots.playing.players import bot_of, warmed_up
 from machine.terminal import say
 from machine.timestamps import utc
+from machine.workers.cluster import cluster
+from machine.workers.local import WorkerPool, processes, spread
 from measuring.luck import Luck, luck_of
 from protocol.bot_launch import parse_bot_spec
 from protocol.digest import canonical
@@ -110,25 +114,116 @@ def play_all(
     clock: Clock | None = None,
     raises: bool = False,
     say: Callable[[str], None] | None = None,
+    jobs: int | None = 1,
+    dask: str | None = None,
 ) -> Iterator[Played]:
-    """The match of every seed, as `play` has it, one after the other, each when it is asked for; bots are made and
-    warmed up once for all, at once. Raises what `play` raises.
+    """The match of every seed, as `play` has it, in the order of the seeds, each when it is asked for; bots are made
+    and warmed up once for all, at once.
+
+    With `jobs` other than 1, None being one a core, that many processes play, or with `dask`, the address of a Dask
+    scheduler, the cluster's workers, each with bots of its own: from when the first match is asked for, all seeds, in
+    batches. They are the same matches for bots that keep nothing from match to match. Raises what `play` raises, and
+    `ArenaFault` where the workers are lost for good.
     """
-    rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
-    told, timed = _checked(clock), clock is not None
-    if len(bots) != rules.seats:
-        raise UsageFault(f"{game} has {rules.seats} seats under this config: {len(bots)} bots are given")
-    made = [_made(bot) for bot in bots]
-    for bot in made:
-        bot.check_game(rules)
-        warmed_up(bot, rules)
-    names = _apart([bot.name for bot in made])
-    # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
-    guests = [
-        LocalClient(bot, name, name, rules, say or _to_author, raises=raises)
-        for bot, name in zip(made, names, strict=True)
-    ]
-    return (_played(rules, guests, told, str(seed), timed=timed) for seed in seeds)
+    table = _Table(bots, game, config, clock, raises=raises)
+    if jobs == 1 and dask is None:
+        table.warm_up()
+        return (table.play(str(seed), say or _to_author) for seed in seeds)
+    if dask is not None and jobs != 1:
+        raise UsageFault("jobs is of this machine, dask of a cluster: give one of them")
+    if jobs is not None and jobs < 1:
+        raise UsageFault(f"jobs is {jobs}: 1 or more, or None for one a core")
+    crew = processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
+    work = partial(_play_some, _packed((bots, game, config, clock, raises)))
+    return _in_order(crew, work, [str(seed) for seed in seeds], say or _to_author)
+
+
+class _Table:
+    """Bots of one game, which play match after match."""
+
+    def __init__(
+        self,
+        bots: Sequence[Bot | type[Bot] | str],
+        game: str,
+        config: Mapping[str, Any] | None,
+        clock: Clock | None,
+        *,
+        raises: bool,
+    ) -> None:
+        self._rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
+        self._clock, self._timed = _checked(clock), clock is not None
+        if len(bots) != self._rules.seats:
+            raise UsageFault(f"{game} has {self._rules.seats} seats under this config: {len(bots)} bots are given")
+        self._bots = [_made(bot) for bot in bots]
+        for bot in self._bots:
+            bot.check_game(self._rules)
+        names = _apart([bot.name for bot in self._bots])
+        # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
+        self._guests = [
+            LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
+            for bot, name in zip(self._bots, names, strict=True)
+        ]
+        self._say: Callable[[str], None] = _to_author
+
+    def warm_up(self) -> None:
+        for bot in self._bots:
+            warmed_up(bot, self._rules)
+
+    def play(self, seed: str, say: Callable[[str], None]) -> Played:
+        self._say = say
+        return _played(self._rules, self._guests, self._clock, seed, timed=self._timed)
+
+    def _tell(self, line: str) -> None:
+        self._say(line)
+
+
+def _packed(asked: tuple[Any, ...]) -> bytes:
+    """What other processes make their table of. Raises `UsageFault` where that can't be sent."""
+    try:
+        return pickle.dumps(asked)
+    except (AttributeError, TypeError, pickle.PicklingError) as exc:
+        raise UsageFault(
+            f"these bots can't be sent to other processes ({exc}): name them, or give their files or classes"
+        ) from exc
+
+
+@lru_cache(maxsize=1)
+def _unpacked(packed: bytes) -> _Table:
+    """The table of a process that plays for another, kept from chunk to chunk."""
+    bots, game, config, clock, raises = pickle.loads(packed)  # noqa: S301  by this program's own `_packed`
+    table = _Table(bots, game, config, clock, raises=raises)
+    table.warm_up()
+    return table
+
+
+def _play_some(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[str]]]:
+    """The matches of these seeds, each with the lines that its author has to read."""
+    table = _unpacked(packed)
+    done = []
+    for seed in seeds:
+        said: list[str] = []
+        done.append((table.play(seed, said.append), said))
+    return done
+
+
+def _in_order(
+    crew: AbstractContextManager[WorkerPool],
+    work: Callable[[Sequence[str]], list[tuple[Played, list[str]]]],
+    seeds: Sequence[str],
+    say: Callable[[str], None],
+) -> Iterator[Played]:
+    """What the crew played, by the order of the seeds."""
+    waiting: dict[int, tuple[Played, list[str]]] = {}
+    following = 0
+    with crew as workers:
+        for number, result in spread(workers, work, seeds):
+            waiting[number] = result
+            while following in waiting:
+                played, said = waiting.pop(following)
+                for line in said:
+                    say(line)
+                yield played
+                following += 1
 
 
 def _checked(clock: Clock | None) -> Clock:

@@ -78,6 +78,10 @@ class FlatValues:
         """As `MappedValues.at`."""
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
+    def flat(self, places: Sequence[int]) -> tuple[Any, list[int]]:
+        """As `Table.flat`, of territories at these places."""
+        return self._values, [self._weights[place] for place in places]
+
 
 class Table:
     """The solution of one map and cap. A value is the expected result of the seat to move: win 1, loss −1.
@@ -97,6 +101,15 @@ class Table:
     def value(self, position: Position) -> float:
         """What `position` is worth to the seat whose turn it is. Raises `ValueError` for one of another map or cap."""
         return self.values.at(self._digits(position))
+
+    def flat(self) -> tuple[Any, list[int]]:
+        """For compiled loops the values of all positions, 64-bit floats, and by territory what counts 1 in a position's
+        number: its troops where it is the mover's, `max_troops` more where it is the other's. Raises `UsageFault` for a
+        table that is mapped.
+        """
+        if isinstance(self.values, MappedValues):
+            raise UsageFault("this table is in a file that is mapped, and not in memory")
+        return self.values.flat(self._places)
 
     def move_values(self, position: Position) -> list[tuple[Action, float]]:
         """The expected result of each legal move for the mover, best play following; none where the game is over."""

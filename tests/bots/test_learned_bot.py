@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -33,7 +32,7 @@ def test_it_is_better_than_a_bot_that_plays_at_random() -> None:
             matches.append(SideScore(points=match.points[seat], luck=luck, start=start, seat=seat))
     adjusted = estimate_scores(matches).adjusted
     assert adjusted is not None
-    assert adjusted.low > 0.55
+    assert adjusted.low > 0.65
 
 
 def test_under_another_config_than_it_learnt_it_says_so() -> None:
@@ -41,10 +40,9 @@ def test_under_another_config_than_it_learnt_it_says_so() -> None:
         play_all([str(BOT), "random"], "risk-duel", [1], config={"map": "africa"})
 
 
-@pytest.mark.skipif(find_spec("sb3_contrib") is None, reason="sb3-contrib is not installed")
 def test_what_is_learnt_anew_can_be_played(tmp_path: Path) -> None:
     policy = tmp_path / "policy.npz"
-    train = [sys.executable, str(BOT.with_name("train.py")), "--minutes", "0.02", "--to", str(policy)]
+    train = [sys.executable, str(BOT.with_name("train.py")), "--minutes", "0.001", "--to", str(policy)]
     done = subprocess.run(train, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith(f"moves learnt from: {policy}\n")

@@ -16,6 +16,7 @@ from arena.replay.verify import verify
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
 from bots.playing import local_match
+from dask_cluster import cluster
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
 from referee import match, record_reader
@@ -91,6 +92,43 @@ def test_many_seeds_are_the_matches_of_each() -> None:
     assert [played.result.digest for played in many] == [
         play(["random", Chance], "risk-duel", seed=seed).result.digest for seed in range(3)
     ]
+
+
+def test_processes_play_the_matches_of_every_seed_in_order(tmp_path: Path) -> None:
+    file = tmp_path / "loud.py"
+    file.write_text(
+        "from bots import Bot\n"
+        "class Loud(Bot):\n"
+        "    def choose(self, turn):\n"
+        "        return turn.legal[0] if turn.ply < 3 else None\n"
+    )
+    bots, said, heard = [str(file), "random"], list[str](), list[str]()
+    alone = [match.result.digest for match in play_all(bots, "risk-duel", range(12), say=said.append)]
+    many = list(play_all(bots, "risk-duel", range(12), jobs=2, say=heard.append))
+    assert [match.seed for match in many] == [str(seed) for seed in range(12)]
+    assert [match.result.digest for match in many] == alone
+    assert heard == said != []
+
+
+def test_the_workers_of_a_cluster_play_them_too() -> None:
+    pytest.importorskip("distributed")
+    with cluster(workers=1) as address:
+        many = [match.result.digest for match in play_all(["random", "greedy"], "nim", range(5), dask=address)]
+    assert many == [match.result.digest for match in play_all(["random", "greedy"], "nim", range(5))]
+
+
+def test_bots_that_cannot_be_sent_and_workers_that_there_are_not_are_refused_before_the_first_match() -> None:
+    class Local(First):
+        pass
+
+    with pytest.raises(UsageFault, match=r"these bots can't be sent to other processes \(.*Local.*\): name them"):
+        play_all([Local, "random"], "nim", [1], jobs=2)
+    with pytest.raises(UsageFault, match="jobs is 0: 1 or more, or None for one a core"):
+        play_all(["random", "random"], "nim", [1], jobs=0)
+    with pytest.raises(UsageFault, match="jobs is of this machine, dask of a cluster: give one of them"):
+        play_all(["random", "random"], "nim", [1], jobs=2, dask="tcp://127.0.0.1:1")
+    with pytest.raises(UsageFault, match="oracle does not play nim"):
+        play_all(["random", "oracle"], "nim", [1], jobs=2)
 
 
 def test_bots_of_one_name_are_told_apart_by_a_number() -> None:

@@ -14,9 +14,9 @@ from bots.search import Limit
 from bots.search.risk import duel_uct as flat
 from bots.search.risk.duel_search import BORDERS, action_of, duel_board
 from bots.search.risk.duel_uct import DuelUct
-from bots.search.risk.field import seeded
 from bots.search.risk.flat_position import NONE, cell, state_of
 from machine.compiled import ints
+from machine.generator import seeded
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position

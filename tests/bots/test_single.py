@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
-from gymnasium import Env
+from gymnasium import ActionWrapper, Env
+from gymnasium.utils.env_checker import check_env
 
 from bots.environments import Single
 from bots.environments.encodings import Mask, Vector
@@ -29,6 +32,20 @@ def play(world: Single, seed: int | None) -> tuple[float, str]:
         total += reward
     assert not world.action_masks().any()
     return total, world.agent
+
+
+class Legal(ActionWrapper[Vector, np.int64, np.int64]):
+    """Takes the legal action that follows, where one is masked: `check_env` knows no masks."""
+
+    def action(self, action: np.int64) -> np.int64:
+        legal = np.flatnonzero(self.get_wrapper_attr("action_masks")())
+        return np.int64(legal[np.searchsorted(legal, action) % len(legal)])
+
+
+@pytest.mark.parametrize(("game", "config"), GAMES)
+@pytest.mark.filterwarnings("ignore::UserWarning")  # the checker's, of what is not registered with Gymnasium
+def test_gymnasiums_own_test_of_an_environment_finds_nothing_wrong(game: str, config: dict[str, object]) -> None:
+    check_env(Legal(Single(game, config, render_mode="ansi")), skip_render_check=True)
 
 
 @pytest.mark.parametrize(("game", "config"), GAMES)
@@ -77,3 +94,16 @@ def test_a_masked_action_is_refused_and_the_board_drawn_where_asked_for() -> Non
     with pytest.raises(IllegalMove, match="is masked"):
         world.step(np.int64(taken))
     assert str(world.render()).count("\n") == 2
+
+
+def test_for_a_human_the_board_is_printed_at_every_move_of_anybody(capsys: pytest.CaptureFixture[str]) -> None:
+    world: Any = Single("tictactoe", opponent=first, render_mode="human")
+    world.reset(seed=1)
+    over = False
+    while not over:
+        *_, over, _, _ = world.step(np.int64(np.flatnonzero(world.action_masks())[-1]))
+    boards = capsys.readouterr().out.split("\n\n")[:-1]
+    marks = [9 - board.count(".") for board in boards]
+    assert marks == list(range(len(boards)))
+    assert boards[-1] == world.world.rules.board(world.world.position)
+    assert world.render() is None, "it is printed already"

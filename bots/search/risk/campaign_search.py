@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from math import floor
 from typing import Any, get_args
 
 from bots.evaluation.base import EQUAL, WIN
@@ -40,6 +39,7 @@ from bots.search.risk.campaign_board import (
     key_of,
     keys_for,
 )
+from bots.search.risk.draft_rule import share_out
 from bots.search.risk.flat_position import (
     ARMY,
     INDEX,
@@ -193,53 +193,15 @@ def income(board: Any, state: Any, seat: int) -> int:
 
 @compiled
 def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
-    """Place the new units of the seat to move by the draft rule, rounding as protocol.games.risk.draft does.
-
-    `pressure` is room for a float a territory.
-    """
+    """Place the new units of the seat to move by the draft rule. `pressure` is room for a float a territory."""
     seat = play[TURN]
     play[DRAFTING] = 0
-    units = income(board, state, seat)
-    kept = _under_pressure(board, state, play, pressure, seat)
-    total = 0.0
-    for i in range(kept):
-        total += pressure[i]
+    kept = share_out(board, state, play, DRAFTS, pressure, seat, income(board, state, seat))
     placed = DRAFTS + board[TERRITORIES]
-    left = units
-    for i in range(kept):
-        share = pressure[i] / total if total > 0.0 else 1.0 / kept
-        count = min(left, max(1, floor(share * units + 0.5)))
-        play[placed + i] = count
-        left -= count
-    for i in range(left):
-        play[placed + i % kept] += 1
     for i in range(kept):
         if play[placed + i]:
             at = play[DRAFTS + i]
             place(board, state, play, keys, at, seat, state[at + 1] + play[placed + i])
-
-
-@compiled
-def _under_pressure(board: Any, state: Any, play: Any, pressure: Any, seat: int) -> int:
-    """Sort the seat's cells to play[DRAFTS…], most pressure first; returns how many are the upper half."""
-    own = 0
-    for at in range(ROWS, board[BORDERS], WIDTH):
-        if state[at] != seat:
-            continue
-        enemies = 0
-        for i in range(board[at], board[at + 1]):
-            if state[board[i]] != seat:
-                enemies += state[board[i] + 1]
-        here = enemies / state[at + 1]
-        i = own
-        while i > 0 and pressure[i - 1] < here:
-            pressure[i] = pressure[i - 1]
-            play[DRAFTS + i] = play[DRAFTS + i - 1]
-            i -= 1
-        pressure[i] = here
-        play[DRAFTS + i] = at
-        own += 1
-    return (own + 1) // 2
 
 
 @compiled

@@ -15,7 +15,7 @@ from bots.search.risk import field as flat
 from bots.search.risk import uct_tree
 from bots.search.risk.battle_odds import enough
 from bots.search.risk.campaign_board import BORDERS, SEATS, SOURCES
-from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, SPAN, TURN, UNITS, draw, field_of
+from bots.search.risk.field import DRAFTING, FOES, IN, NOWHERE, OVER, POSITION, ROUND, TURN, UNITS, field_of
 from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
 from bots.search.risk.policies import (
     POLICIES,
@@ -31,6 +31,7 @@ from bots.search.risk.policies import (
 )
 from bots.search.risk.uct_tree import CHILD, DECISION, NODE, SIBLING, VISITS, follow
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from machine.generator import SEEDS, SPAN, draw
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, Move, Position
@@ -387,7 +388,7 @@ class CampaignUct:
         raid = self.raid
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
-        root = field_of(self.rules, position, below(uct_tree.SEEDS))
+        root = field_of(self.rules, position, below(SEEDS))
         before = limit.spent
         if limit.left is None or limit.left >= uct_tree.LEAST:
             self.habits.watch(position, events)
@@ -415,7 +416,7 @@ class CampaignUct:
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
         """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
-        root = field_of(self.rules, position, below(uct_tree.SEEDS))
+        root = field_of(self.rules, position, below(SEEDS))
         tree, _, work, *_ = self._room
         uct_tree.plant(tree, work)
         return self._simulation(root, seat)(sims) / sims

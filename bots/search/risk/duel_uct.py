@@ -11,10 +11,10 @@ from bots.evaluation.base import EQUAL, WIN
 from bots.search.base import Found, Limit, opinion
 from bots.search.risk import uct_tree
 from bots.search.risk.duel_search import BORDERS, CODES, MAX_PLIES, SOURCES, action_of, duel_board, list_moves, placed
-from bots.search.risk.field import SPAN, draw, seeded
 from bots.search.risk.flat_position import FEATURES, OWNED, SEAT, TERRITORIES, estimate, put, scale_values, state_of
 from bots.search.risk.uct_tree import CHILD, DECISION, NODE, SIBLING, VISITS, follow
 from machine.compiled import FAST, compiled, entry, floats, ints, zeros
+from machine.generator import SEEDS, SPAN, draw, seeded
 from protocol.games.base import NO_DICE
 from protocol.games.risk import duel
 from protocol.games.risk.duel import FREE, Action, Duel, Position
@@ -138,7 +138,7 @@ class DuelUct:
         tree, totals, work, found = self._room
         uct_tree.plant(tree, work)
         work[AT] = position.at
-        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(uct_tree.SEEDS)))
+        root, luck = state_of(self._board, position, position.seat, FEATURES), ints(seeded(below(SEEDS)))
         given = self._board, root, ints(root), self._scale, luck
         before = limit.spent
         uct_tree.in_portions(lambda sims: simulate(*given, tree, totals, work, found, sims), tree, limit)

@@ -10,13 +10,14 @@ from typing import Any
 from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
 from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
 from machine.compiled import compiled, entry, ints
+from machine.generator import FIRST, SECOND, SPAN, draw, seeded
 from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
 from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
 
-FIRST, SECOND, TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IN = range(10)
-"""field[FIRST] and [SECOND]: the generator's state; [TURN]: the seat to move, [LEFT] the attacks it has left, [ACTIVE]
-how many seats are in the game, [DRAFTING] whether the turn is at its draft, [UNITS] what there is to place, [OVER]
-whether the game is; [IN + seat] whether the seat is in it."""
+TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IN = range(SECOND + 1, SECOND + 9)
+"""Behind the generator, field[TURN]: the seat to move, [LEFT] the attacks it has left, [ACTIVE] how many seats are in
+the game, [DRAFTING] whether the turn is at its draft, [UNITS] what there is to place, [OVER] whether the game is;
+[IN + seat] whether the seat is in it."""
 HELD = IN + MOST_PLAYERS
 """field[HELD + seat]: its territories."""
 CONTINENTS, BLOCKS = HELD + MOST_PLAYERS, HELD + MOST_PLAYERS + 1
@@ -30,13 +31,9 @@ NOWHERE = -1
 POSITION = TURN
 """What comes from here on is the position; before it the generator."""
 
-_FIRST, _SECOND = 2147483563, 2147483399
-SPAN = _FIRST - 1
-"""Numbers that `draw` draws from."""
-
 
 def field_of(rules: Campaign, position: Position, seed: int) -> Any:
-    """The position, with dice from a `seed` of 0 to 2**31 - 1."""
+    """The position, with dice from a `seed` of `machine.generator`."""
     map_ = rules.map
     count, continents = len(map_), len(map_.continents)
     blocks = cell(count)
@@ -60,19 +57,6 @@ def field_of(rules: Campaign, position: Position, seed: int) -> Any:
         field[cell(at)], field[cell(at) + 1] = owner, position.troops[at]
         field[cell(at) + FOES] = sum(position.owner[other] != owner for other in map_.neighbours[at])
     return ints(field)
-
-
-def seeded(seed: int) -> tuple[int, int]:
-    """The generator's state from a seed of 0 to 2**31 - 1."""
-    return 1 + seed % SPAN, 1 + seed * 69069 % (_SECOND - 1)
-
-
-@compiled
-def draw(field: Any) -> int:
-    """A number from 0 to SPAN - 1, by the two generators of L'Ecuyer (1988): the same compiled and plain."""
-    first = field[FIRST] = 40014 * field[FIRST] % _FIRST
-    second = field[SECOND] = 40692 * field[SECOND] % _SECOND
-    return (first - second) % SPAN  # type: ignore[no-any-return]
 
 
 def _rounds() -> tuple[int, ...]:

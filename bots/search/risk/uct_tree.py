@@ -25,7 +25,6 @@ FIRST = 100 if FAST else 1
 """The simulations before the first look at the clock."""
 PORTION = 0.004
 """Seconds of simulations between two looks at the clock."""
-SEEDS = 2**31 - 1
 
 
 def room() -> tuple[Any, Any]:

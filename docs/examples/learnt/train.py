@@ -1,82 +1,142 @@
-"""Learns bounded Risk by playing itself for some minutes, and keeps what bot.py plays: `pip install sb3-contrib` first.
+"""Learns bounded Risk by playing itself for some minutes, and keeps what bot.py plays. Of the extras it needs `rl` and
+`fast`.
 
-Maskable PPO against what it was a while ago, with rewards freed of luck.
+Proximal policy optimization (J. Schulman et al., 2017) in numpy: two small networks, of which one prefers actions and
+the other foretells rewards, which are freed of luck. A move's advantage counts what the other seat can expect after it
+as lost.
 """
 
 import argparse
 import time
-from collections import deque
 
 import numpy as np
-import torch
 from bot import KEPT, Policy
-from sb3_contrib import MaskablePPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.vec_env import DummyVecEnv
 
-from bots.environments import Single
+from bots.environments import VectorGames
 
-SEATS = 16
-ROUNDS_OF_MEMORY = 20
-
-
-def policy_of(model):
-    """The network as bot.py plays it."""
-    net = model.policy.mlp_extractor.policy_net
-    layers = [layer for layer in (*net, model.policy.action_net) if isinstance(layer, torch.nn.Linear)]
-    return Policy((layer.weight.detach().numpy().copy(), layer.bias.detach().numpy().copy()) for layer in layers)
+GAMES, STEPS = 512, 64
+"""Played at once, and how many moves of each are looked at before the networks change."""
+HIDDEN = 128
+BATCH, EPOCHS = 4096, 4
+LEARNING_RATE, CLIP, TRACE, ENTROPY = 1e-3, 0.2, 0.8, 0.01
 
 
-class Past:
-    """An opponent: one of the last policies, drawn anew for every round of learning."""
+class Net:
+    """Layers with tanh between them, and Adam (Kingma, Ba 2015), by which they learn."""
 
-    def __init__(self):
-        self.policies: deque[Policy] = deque(maxlen=ROUNDS_OF_MEMORY)
+    def __init__(self, sizes, last, random):
+        """`last` is how large outputs are at first."""
+        spreads = [(1 / inputs) ** 0.5 for inputs in sizes[:-2]] + [last * (1 / sizes[-2]) ** 0.5]
+        self.arrays = []
+        for spread, inputs, outputs in zip(spreads, sizes, sizes[1:], strict=False):
+            self.arrays.append((spread * random.standard_normal((outputs, inputs))).astype(np.float32))
+            self.arrays.append(np.zeros(outputs, np.float32))
+        self.means = [np.zeros_like(array) for array in self.arrays]
+        self.squares = [np.zeros_like(array) for array in self.arrays]
+        self.learnt = 0
 
-    def add(self, policy):
-        self.policies.append(policy)
-        self.policy = self.policies[np.random.default_rng().integers(len(self.policies))]
+    @property
+    def layers(self):
+        return [*zip(self.arrays[::2], self.arrays[1::2], strict=True)]
 
-    def __call__(self, vector, mask, random):
-        preferences = np.where(mask, self.policy.preferences(vector), -np.inf)
-        chances = np.exp(preferences - preferences.max())
-        return random.choice(len(chances), p=chances / chances.sum())
+    def outputs(self, vectors):
+        """By row, and what `learn` wants to know of the way there."""
+        kept = [vectors]
+        for weights, added in self.layers[:-1]:
+            kept.append(np.tanh(kept[-1] @ weights.T + added))
+        weights, added = self.layers[-1]
+        return kept[-1] @ weights.T + added, kept
+
+    def learn(self, kept, slopes, rate):
+        """Go down the `slopes` of a loss by these outputs."""
+        down = []
+        for (weights, _), inputs in zip(reversed(self.layers), reversed(kept), strict=True):
+            down += [slopes.sum(0), slopes.T @ inputs]
+            slopes = (slopes @ weights) * (1 - inputs * inputs)
+        self.learnt += 1
+        rate *= (1 - 0.999**self.learnt) ** 0.5 / (1 - 0.9**self.learnt)
+        for array, mean, square, slope in zip(self.arrays, self.means, self.squares, reversed(down), strict=True):
+            mean += 0.1 * (slope - mean)
+            square += 0.001 * (slope * slope - square)
+            array -= rate * mean / (np.sqrt(square) + 1e-8)
 
 
-class SelfPlay(BaseCallback):
-    """Has opponents keep up with the policy, and stops when so many minutes of a processor are used up."""
+def chances_of(preferences, masks):
+    """By row and action."""
+    preferences = np.where(masks, preferences, -np.inf)
+    chances = np.exp(preferences - preferences.max(1, keepdims=True))
+    return chances / chances.sum(1, keepdims=True)
 
-    def __init__(self, opponents, minutes):
-        super().__init__()
-        self.opponents = opponents
-        self.ends = time.process_time() + 60 * minutes
 
-    def _on_rollout_end(self):
-        for past in self.opponents:
-            past.add(policy_of(self.model))
+def played(games, policy, value, random):
+    """Moves of all games, one after the other: what was seen, masks, actions, their chances, advantages, values."""
+    seen, worths, rewards, over = [], [], [], []
+    every = np.arange(games.num_envs)
+    for _ in range(STEPS):
+        vectors, masks = games.observe()
+        chances = chances_of(policy.outputs(vectors)[0], masks)
+        drawn = chances.cumsum(1)
+        actions = (drawn > random.random((games.num_envs, 1)) * drawn[:, -1:]).argmax(1)
+        seen.append((vectors, masks, actions, chances[every, actions]))
+        worths.append(value.outputs(vectors)[0][:, 0])
+        seats = games.to_move
+        given, _, ended = games.step(actions)
+        rewards.append(given[every, seats])
+        over.append(ended)
+    following, advantages, after = value.outputs(games.observe()[0])[0][:, 0], [], 0.0
+    for reward, ended, worth in zip(reversed(rewards), reversed(over), reversed(worths), strict=True):
+        after = reward - worth - ~ended * (following + TRACE * after)
+        following = worth
+        advantages.append(after)
+    columns = [np.concatenate(column) for column in zip(*seen, strict=True)]
+    gains = np.concatenate(advantages[::-1]).astype(np.float32)
+    return [*columns, gains, gains + np.concatenate(worths)]
 
-    def _on_step(self):
-        return time.process_time() < self.ends
+
+def improve(policy, value, rows, rate):
+    """Learn from some moves."""
+    vectors, masks, actions, before, gains, returns = rows
+    every = np.arange(len(actions))
+    preferences, kept = policy.outputs(vectors)
+    chances = chances_of(preferences, masks)
+    ratios = chances[every, actions] / before
+    gains = (gains - gains.mean()) / (gains.std() + 1e-8)
+    counts = np.where(gains > 0, ratios < 1 + CLIP, ratios > 1 - CLIP)
+    slopes = chances * (counts * gains * ratios)[:, None]
+    slopes[every, actions] -= counts * gains * ratios
+    logs = np.log(np.maximum(chances, 1e-20))
+    slopes += ENTROPY * chances * (logs - (chances * logs).sum(1, keepdims=True))
+    policy.learn(kept, slopes / len(every), rate)
+    worths, kept = value.outputs(vectors)
+    value.learn(kept, (worths - returns[:, None]) / len(every), rate)
 
 
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--minutes", type=float, default=5)
+    options.add_argument("--minutes", type=float, default=1, help="of a processor's time")
     options.add_argument(
         "--luck", help="by what rewards are freed of luck, if not by the best there is; none: not at all"
     )
+    options.add_argument("--seed", type=int, default=1)
     options.add_argument("--to", default=KEPT)
     given = options.parse_args()
-    torch.set_num_threads(1)
-    opponents = [Past() for _ in range(SEATS)]
-    worlds = DummyVecEnv([lambda past=past: Single("risk-duel", opponent=past, luck=given.luck) for past in opponents])
-    model = MaskablePPO("MlpPolicy", worlds, n_steps=256, batch_size=512, n_epochs=4, gamma=1.0, ent_coef=0.01, seed=1)
-    first = policy_of(model)
-    for past in opponents:
-        past.add(first)
-    model.learn(10**9, callback=SelfPlay(opponents, given.minutes))
-    policy_of(model).write(given.to)
-    print(f"{model.num_timesteps:,} moves learnt from: {given.to}")
+    random = np.random.default_rng(given.seed)
+    games = VectorGames("risk-duel", num_envs=GAMES, luck=given.luck)
+    games.reset(seed=given.seed)
+    inputs, outputs = games.encoding.size, games.encoding.actions
+    policy = Net((inputs, HIDDEN, HIDDEN, outputs), 0.01, random)
+    value = Net((inputs, HIDDEN, HIDDEN, 1), 1.0, random)
+    moves, began = 0, time.process_time()
+    while (spent := (time.process_time() - began) / 60) < given.minutes:
+        rows = played(games, policy, value, random)
+        rate = LEARNING_RATE * (1 - spent / given.minutes)
+        for _ in range(EPOCHS):
+            order = random.permutation(len(rows[0]))
+            for at in range(0, len(order), BATCH):
+                improve(policy, value, [column[order[at : at + BATCH]] for column in rows], rate)
+        moves += len(order)
+    Policy(policy.layers).write(given.to)
+    print(f"{moves:,} moves learnt from: {given.to}")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,102 @@
+"""The rules in batches against the reference rules: random playouts in both at once, with the same dice, in which every
+position, vector, mask, reward and end has to be equal; and whether the dice fall as the rules have it.
+
+`python benchmarks/batched_rules.py [--playouts 100000] [--game GAME]… [--seed 1]`: so many of each game, under several
+configs; 100,000 take some six minutes of one core. Exit status 1 at a difference, or if dice fall as they do once in
+a million times.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+sys.path.append(str(Path(__file__).parents[1] / "tests"))
+
+from lockstep import Lockstep, Thrown
+from machine.compiled import FAST
+from protocol.games.risk.battle import round_odds
+
+USUAL = "none"
+CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
+    "nim": (
+        ({}, USUAL, 0.5),
+        ({"preset": "min-nim"}, USUAL, 0.2),
+        ({"preset": "sticks"}, USUAL, 0.2),
+        ({"heaps": [6, 5, 4], "take": [2, 3], "misere": True, "start": "p-position"}, USUAL, 0.1),
+    ),
+    "tictactoe": (({}, USUAL, 1.0),),
+    "risk-duel": (
+        ({}, "exact" if FAST else "features-1", 0.5),
+        ({}, "features-1", 0.2),
+        ({"map": "australia", "max_troops": 3, "max_plies": 15}, "features-1", 0.2998),
+        ({"map": "asia"}, USUAL, 0.0002),
+    ),
+    "risk-campaign": (
+        ({"map": "south-america", "max_rounds": 4}, USUAL, 0.6),
+        ({"map": "south-america", "players": 4, "max_rounds": 2, "max_attacks": 20}, USUAL, 0.1),
+        ({"map": "australia", "players": 3, "draft": "classic", "initial_units": 4, "max_rounds": 2}, USUAL, 0.2),
+        ({"map": "africa", "battle": "deterministic", "max_rounds": 2}, USUAL, 0.0998),
+        ({}, USUAL, 0.0001),
+        ({"preset": "world"}, USUAL, 0.0001),
+    ),
+}
+"""By game its configs, each with what luck is measured by and its share of the playouts."""
+AT_ONCE = 64
+RARE = 4.9
+"""Standard deviations."""
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--playouts", type=int, default=100_000)
+    options.add_argument("--game", action="append", choices=CONFIGS, help="only this one, or these")
+    options.add_argument("--seed", type=int, default=1)
+    given = options.parse_args()
+    print(f"{'game':<14}{'playouts':>10}{'steps':>12}{'different':>11}{'throws':>12}{'largest z':>11}{'cpu s':>8}")
+    worst = max(compare(game, given.playouts, given.seed) for game in given.game or CONFIGS)
+    sys.exit(worst > RARE)
+
+
+def compare(game: str, playouts: int, seed: int) -> float:
+    """Play so many; the largest deviation of a throw's frequency from its odds."""
+    began = time.process_time()
+    played = steps = 0
+    thrown: Thrown = Counter()
+    for config, luck, share in CONFIGS[game]:
+        wanted = max(1, round(playouts * share))
+        both = Lockstep(game, config, min(AT_ONCE, wanted), seed, luck)
+        try:
+            both.run(wanted)
+        except AssertionError:
+            print(f"{game}: a difference under {config}, in playout {played + both.playouts + 1}", flush=True)
+            raise
+        played, steps = played + both.playouts, steps + both.steps
+        thrown += both.thrown
+    deviation = max((abs(each) for each in deviations(thrown)), default=0.0)
+    spent = time.process_time() - began
+    figures = f"{played:>10,}{steps:>12,}{0:>11}{thrown.total():>12,}{deviation:>11.2f}{spent:>8.0f}"
+    print(f"{game:<14}{figures}", flush=True)
+    return deviation
+
+
+def deviations(thrown: Thrown) -> list[float]:
+    """Of what each throw takes, how often it does beside the odds, in standard deviations."""
+    found = []
+    for attacking, defending in {key[:2] for key in thrown}:
+        odds = round_odds(attacking, defending)
+        throws = sum(thrown[attacking, defending, lost] for _, lost, _ in odds)
+        for chance, lost, _ in odds:
+            spread = sqrt(throws * chance * (1 - chance))
+            found.append((thrown[attacking, defending, lost] - throws * float(chance)) / spread)
+    return found
+
+
+if __name__ == "__main__":
+    main()

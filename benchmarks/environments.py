@@ -1,0 +1,180 @@
+"""Steps a second of environments: many games at once, one at a time, and OpenSpiel's of the same game.
+
+A step is that whoever is to move sees a vector and a mask, takes a legal action by lot, and the game goes on, or begins
+anew. All take turns for a while each, again and again, by the processor's time: others may be busy on the machine. Of
+each the median of the rounds is told, with the least and the most; ratios are those within a round.
+
+`python benchmarks/environments.py [--seconds 0.3] [--rounds 5]`, a minute; OpenSpiel by `pip install open_spiel`, rules
+that are not compiled with `ARENA_PLAIN=1`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import time
+from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from bots.environments import VectorGames, VectorSingle, env
+from bots.environments.vector import at_random
+from machine.compiled import FAST
+
+AT_ONCE = 1024
+"""Games of a batch."""
+FEW = 16
+"""Games of OpenSpiel's vector environment, which plays them one after the other."""
+SPIEL = {"nim": "nim(pile_sizes=3;5;7,is_misere=false)", "tictactoe": "tic_tac_toe"}
+GAMES: Sequence[tuple[str, Mapping[str, Any], str | None]] = (
+    ("nim", {}, "none"),
+    ("tictactoe", {}, "none"),
+    ("risk-duel", {}, "none"),
+    ("risk-duel", {}, "exact" if FAST else "features-1"),
+    ("risk-campaign", {}, "none"),
+    ("risk-campaign", {"preset": "world"}, "none"),
+)
+Stepping = Callable[[], int]
+"""Plays on for a few milliseconds; the steps that were made."""
+ROW = "{:<28}{:<34}{:>12}{:>26}{:>9}{:>20}"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    options.add_argument("--seconds", type=float, default=0.3, help="for each, in each round")
+    options.add_argument("--rounds", type=int, default=5)
+    given = options.parse_args()
+    print(f"{os.cpu_count()} processors, of which one at a time; batches of {AT_ONCE:,} games")
+    print(ROW.format("game", "environment", "steps/s", "", "batch is", ""))
+    for game, config, luck in GAMES:
+        named = f"{game} {config.get('preset', '')}".strip() + ("" if luck == "none" else f", luck {luck}")
+        table(named, contestants(game, config, luck), given.seconds, given.rounds)
+
+
+def contestants(game: str, config: Mapping[str, Any], luck: str | None) -> dict[str, Stepping]:
+    """By name, the batch first."""
+    found = {
+        "batch, all seats": batch(game, config, luck),
+        "batch, a seat against others": against_others(game, config, luck),
+        "one at a time (PettingZoo)": one_at_a_time(game, config, luck),
+    }
+    if game in SPIEL and find_spec("pyspiel") is not None:
+        found["OpenSpiel, states"] = spiel_states(SPIEL[game])
+        found["OpenSpiel, SyncVectorEnv"] = spiel_vector(SPIEL[game])
+    return found
+
+
+def table(game: str, found: Mapping[str, Stepping], seconds: float, rounds: int) -> None:
+    for stepping in found.values():
+        stepping()  # what is compiled once is there from now on
+    speeds: dict[str, list[float]] = {name: [] for name in found}
+    for _ in range(rounds):
+        for name, stepping in found.items():
+            steps, began = 0, time.process_time()
+            while (spent := time.process_time() - began) < seconds:
+                steps += stepping()
+            speeds[name].append(steps / spent)
+    first = next(iter(speeds.values()))
+    for name, own in speeds.items():
+        ratios = [one / other for one, other in zip(first, own, strict=True)]
+        figures = f"{median(own):,.0f}", f"{min(own):,.0f} to {max(own):,.0f}"
+        beside = f"{median(ratios):,.1f}x", f"{min(ratios):,.1f} to {max(ratios):,.1f}"
+        print(ROW.format(game, name, *figures, *beside), flush=True)
+
+
+def batch(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
+    games = VectorGames(game, config, num_envs=AT_ONCE, luck=luck)
+    games.reset(seed=1)
+    draw = np.random.default_rng(1)
+
+    def stepping() -> int:
+        games.step(at_random(*games.observe(), draw))
+        return AT_ONCE
+
+    return stepping
+
+
+def against_others(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
+    """Steps of the others count too."""
+    made = 0
+
+    def opponent(vectors: Any, masks: Any, draw: np.random.Generator) -> Any:
+        nonlocal made
+        made += len(vectors)
+        return at_random(vectors, masks, draw)
+
+    world = VectorSingle(game, config, num_envs=AT_ONCE, opponent=opponent, luck=luck)
+    world.reset(seed=1)
+    draw, nothing = np.random.default_rng(1), np.empty((0, 0), np.float32)
+
+    def stepping() -> int:
+        nonlocal made
+        made = 0
+        masks = world.action_masks()
+        world.step(at_random(nothing, masks, draw))
+        return made + int(masks.any(1).sum())
+
+    return stepping
+
+
+def one_at_a_time(game: str, config: Mapping[str, Any], luck: str | None) -> Stepping:
+    world = env(game, config, luck=luck)
+    world.reset(seed=1)
+    draw = random.Random(1)
+
+    def stepping() -> int:
+        made = 0
+        for _ in range(20):
+            if not world.agents:
+                world.reset()
+            observation, _, terminated, _, _ = world.last()
+            world.step(None if terminated else draw.choice(np.flatnonzero(observation["action_mask"])))
+            made += not terminated
+        return made
+
+    return stepping
+
+
+def spiel_states(name: str) -> Stepping:
+    """OpenSpiel's C++ rules, called from Python."""
+    import pyspiel
+
+    rules, draw = pyspiel.load_game(name), random.Random(1)
+    state = rules.new_initial_state()
+
+    def stepping() -> int:
+        nonlocal state
+        for _ in range(100):
+            if state.is_terminal():
+                state = rules.new_initial_state()
+            state.observation_tensor()
+            state.legal_actions_mask()
+            state.apply_action(draw.choice(state.legal_actions()))
+        return 100
+
+    return stepping
+
+
+def spiel_vector(name: str) -> Stepping:
+    from open_spiel.python.rl_agent import StepOutput
+    from open_spiel.python.rl_environment import Environment
+    from open_spiel.python.vector_env import SyncVectorEnv
+
+    worlds, draw = SyncVectorEnv([Environment(name) for _ in range(FEW)]), random.Random(1)
+    times = worlds.reset()
+
+    def stepping() -> int:
+        nonlocal times
+        legal = (each.observations["legal_actions"][each.observations["current_player"]] for each in times)
+        times, *_ = worlds.step([StepOutput(draw.choice(actions), None) for actions in legal], reset_if_done=True)
+        return FEW
+
+    return stepping
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,135 @@
+"""Games that are played at once, whatever the game; found by its name. Each has dice of its own, from a generator."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from functools import cached_property
+from pkgutil import resolve_name
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bots.environments.encodings import Encoding, encoding_of
+from machine.compiled import entry
+from machine.generator import SEEDS, draw, seeded
+from measuring.value_function import NoLuck
+from measuring.value_registry import names_of
+from protocol.dice import SEED_BYTES, Dice
+from protocol.display import shown
+from protocol.errors import UsageFault
+from protocol.games.base import Game
+
+S = TypeVar("S")
+
+Numbers = NDArray[np.int64]
+Vectors = NDArray[np.float32]
+"""Games × numbers."""
+Masks = NDArray[np.int8]
+"""Games × actions."""
+_WHERE = {
+    "nim": "bots.environments.batched.small_games:NimBatch",
+    "tictactoe": "bots.environments.batched.small_games:GridBatch",
+    "risk-duel": "bots.environments.batched.duel:DuelBatch",
+    "risk-campaign": "bots.environments.batched.campaign:CampaignBatch",
+}
+
+
+class Batch(ABC, Generic[S]):
+    """`count` games under one config; the seats of each begin at 0. Vectors, masks and the numbers of actions are those
+    of the game's `Encoding`.
+
+    `luck` is the name of what the luck of throws is measured by, and then taken off the rewards.
+    """
+
+    values: ClassVar[tuple[str, ...]] = (NoLuck.name,)
+    """What luck can be measured by here, of what `measuring.value_registry` has."""
+    turn: Numbers
+    """By game, the seat to move; of a game that is over it says nothing."""
+    over: Numbers
+    """By game, whether it is over: 1 or 0."""
+
+    def __init__(self, rules: Game[S, Any], count: int, luck: str = NoLuck.name) -> None:
+        self.rules = rules
+        self.count = count
+        self.luck = luck
+        self.encoding: Encoding[S, Any] = encoding_of(rules)
+        self.generators: Numbers = np.ones((count, 2), np.int64)
+        """By game, what its dice are drawn with."""
+
+    def seed(self, seeds: Iterable[int]) -> None:
+        """Give every game dice of its own."""
+        self.generators[:] = [seeded(seed % SEEDS) for seed in seeds]
+
+    def begin(self, games: Numbers) -> None:
+        """Begin these games anew, as the rules do: with a deal from the game's own dice, where there is one."""
+        if self._start is not None:
+            self._place(games, self._start)
+            return
+        for game in games:
+            key = draws(self.generators, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
+            self.write(np.array([game]), self.rules.initial(Dice(key, 0))[0])
+
+    @cached_property
+    def _start(self) -> Numbers | None:
+        """What every game begins with; None where it is dealt."""
+        first, deal = self.rules.initial(Dice(bytes(SEED_BYTES), 0))
+        return self._flat(first) if deal is None else None
+
+    def write(self, games: Numbers, position: S) -> None:
+        """Make this the position of these games."""
+        self._place(games, self._flat(position))
+
+    @abstractmethod
+    def _flat(self, position: S) -> Numbers:
+        """A position as the numbers that `_place` takes."""
+
+    @abstractmethod
+    def _place(self, games: Numbers, flat: Numbers) -> None: ...
+
+    @abstractmethod
+    def position(self, game: int) -> S:
+        """Where a game has got to, as the rules have it."""
+
+    @abstractmethod
+    def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
+        """Write what a seat of each of these games sees, and its mask, which is all 0 for who is not to move."""
+
+    def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
+        """Play an action in each of these games, of which none is over.
+
+        By all games and seats, what is won or lost is added to `rewards`, and `ended` becomes 1 for a seat whose rank
+        is settled. Returns −1; or the first place in `games` whose action is not legal, and nothing has happened.
+        """
+        return int(self._step(games, np.ascontiguousarray(actions, np.int64), rewards, ended))
+
+    @abstractmethod
+    def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int: ...
+
+
+@entry
+def _draws(generators: Any, games: Any, below: int, drawn: Any) -> None:
+    for i in range(len(games)):
+        drawn[i] = draw(generators[games[i]]) % below
+
+
+def draws(generators: Numbers, games: Numbers, below: int) -> Numbers:
+    """For each of these games a number from 0 to `below` − 1, of its own dice."""
+    drawn = np.empty(len(games), np.int64)
+    _draws(generators, games, below, drawn)
+    return drawn
+
+
+def batch_of(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any]:
+    """So many games by these rules; `luck` None is the best there is.
+
+    Raises `UsageFault` for a game, and for a value of luck, that is not played so.
+    """
+    if rules.name not in _WHERE:
+        raise UsageFault(f"{rules.name} is not played in batches: {', '.join(_WHERE)} are")
+    found: type[Batch[Any]] = resolve_name(_WHERE[rules.name])
+    offered = [name for name in names_of(rules) if name in found.values]
+    if luck is not None and luck not in offered:
+        raise UsageFault(f"{rules.name} in batches has no value {shown(luck)}: it has {', '.join(offered)}")
+    return found(rules, count, offered[0] if luck is None else luck)

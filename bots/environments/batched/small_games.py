@@ -1,0 +1,167 @@
+"""Nim and tic-tac-toe in batches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bots.environments.batched.batch import Batch, Masks, Numbers, Vectors
+from bots.environments.small_games import NimEncoding
+from machine.compiled import compiled, entry
+from measuring.value_function import NoLuck
+from protocol.games.base import Game
+from protocol.games.nim import Nim, Position
+from protocol.games.tictactoe import LINES, Grid
+
+TURN, OVER, AT, CELLS = range(4)
+"""state[TURN]: the seat to move; [OVER]: whether the game is; [AT]: the ply; heaps or cells from CELLS on."""
+
+
+class _SmallBatch(Batch[Any]):
+    """States that are rows of `TURN`, `OVER`, `AT` and what lies on the table."""
+
+    def __init__(self, rules: Game[Any, Any], count: int, luck: str, *, width: int) -> None:
+        super().__init__(rules, count, luck)
+        self._states = np.zeros((count, CELLS + width), np.int64)
+        self.turn, self.over = self._states[:, TURN], self._states[:, OVER]
+
+    def _row(self, position: Any, seat: int, at: int, cells: tuple[int, ...]) -> Numbers:
+        return np.array([seat, self.rules.to_move(position) is None, at, *cells], np.int64)
+
+    def _place(self, games: Numbers, flat: Numbers) -> None:
+        self._states[games] = flat
+
+
+class NimBatch(_SmallBatch):
+    """Nim; `moves` are the actions' heaps, then what each takes."""
+
+    def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
+        assert isinstance(rules, Nim)
+        super().__init__(rules, count, luck, width=len(rules.heaps))
+        assert isinstance(self.encoding, NimEncoding)
+        moves = self.encoding.listed
+        self._moves = np.array([[move.heap for move in moves], [move.take for move in moves]], np.int64)
+        self._sizes = np.array(rules.heaps, np.int64)
+        self._least = 1 if rules.take is None else rules.take[0]
+        self._misere = int(rules.misere)
+
+    def _flat(self, position: Position) -> Numbers:
+        return self._row(position, position.seat, position.at, position.heaps)
+
+    def position(self, game: int) -> Position:
+        seat, _, at, *heaps = self._states[game].tolist()
+        return Position(tuple(heaps), seat, at)
+
+    def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
+        _see_heaps(self._moves, self._sizes, self._states, games, seats, vectors, masks)
+
+    def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
+        given = self._moves, self._least, self._misere
+        return int(_take(*given, self._states, games, actions, rewards, ended))
+
+
+class GridBatch(_SmallBatch):
+    """Tic-tac-toe."""
+
+    def __init__(self, rules: Game[Grid, int], count: int, luck: str = NoLuck.name) -> None:
+        super().__init__(rules, count, luck, width=9)
+        self._lines = np.array(LINES, np.int64)
+
+    def _flat(self, position: Grid) -> Numbers:
+        at = self.rules.ply(position)
+        return self._row(position, at % 2, at, position.cells)
+
+    def position(self, game: int) -> Grid:
+        return Grid(tuple(self._states[game, CELLS:].tolist()))
+
+    def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
+        _see_grid(self._states, games, seats, vectors, masks)
+
+    def _step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
+        return int(_mark(self._lines, self._states, games, actions, rewards, ended))
+
+
+@compiled
+def _end(state: Any, winner: int, rewards: Any, ended: Any) -> None:
+    """The game of two is over, and won by a seat; −1: drawn."""
+    state[OVER] = 1
+    ended[0] = ended[1] = 1
+    if winner >= 0:
+        rewards[winner] += 1.0
+        rewards[1 - winner] -= 1.0
+
+
+@entry
+def _see_heaps(moves: Any, sizes: Any, states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+    for i in range(len(games)):
+        state, vector, mask = states[games[i]], vectors[i], masks[i]
+        vector[:] = 0
+        first = 0
+        for heap in range(len(sizes)):
+            vector[first + state[CELLS + heap]] = 1
+            first += sizes[heap] + 1
+        moving = state[TURN] == seats[i] and not state[OVER]
+        vector[first] = moving
+        mask[:] = 0
+        if moving:
+            for action in range(moves.shape[1]):
+                mask[action] = moves[1, action] <= state[CELLS + moves[0, action]]
+
+
+@entry
+def _take(moves: Any, least: int, misere: int, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
+    for i in range(len(games)):
+        action = actions[i]
+        if not 0 <= action < moves.shape[1] or moves[1, action] > states[games[i], CELLS + moves[0, action]]:
+            return i
+    for i in range(len(games)):
+        state, action = states[games[i]], actions[i]
+        state[CELLS + moves[0, action]] -= moves[1, action]
+        seat = state[TURN]
+        state[TURN] = 1 - seat
+        state[AT] += 1
+        stuck = 1
+        for heap in range(CELLS, len(state)):
+            if state[heap] >= least:
+                stuck = 0
+                break
+        if stuck:
+            _end(state, 1 - seat if misere else seat, rewards[games[i]], ended[games[i]])
+    return -1
+
+
+@entry
+def _see_grid(states: Any, games: Any, seats: Any, vectors: Any, masks: Any) -> None:
+    for i in range(len(games)):
+        state, vector, mask = states[games[i]], vectors[i], masks[i]
+        own, other = seats[i] + 1, 2 - seats[i]
+        moving = state[TURN] == seats[i] and not state[OVER]
+        for cell in range(9):
+            held = state[CELLS + cell]
+            vector[cell], vector[9 + cell], vector[18 + cell] = held == own, held == other, held == 0
+            mask[cell] = moving and held == 0
+
+
+@entry
+def _mark(lines: Any, states: Any, games: Any, actions: Any, rewards: Any, ended: Any) -> int:
+    for i in range(len(games)):
+        if not 0 <= actions[i] < 9 or states[games[i], CELLS + actions[i]]:
+            return i
+    for i in range(len(games)):
+        state = states[games[i]]
+        seat = state[TURN]
+        state[CELLS + actions[i]] = seat + 1
+        state[TURN] = 1 - seat
+        state[AT] += 1
+        won = 0
+        for line in range(len(lines)):
+            held = 0
+            for cell in range(3):
+                held += state[CELLS + lines[line, cell]] == seat + 1
+            if held == 3:
+                won = 1
+        if won or state[AT] == 9:
+            _end(state, seat if won else -1, rewards[games[i]], ended[games[i]])
+    return -1

@@ -1,0 +1,56 @@
+"""The draft rule on flat arrays, rounding as protocol.games.risk.draft does, whose words say what it is."""
+
+from __future__ import annotations
+
+from math import floor
+from typing import Any
+
+from bots.search.risk.campaign_board import BORDERS
+from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH
+from machine.compiled import compiled
+
+
+@compiled
+def share_out(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
+    """Write the cells of `seat` under most pressure to `room` from `begin` on, and what each gets of the units as many
+    slots behind as there are territories; returns how many cells they are.
+
+    A cell of `cells` begins with its owner and its troops. `pressure` is room for a float a territory.
+    """
+    kept = _under_pressure(board, cells, room, begin, pressure, seat)
+    total = 0.0
+    for i in range(kept):
+        total += pressure[i]
+    placed = begin + board[TERRITORIES]
+    left = units
+    for i in range(kept):
+        share = pressure[i] / total if total > 0.0 else 1.0 / kept
+        count = min(left, max(1, floor(share * units + 0.5)))
+        room[placed + i] = count
+        left -= count
+    for i in range(left):
+        room[placed + i % kept] += 1
+    return kept
+
+
+@compiled
+def _under_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
+    """Sort the seat's cells to `room`, most pressure first; returns how many are the upper half."""
+    own = 0
+    for at in range(ROWS, board[BORDERS], WIDTH):
+        if cells[at] != seat:
+            continue
+        enemies = 0
+        for i in range(board[at], board[at + 1]):
+            if cells[board[i]] != seat:
+                enemies += cells[board[i] + 1]
+        here = enemies / cells[at + 1]
+        i = own
+        while i > 0 and pressure[i - 1] < here:
+            pressure[i] = pressure[i - 1]
+            room[begin + i] = room[begin + i - 1]
+            i -= 1
+        pressure[i] = here
+        room[begin + i] = at
+        own += 1
+    return (own + 1) // 2

@@ -1,0 +1,74 @@
+"""Rules in batches: random playouts equal those of the reference rules, with the same dice, step by step."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bots.environments.batched.batch import batch_of
+from lockstep import Lockstep
+from protocol.errors import UsageFault
+from protocol.games import load
+
+ROOT = Path(__file__).parents[2]
+CONFIGS: list[tuple[str, Mapping[str, Any], str, int]] = [
+    ("nim", {"heaps": [6, 5, 0], "take": [2, 3], "misere": True, "start": "p-position"}, "none", 60),
+    ("nim", {}, "none", 60),
+    ("tictactoe", {}, "none", 100),
+    ("risk-duel", {}, "exact", 50),
+    ("risk-duel", {"map": "africa", "max_troops": 4, "max_plies": 20}, "features-1", 50),
+    ("risk-campaign", {"map": "south-america", "players": 3, "max_rounds": 4, "max_attacks": 5}, "none", 60),
+    ("risk-campaign", {"map": "africa", "players": 4, "draft": "classic", "initial_units": 3}, "none", 4),
+    ("risk-campaign", {"map": "south-america", "players": 4, "battle": "deterministic", "max_rounds": 1}, "none", 30),
+]
+
+
+@pytest.mark.parametrize(("game", "config", "luck", "playouts"), CONFIGS, ids=str)
+def test_random_playouts_are_those_of_the_reference_rules(
+    game: str, config: Mapping[str, Any], luck: str, playouts: int
+) -> None:
+    both = Lockstep(game, config, 8, seed=7, luck=luck)
+    both.run(playouts)
+    assert both.steps > playouts
+
+
+def test_the_proof_runs_without_compiled_code_too_and_sees_that_dice_fall_as_the_rules_have_it() -> None:
+    program = [sys.executable, ROOT / "benchmarks" / "batched_rules.py", "--playouts", "3"]
+    environment = {"ARENA_PLAIN": "1", "PATH": ""}
+    done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()[1:]]
+    assert [(game, different) for game, _, _, different, *_ in rows] == [
+        (game, "0") for game in ("nim", "tictactoe", "risk-duel", "risk-campaign")
+    ]
+
+
+def test_games_may_begin_and_go_on_one_by_one() -> None:
+    batch = batch_of(load("tictactoe"), 3, "none")
+    batch.seed(range(3))
+    batch.begin(np.arange(3))
+    rewards, ended = np.zeros((3, 2)), np.zeros((3, 2), np.int8)
+    assert batch.step(np.array([2, 0]), np.array([4, 8]), rewards, ended) == -1
+    assert [batch.rules.ply(batch.position(game)) for game in range(3)] == [1, 0, 1]
+    assert batch.step(np.array([1, 2]), np.array([0, 4]), rewards, ended) == 1
+    assert batch.rules.ply(batch.position(1)) == 0, "of a step with an action that is not legal nothing happens"
+
+
+def test_a_game_and_a_value_that_there_is_not_are_refused() -> None:
+    with pytest.raises(
+        UsageFault, match="leduc is not played in batches: nim, tictactoe, risk-duel, risk-campaign are"
+    ):
+        batch_of(load("leduc"), 1, None)
+    with pytest.raises(
+        UsageFault, match="risk-duel in batches has no value 'fitted-1': it has exact, features-1, none"
+    ):
+        batch_of(load("risk-duel"), 1, "fitted-1")
+    assert batch_of(load("risk-duel"), 1, None).luck == "exact"
+    assert batch_of(load("risk-duel", {"map": "asia"}), 1, None).luck == "features-1"
+    assert batch_of(load("nim"), 1, None).luck == "none"

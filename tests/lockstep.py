@@ -1,0 +1,152 @@
+"""Random playouts in a batch and in the environment of the reference rules, by the same dice: all must be equal."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from itertools import accumulate, product
+from operator import gt
+from typing import Any
+
+import numpy as np
+
+from bots.environments.batched.batch import Batch, batch_of, draws
+from bots.environments.environment import Environment
+from bots.environments.vector import at_random
+from machine.generator import SPAN, draw
+from measuring.value_function import NoLuck
+from protocol.dice import SEED_BYTES, Dice
+from protocol.games.risk.battle import ATTACKING, DEFENDING, SIDES, round_odds
+from protocol.games.risk.campaign import Attack
+
+Thrown = Counter[tuple[int, int, int]]
+"""How often a throw of so many attacking and defending dice took so many attackers."""
+
+
+@cache
+def limits(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
+    """The attackers that a throw takes, each with the number below which it does that is drawn."""
+    odds = round_odds(attacking, defending)
+    below = accumulate(chance for chance, *_ in odds)
+    return tuple((int(limit * SPAN), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
+
+
+@cache
+def faces(attacking: int, defending: int, lost: int) -> bytes:
+    """Dice that take so many attackers."""
+    stake = min(attacking, defending)
+    for dice in product(range(1, SIDES + 1), repeat=attacking + defending):
+        sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
+        if stake - sum(map(gt, *sides)) == lost:
+            return bytes(dice)
+    raise AssertionError((attacking, defending, lost))
+
+
+class FallenDice(Dice):
+    """The dice that a game's generator is about to throw, in a battle of so many."""
+
+    def __init__(self, generator: Any, attackers: int, defenders: int, thrown: Thrown) -> None:
+        super().__init__(b"", 0)
+        self._generator = generator
+        self._attackers, self._defenders = attackers, defenders
+        self._thrown = thrown
+        self._left = b""
+
+    def throw(self, purpose: str, dice: int) -> bytes:
+        while len(self._left) < dice:
+            attacking, defending = min(self._attackers, ATTACKING), min(self._defenders, DEFENDING)
+            drawn = draw(self._generator)
+            lost = next(lost for limit, lost in limits(attacking, defending) if drawn < limit)
+            self._thrown[attacking, defending, lost] += 1
+            self._attackers -= lost
+            self._defenders -= min(attacking, defending) - lost
+            self._left += faces(attacking, defending, lost)
+        given, self._left = self._left[:dice], self._left[dice:]
+        return given
+
+    def die(self, purpose: str) -> int:
+        return self.throw(purpose, 1)[0]
+
+
+class Referee(Environment):
+    """The environment of the reference rules, whose starts and dice are given."""
+
+    def begin(self, position: Any) -> None:
+        self.reset(seed=0)
+        self._arrive(position)
+
+    def play(self, action: int, generator: Any, thrown: Thrown) -> tuple[dict[str, float], dict[str, bool]]:
+        """Play an action; the rewards, and whose rank is settled."""
+        move, position = self.encoding.moves(self.position)[action], self.position
+        battle = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
+        self._dice = lambda ply: FallenDice(generator, *battle, thrown)
+        self.step(action)
+        rewards, ended = {**self.rewards}, {**self.terminations}
+        while self.agents and self.terminations[self.agent_selection]:
+            self.step(None)
+        return rewards, ended
+
+
+class Lockstep:
+    """Games under one config, all moves by lot. `steps` and `playouts` count those that were equal."""
+
+    def __init__(self, game: str, config: Mapping[str, Any], count: int, seed: int, luck: str = NoLuck.name) -> None:
+        self.referees = [Referee(game, config, luck=luck) for _ in range(count)]
+        self.rules = self.referees[0].rules
+        self.batch: Batch[Any] = batch_of(self.rules, count, luck)
+        self.steps = self.playouts = 0
+        self._close = 1e-12 if luck == NoLuck.name else 1e-7  # features are sums of whole shares there
+        self.thrown: Thrown = Counter()
+        self._random = np.random.default_rng(seed)
+        self._all = np.arange(count)
+        self._ended = np.zeros((count, self.rules.seats), np.int8)
+        self.batch.seed(self._random.integers(2**31, size=count).tolist())
+        self._begin(self._all)
+
+    def run(self, playouts: int) -> None:
+        """Play on until so many are over. Raises `AssertionError` at the first difference."""
+        while self.playouts < playouts:
+            self._step()
+
+    def _begin(self, games: Any) -> None:
+        before = self.batch.generators.copy()
+        self.batch.begin(games)
+        self._ended[games] = 0
+        for game in games:
+            key = draws(before, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
+            start, _ = self.rules.initial(Dice(key, 0))
+            assert self.batch.position(game) == start
+            self.referees[game].begin(start)
+
+    def _step(self) -> None:
+        batch, count = self.batch, len(self._all)
+        masks = self._see(batch.turn)
+        self._see((batch.turn + 1) % self.rules.seats)
+        actions = at_random(np.empty(0), masks, self._random)
+        rewards, generators = np.zeros((count, self.rules.seats)), batch.generators.copy()
+        assert batch.step(self._all, actions, rewards, self._ended) == -1
+        for game, referee in enumerate(self.referees):
+            given, ended = referee.play(int(actions[game]), generators[game], self.thrown)
+            assert batch.position(game) == referee.position, (actions[game], referee.position)
+            assert bool(batch.over[game]) == (self.rules.to_move(referee.position) is None)
+            for seat, agent in enumerate(referee.possible_agents):
+                assert abs(given.get(agent, 0.0) - rewards[game, seat]) < self._close, (given, rewards[game])
+                assert ended.get(agent, True) == self._ended[game, seat], (ended, self._ended[game])
+        assert (generators == batch.generators).all(), "as many dice were thrown"
+        self.steps += count
+        over = np.flatnonzero(batch.over)
+        self.playouts += len(over)
+        self._begin(over)
+
+    def _see(self, seats: Any) -> Any:
+        """The masks of a seat of each game, which sees what it does in the environment."""
+        encoding = self.batch.encoding
+        vectors = np.full((len(self._all), encoding.size), np.nan, np.float32)
+        masks = np.full((len(self._all), encoding.actions), -1, np.int8)
+        self.batch.observe(self._all, seats, vectors, masks)
+        for game, referee in enumerate(self.referees):
+            seen = referee.observe(referee.possible_agents[seats[game]])
+            assert (seen["observation"] == vectors[game]).all(), (seen["observation"], vectors[game])
+            assert (seen["action_mask"] == masks[game]).all(), (seen["action_mask"], masks[game])
+        return masks
