@@ -64,7 +64,7 @@ CHANCE = -1
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that happened at `ply`: a move, a deal (seat −1), a round in which several moved at once (seat −1,
     their `moves` by seat), or a seat that left (`out` says why). `strikes` are the seats whose moves were refused since
-    the event before, in that order; the first event of a match has them always, others where there are any.
+    the event before, each as often, in their order; the first event of a match has them always.
     """
 
     ply: int

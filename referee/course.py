@@ -57,7 +57,7 @@ class Course(Struct, frozen=True, gc=False):
     sealed: Mapping[int, Any] = {}
     """By seat, what was chosen in a round that is not over."""
     strikes: tuple[int, ...] | None = None
-    """What the next event tells of strikes: the seats that had one since the event before; None: nothing."""
+    """What the next event tells of strikes: by seat, who had them since the event before; None: nothing."""
     tells_strikes: bool = True
     """Whether events do so; those of records of format 1 do not."""
 
@@ -76,9 +76,7 @@ class Course(Struct, frozen=True, gc=False):
         """A match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
         strikes = () if tells_strikes else None
-        return cls(
-            game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=tells_strikes
-        )
+        return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=tells_strikes)
 
     def begin(self) -> tuple[Course, Event | None]:
         """Set up the first state. The deal, where there is one, is entered in the digest chain."""
@@ -115,8 +113,10 @@ class Course(Struct, frozen=True, gc=False):
         return self._happened(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def strike(self, seat: int) -> Course:
-        """A move of a seat is refused: nothing happens, but the next event tells of it."""
-        return replace(self, strikes=(*(self.strikes or ()), seat)) if self.tells_strikes else self
+        """A move of a seat is refused: nothing happens, but the next event tells of it. In whatever order those of a
+        round came, they are told alike.
+        """
+        return replace(self, strikes=tuple(sorted((*(self.strikes or ()), seat)))) if self.tells_strikes else self
 
     @property
     def due(self) -> bool:

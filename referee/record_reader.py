@@ -257,6 +257,4 @@ def _check_format(line: bytes, name: str) -> None:
         return
     if opening.type == "header" and opening.format not in FORMATS:
         known = " and ".join(map(str, FORMATS))
-        raise BadRecord(
-            f"{name} has format {opening.format}, written by {opening.version}: this version reads {known}"
-        )
+        raise BadRecord(f"{name} has format {opening.format}, written by {opening.version}: this version reads {known}")

@@ -51,12 +51,10 @@ OF_FORMAT_1 = {
     "duel-ply-limit": Golden("risk-duel", {"map": "europe", "max_plies": 30}),
     "duel-late": Golden("risk-duel", {}, late=3),
     "campaign-dice": Golden("risk-campaign", {"map": "africa", "draft": "classic"}),
-    "campaign-drop-out": Golden("risk-campaign", {"map": "europe", "players": 3}, seats=3, leaves=9, leaver=1),
     "campaign-late": Golden("risk-campaign", {"map": "asia", "players": 4, "max_rounds": 3}, seats=4, late=8),
     "campaign-deterministic": Golden(
         "risk-campaign", {"map": "australia", "battle": "deterministic", "max_rounds": 8, "deal": "0f" * 16}
     ),
-    "dilemma-prison": Golden("dilemma", {"preset": "prison", "rounds": 10}),
     "dilemma-open-end": Golden("dilemma", {"preset": "open-end", "go_on": "0.9", "noise": "0.2"}),
     "dilemma-late": Golden("dilemma", {"preset": "rock-paper-scissors"}, late=3),
     "kuhn-short": Golden("kuhn", {"preset": "short"}),
@@ -64,6 +62,8 @@ OF_FORMAT_1 = {
     "leduc-resigned": Golden("leduc", {}, leaves=12),
 }
 GOLDEN = {name: golden._replace(format=1) for name, golden in OF_FORMAT_1.items()} | {
+    "campaign-drop-out": Golden("risk-campaign", {"map": "europe", "players": 3}, seats=3, leaves=9, leaver=1),
+    "dilemma-prison": Golden("dilemma", {"preset": "prison", "rounds": 10}),
     "duel-strikes": Golden("risk-duel", {"max_troops": 3}, refused=(0, 4, 5, 5)),
     "dilemma-strikes": Golden("dilemma", {"preset": "prison", "rounds": 4}, refused=(1, 1, 2)),
     "nim-strikes": Golden("nim", {"preset": "min-nim", "start": "p-position"}, refused=(2, 2, 2)),

@@ -382,6 +382,10 @@ def sit_twice(rows: Rows) -> None:
     rows[0]["seats"][1]["bot"] = rows[0]["seats"][0]["bot"].upper()
 
 
+def take_no_name(rows: Rows) -> None:
+    rows[0]["seats"][1]["bot"] = "b o b"
+
+
 def change_pool(pool: str) -> Callable[[Rows], None]:
     def change(rows: Rows) -> None:
         rows[0]["pool"] = rows[-1]["ratings"]["pool"] = pool
@@ -447,7 +451,7 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("the strike left out", leave_the_strike_out, "m-1: ply 1: strikes should be None, the record says [0]"),
     ("an older format", call_it_older, "m-1: ply 0: strikes should be None, the record says []"),
     ("a name twice", sit_twice, "the header: ann sits in 2 seats: a bot has one"),
-    ("a name that is none", lambda rows: rows[0]["seats"][1].update(bot="b o b"), "the header: 'b o b' is no name: 1 to"),
+    ("a name that is none", take_no_name, "the header: 'b o b' is no name: 1 to 32 letters"),
     ("another seat's move", claim_another_seat, "m-1: ply 2: seat 0 moves, but seat 1 is to move"),
     ("an event after the end", leave_too_late, "the match was over before this event"),
     ("a win called off", call_it_off, "the match was over by 'win', yet the footer says 'void'"),

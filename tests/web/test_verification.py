@@ -359,6 +359,8 @@ def sealed_after_three_strikes(lines: Lines) -> None:
     strike = {"type": "strike", "ply": 1, "seat": seat, "code": "illegal_move", "message": "no"}
     at = lines.index(sealed_of(lines, 1)[0])
     lines[at:at] = [strike] * 3
+    (told,) = (line for line in lines if line["type"] == "ply" and line["event"]["ply"] == 1)
+    told["event"]["strikes"] = [seat] * 3
 
 
 def sealed_alone(lines: Lines) -> None:
@@ -561,7 +563,8 @@ def test_what_is_wrong_in_a_round_is_said_with_what_would_be_right(check: Checki
 def test_a_match_that_was_called_off_in_the_midst_of_a_round_is_found_true(check: Checking) -> None:
     lines = lines_of("dilemma-prison")
     at = next(at for at, line in enumerate(lines) if line["type"] == "ply" and line["event"]["ply"] == 1)
-    footer = lines[-1] | {"digest": lines[at]["digest"], "plies": 2, "reason": "void"}
+    last = hashlib.sha256(bytes.fromhex(lines[at]["digest"]) + canonical({"strikes": [0]})).hexdigest()
+    footer = lines[-1] | {"digest": last, "plies": 2, "reason": "void"}
     footer |= {"ranks": [1, 1], "reasons": ["void", "void"], "payoffs": None, "rounds": None}
     strike = {"type": "strike", "ply": 2, "seat": 0, "code": "illegal_move", "message": "no"}
     (steps,) = check([forged([*lines[: at + 1], strike, lines[at + 1], footer])])

@@ -98,7 +98,7 @@ export class Course {
   async *end() {
     const { footer } = this;
     const isVoid = footer.reason === "void";
-    const untold = this.tellsStrikes && isVoid ? this.awaited.map(({ seat }) => seat) : [];
+    const untold = this.tellsStrikes && isVoid ? this.awaited.map(({ seat }) => seat).sort() : [];
     if (this.rules !== undefined && (!this.tellsStrikes || isVoid)) yield* this.#strike(this.#due());
     for (const line of this.rules === undefined ? [] : this.cutOff) {
       const found = this.#seal(line);
