@@ -70,8 +70,21 @@ def read(name: str, body: bytes) -> Record:
         raise
 
 
-def verify(targets: Sequence[str], database: str) -> None:
-    """Referee records again; with no targets, every record of the store. Raises `BadRecord` if any is wrong."""
+def verify(
+    targets: Sequence[str], database: str, *, digest: str | None = None, log: str | None = None, key: str | None = None
+) -> None:
+    """Referee records again, and compare their digests with what there is: the `digest` that was told, the database, a
+    published `log` (a URL or a file) that is signed by a `key`. With no targets, every record of the store.
+
+    Raises `BadRecord` if any is wrong.
+    """
+    from arena.commands import anchors as comparing
+
+    anchors = comparing.Anchors(digest=digest, log=log, key=key)
+    if digest is not None and len(targets) != 1:
+        raise UsageFault("--digest is of one match: name that")
+    if log is not None and not targets:
+        raise UsageFault("--log is for matches that are named")
     wrong = 0
     count = 0
     removed = 0
@@ -83,6 +96,7 @@ def verify(targets: Sequence[str], database: str) -> None:
         try:
             record = read(name, body)
             verifying.verify(record)
+            compared = list(comparing.compare(record, name, database, anchors)) if targets else []
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
@@ -91,6 +105,8 @@ def verify(targets: Sequence[str], database: str) -> None:
             continue
         if targets:
             say(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
+            for told in compared or [comparing.NOTHING]:
+                say(f"  {told}")
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")
     if not targets:

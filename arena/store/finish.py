@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, selec
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store import result_queries, summaries, tournament_state
+from arena.store import match_log, result_queries, summaries, tournament_state
 from arena.store.dialect import execute, is_postgresql, without_nul
 from arena.store.match_luck import MatchLuck
 from arena.store.nodes import end_matches
@@ -113,6 +113,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         if handed_in:
             tournament_state.drop_pending(connection, handed_in)
         summaries.add(connection, stored[matches][0]["number"], number)
+        match_log.enter_matches(connection)
     if is_postgresql(connection):
         end_matches(connection, [finished.result.match for finished in batch])
     save_tallies(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})
