@@ -5,12 +5,13 @@ from the matches; what is kept are their hashes, so that what was changed behind
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, insert
 
 from arena.store.dialect import execute
+from arena.store.match_numbers import AMONG, among
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.schema import log_keys, match_log
 from arena.transparency import merkle_tree
@@ -22,6 +23,7 @@ from protocol.errors import UsageFault
 AT_ONCE = 5000
 _SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
 _KEY = "SELECT secret FROM log_keys ORDER BY id DESC LIMIT 1"
+_PEAKS = f"SELECT number, hashes FROM match_log WHERE number {AMONG}"
 _HASHES = "SELECT hashes FROM match_log WHERE number = :number"
 _ENTRY = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool FROM matches"
 _AFTER = f"{_ENTRY} WHERE number > :after ORDER BY number LIMIT :most"
@@ -31,14 +33,26 @@ _BEYOND = "SELECT count(*) FROM match_log WHERE number > :last"
 _ADD = insert(match_log)
 
 
-def enter_matches(connection: Connection) -> None:
-    """Enter the matches that are stored and are in the log not yet; make the key where there is none."""
+def enter_matches(connection: Connection, entries: Sequence[LogEntry]) -> None:
+    """Enter matches that were stored just now, in their order. Where the log lacks any before them, these as well."""
+    size = entries[0].number - 1
+    ends = {end: level for level, end in peaks(size)}
+    found = {row.number: row.hashes for row in execute(connection, _PEAKS, among(ends))}
+    if size == 0 or len(found) != len(ends):
+        enter_missing(connection)
+        return
+    tree = Growing(size, [_hash(found[end], level) for end, level in ends.items()])
+    connection.execute(_ADD, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
+
+
+def enter_missing(connection: Connection) -> None:
+    """Enter all matches that the log does not have yet; make the key where there is none."""
     size = execute(connection, _SIZE).scalar_one()
     tree = Growing(size, [_node(connection, level, end) for level, end in peaks(size)])
     while rows := execute(connection, _AFTER, {"after": tree.size, "most": AT_ONCE}).all():
         added = [{"number": row.number, "hashes": tree.add(_entry(row).leaf)} for row in rows]
         connection.execute(_ADD, added)
-    if size == 0 and execute(connection, _KEY).first() is None:
+    if tree.size and execute(connection, _KEY).first() is None:
         made = {"secret": secrets.token_bytes(KEY_BYTES), "created": utc()}
         connection.execute(insert(log_keys), made)
 
@@ -48,7 +62,10 @@ def _entry(row: Any) -> LogEntry:
 
 
 def _node(connection: Connection, level: int, end: int) -> bytes:
-    hashes: bytes = execute(connection, _HASHES, {"number": end}).scalar_one()
+    return _hash(execute(connection, _HASHES, {"number": end}).scalar_one(), level)
+
+
+def _hash(hashes: bytes, level: int) -> bytes:
     return hashes[level * HASH_BYTES : (level + 1) * HASH_BYTES]
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from arena.transparency.merkle_tree import is_continued, leaf_hash, root_by_inclusion
 from protocol.digest import canonical
@@ -29,7 +28,7 @@ class LogEntry(Struct, frozen=True, kw_only=True):
     @property
     def leaf(self) -> bytes:
         """The hash of its leaf."""
-        return leaf_hash(canonical(asdict(self)))
+        return leaf_hash(canonical(self))
 
 
 class LogHead(Struct, frozen=True, kw_only=True):
