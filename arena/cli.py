@@ -196,6 +196,7 @@ def tournament(
         bool | None, typer.Option("--strict/--no-strict", help="Stop when a bot fails for good [of two bots only].")
     ] = None,
     connect_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Connect timeout of a bot.")] = 180.0,
+    raw: Annotated[bool, typer.Option("--raw", help="Rank by results as they are, luck and all.")] = False,
     at: Annotated[
         str | None, typer.Option(metavar="URL|FOLDER", help="Among the bots of a running server, by their names.")
     ] = None,

@@ -1,4 +1,4 @@
-"""`arena replay verify` beside what tells which match was played: the database, a digest that was told, a signed log."""
+"""`arena replay verify` beside what tells which match was played: the database, a digest, a signed log."""
 
 from __future__ import annotations
 
