@@ -131,6 +131,7 @@ def test_a_database_of_the_second_schema_gets_its_summaries_and_keeps_its_rating
         finish(store, result("placed", tournament="t1", place=0))
         board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.database.file)) as earlier:
+        _before_the_fifteenth(earlier)
         _before_the_fourteenth(earlier)
         _before_the_thirteenth(earlier)
         _before_the_ninth(earlier)
@@ -163,6 +164,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
     with closing(Store.open(tmp_path / "arena.db")) as store:
         finish(store, result("placed", tournament="t1", place=0))
     with closing(sqlite3.connect(store.database.file)) as earlier:
+        _before_the_fifteenth(earlier)
         _before_the_fourteenth(earlier)
         _before_the_thirteenth(earlier)
         _before_the_ninth(earlier)
@@ -186,6 +188,7 @@ def test_matches_of_the_fifth_schema_can_be_annulled_and_a_season_started(tmp_pa
         season(store)
         board = store.read(leaderboard_of, "nim/classic")
     with closing(sqlite3.connect(store.database.file)) as earlier:
+        _before_the_fifteenth(earlier)
         _before_the_fourteenth(earlier)
         _before_the_thirteenth(earlier)
         _before_the_ninth(earlier)
@@ -211,6 +214,12 @@ def test_how_far_a_broker_is_stays_as_there_are_nodes(tmp_path: Path) -> None:
     with closing(Store.open(tmp_path / "arena.db")) as later:
         assert later.read(feed_range) == (7, 0)
         assert list(later.iterate(check_database)) == []
+
+
+def _before_the_fifteenth(database: sqlite3.Connection) -> None:
+    """Take away the log."""
+    for table in ("match_log", "log_keys"):
+        database.execute(f"DROP TABLE {table}")
 
 
 def _before_the_fourteenth(database: sqlite3.Connection) -> None:
