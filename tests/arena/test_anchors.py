@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -22,6 +25,8 @@ from referee.effects import Resigned
 from referee_table import Table
 from stored_matches import finished
 from web_client import served
+
+API = Path(__file__).parents[2] / "docs" / "api.md"
 
 
 def table(loser: int, match: str = "m-1") -> Table:
@@ -109,6 +114,10 @@ def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_
         (folder / "other.json").write_bytes(msgspec.json.encode(other))
         key = proof.head.key
         with served(Site(reader)) as url:
+            (program,) = re.findall(r"```python\n(import hashlib, json, sys.*?)```", API.read_text(), re.DOTALL)
+            words = [sys.executable, "-c", program, f"{url}/api/v1/matches/m-1/proof"]
+            by_hand = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            assert by_hand == f"m-1 ended with {digest(0)} by the log of {key}\n"
             for log in (url, f"{url}/api/v1/matches/m-1/proof", "proof.json"):
                 done = verify("true.jsonl", "--data", "nowhere", "--log", log, "--key", key)
                 assert done.out.splitlines()[1:] == [
