@@ -88,7 +88,7 @@ def verify(
     wrong = 0
     count = 0
     removed = 0
-    for name, body in _bodies(targets, database):
+    for name, body, stored in _bodies(targets, database):
         if body is None:
             removed += 1
             continue
@@ -96,6 +96,8 @@ def verify(
         try:
             record = read(name, body)
             verifying.verify(record)
+            if stored not in (None, record.footer.digest):
+                raise BadRecord(f"{name}: the last digest is {record.footer.digest}, the database has {stored}")
             compared = list(comparing.compare(record, name, database, anchors)) if targets else []
         except BadRecord as fault:
             if len(targets) == 1:
@@ -114,15 +116,15 @@ def verify(
         say(f"{counted(count, 'record', 'records')} verified{gone}")
 
 
-def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None]]:
-    """Names and records; None for one of the store that was removed."""
+def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
+    """Names and records, None for one of the store that was removed; of all in the store also their last digests."""
     if targets:
         for target in targets:
-            yield load(target, database)
+            yield *load(target, database), None
         return
     with closing(Store.open(database, create=False)) as store:
         for match in store.iterate(iter_results):
-            yield match.match, stored_record(store, match.match)
+            yield match.match, stored_record(store, match.match), match.digest
 
 
 def stored_record(store: Store, match: str) -> bytes | None:

@@ -16,6 +16,7 @@ import msgspec
 import pytest
 
 from arena.commands.anchors import NOTHING
+from arena.store.dialect import execute
 from arena.store.finish import finish_matches
 from arena.store.match_log import log_proof
 from arena.store.store import Reader, Store
@@ -71,6 +72,16 @@ def test_another_match_under_the_same_commitment_verifies_and_is_refused_beside_
     )
     assert verify("true.jsonl").out.splitlines()[1:] == ["  it is match m-1 as arena-data/arena.db has it"]
     assert verify("m-1").out.splitlines()[1:] == ["  it is match m-1 as arena-data/arena.db has it"]
+
+
+def test_of_all_records_of_a_database_each_is_compared_with_its_result(folder: Path) -> None:
+    assert verify().out == "2 records verified\n"
+    with closing(Store.open(folder / "arena-data" / "arena.db")) as store:
+        change = "UPDATE matches SET digest = :digest WHERE id = 'm-2'"
+        store.write(lambda connection: execute(connection, change, {"digest": digest(0)}).rowcount)
+    done = verify()
+    assert (done.code, done.out) == (1, "")
+    assert f"arena: m-2: the last digest is {table(1, 'm-2').match.result('x').digest}, the database has" in done.err
 
 
 def not_rated(rows: list[dict[str, Any]]) -> None:
