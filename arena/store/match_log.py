@@ -46,15 +46,20 @@ def enter_matches(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def enter_missing(connection: Connection) -> None:
-    """Enter all matches that the log does not have yet; make the key where there is none."""
+    """Enter all matches that the log does not have yet, up to a gap in their numbers; make the key if there is none."""
     size = execute(connection, _SIZE).scalar_one()
     tree = Growing(size, [_node(connection, level, end) for level, end in peaks(size)])
-    while rows := execute(connection, _AFTER, {"after": tree.size, "most": AT_ONCE}).all():
-        added = [{"number": row.number, "hashes": tree.add(_entry(row).leaf)} for row in rows]
-        connection.execute(_ADD, added)
+    while rows := _following(connection, tree.size):
+        connection.execute(_ADD, [{"number": row.number, "hashes": tree.add(_entry(row).leaf)} for row in rows])
     if tree.size and execute(connection, _KEY).first() is None:
         made = {"secret": secrets.token_bytes(KEY_BYTES), "created": utc()}
         connection.execute(insert(log_keys), made)
+
+
+def _following(connection: Connection, size: int) -> list[Any]:
+    """Matches that follow on so many, without a gap; some of them, if there are very many."""
+    rows = execute(connection, _AFTER, {"after": size, "most": AT_ONCE})
+    return [row for number, row in enumerate(rows, size + 1) if row.number == number]
 
 
 def _entry(row: Any) -> LogEntry:

@@ -17,10 +17,11 @@ from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_log import log_consistency, log_head, log_page, log_proof
+from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
 from arena.store.thinning import Retention, find_removable, remove_all, remove_records
 from arena.transparency.signed_log import LogHead, check_consistency, check_head, check_proof
-from databases import EVERY_DATABASE
+from databases import EVERY_DATABASE, alter
 from independent_client import canonical, sha256
 from postgres import new_database
 from protocol.errors import BadRecord, UsageFault
@@ -144,6 +145,19 @@ def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path) -> None:
 def test_what_was_changed_behind_the_log_is_found(store: Store, change: str, said: list[str]) -> None:
     store.write(lambda connection: connection.exec_driver_sql(change).rowcount)
     assert [line for line in store.iterate(check_database) if "log" in line] == said
+
+
+def test_where_matches_are_missing_the_log_ends_and_results_are_stored_all_the_same(store: Store) -> None:
+    alter(
+        store.database,
+        "DELETE FROM match_log WHERE number > 1",
+        "DELETE FROM seats WHERE match = 2",
+        "DELETE FROM records WHERE match = 2",
+        "DELETE FROM matches WHERE number = 2",
+    )
+    finish(store, result("m4"))
+    assert store.read(result_of, "m4") is not None
+    assert head(store).size == 1
 
 
 def test_an_arena_without_a_match_has_no_head(tmp_path: Path) -> None:
