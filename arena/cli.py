@@ -196,6 +196,7 @@ def tournament(
         bool | None, typer.Option("--strict/--no-strict", help="Stop when a bot fails for good [of two bots only].")
     ] = None,
     connect_timeout: Annotated[float, typer.Option(metavar="SECONDS", help="Connect timeout of a bot.")] = 180.0,
+    raw: Annotated[bool, typer.Option("--raw", help="Rank by results as they are, luck and all.")] = False,
     at: Annotated[
         str | None, typer.Option(metavar="URL|FOLDER", help="Among the bots of a running server, by their names.")
     ] = None,
@@ -427,13 +428,20 @@ def replay_verify(
     targets: Annotated[
         list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="latest: the newest; none: all there are.")
     ] = None,
+    digest: Annotated[
+        str | None, typer.Option(metavar="HEX", help="The digest that `end` told: compare the record with it.")
+    ] = None,
+    log: Annotated[
+        str | None, typer.Option(metavar="URL|FILE", help="An arena whose log has the digest, or a proof of it.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that signs that log.")] = None,
     db: Database = None,
     data: Data = None,
 ) -> None:
-    """Referee matches again from their records."""
+    """Referee matches again from their records, and compare them with the database, a digest, a log."""
     from arena.commands.replay import verify
 
-    verify(targets or (), _database_of(db, data))
+    verify(targets or (), _database_of(db, data), digest=digest, log=log, key=key)
 
 
 @replay_app.command("grade")

@@ -42,6 +42,11 @@ def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> byte
     return hashlib.sha256(previous + _canonical({"event": event, "state": state})).digest()
 
 
+def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
+    """The last digest of a match that was called off after strikes that no event had told of; of their seats."""
+    return hashlib.sha256(previous + _canonical({"strikes": strikes})).digest()
+
+
 def salt(key: bytes, previous: bytes) -> bytes:
     """32 bytes that keep who knows D(k − 1) and D(k), but not the match's key, from trying out what is hidden."""
     return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

@@ -63,7 +63,8 @@ CHANCE = -1
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     """Something that happened at `ply`: a move, a deal (seat −1), a round in which several moved at once (seat −1,
-    their `moves` by seat), or a seat that left (`out` says why).
+    their `moves` by seat), or a seat that left (`out` says why). `strikes` are the seats whose moves were refused since
+    the event before, each as often, in their order; the first event of a match has them always.
     """
 
     ply: int
@@ -73,6 +74,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
     dice: list[list[int]] | None = None
     result: dict[str, Any] | None = None
     out: str | None = None
+    strikes: list[int] | None = None
 
 
 class Clock(Struct, frozen=True, kw_only=True):
@@ -345,7 +347,9 @@ class Rejected(FromServer, frozen=True, kw_only=True):
 
 
 class End(FromServer, frozen=True, kw_only=True):
-    """The match is over: what happened since the last turn, the result, and the seed that opens the dice."""
+    """The match is over: what happened since the last turn, the result, and the seed that opens the dice. `strikes` are
+    those of a match that was called off of which no event told, by their seats.
+    """
 
     match: str
     ply: int
@@ -358,6 +362,7 @@ class End(FromServer, frozen=True, kw_only=True):
     seed: str | None = None
     nonces: list[str]
     record: str
+    strikes: list[int] | None = None
 
 
 class Listing(FromServer, frozen=True, kw_only=True):

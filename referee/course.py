@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from protocol.dice import Dice, match_key
-from protocol.digest import first_digest, next_digest, salt
+from protocol.digest import first_digest, next_digest, salt, strikes_digest
 from protocol.games.base import Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Event
@@ -56,6 +56,10 @@ class Course(Struct, frozen=True, gc=False):
     called_off: bool = False
     sealed: Mapping[int, Any] = {}
     """By seat, what was chosen in a round that is not over."""
+    strikes: tuple[int, ...] | None = None
+    """What the next event tells of strikes: by seat, who had them since the event before; None: nothing."""
+    tells_strikes: bool = True
+    """Whether events do so; those of records of format 1 do not."""
 
     @classmethod
     def new(
@@ -66,15 +70,20 @@ class Course(Struct, frozen=True, gc=False):
         commitment: bytes,
         seed: bytes,
         nonces: Sequence[bytes],
+        *,
+        tells_strikes: bool = True,
     ) -> Course:
         """A match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
-        return cls(game, match_key(match, seed, nonces), digest)
+        strikes = () if tells_strikes else None
+        return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=tells_strikes)
 
     def begin(self) -> tuple[Course, Event | None]:
         """Set up the first state. The deal, where there is one, is entered in the digest chain."""
         state, deal = self.game.initial(Dice(self.key, 0))
-        return self._entered(state, deal), deal
+        if deal is None:
+            return self._at(self.digest, state, self.game.encode_state(state), self.strikes), None
+        return self._happened(state, deal)
 
     def awaits(self, seat: int) -> bool:
         """Whether a seat has to move now."""
@@ -101,8 +110,13 @@ class Course(Struct, frozen=True, gc=False):
         if type(self.to_move) is tuple:
             self._rounds.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None
-        state, event = self.game.apply(self.state, move, Dice(self.key, self.ply))
-        return self._entered(state, event), event
+        return self._happened(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
+
+    def strike(self, seat: int) -> Course:
+        """A move of a seat is refused: nothing happens, but the next event tells of it. In whatever order those of a
+        round came, they are told alike.
+        """
+        return replace(self, strikes=tuple(sorted((*(self.strikes or ()), seat)))) if self.tells_strikes else self
 
     @property
     def due(self) -> bool:
@@ -113,22 +127,21 @@ class Course(Struct, frozen=True, gc=False):
         """What is due."""
         dice = Dice(self.key, self.ply)
         if self.sealed:
-            state, event = self._rounds.resolve(self.state, self.sealed, dice)
-        else:
-            state, event = self.game.apply_chance(self.state, dice)
-        return self._entered(state, event), event
+            return self._happened(*self._rounds.resolve(self.state, self.sealed, dice))
+        return self._happened(*self.game.apply_chance(self.state, dice))
 
     def leave(self, seat: int, reason: str) -> tuple[Course, Event]:
         """A seat drops out; it does not advance the ply."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
-        after = self._entered(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
+        after, event = self._happened(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
         sealed = {at: move for at, move in self.sealed.items() if at != seat} if goes_on else {}
         return replace(after, out={**self.out, seat: reason}, sealed=sealed), event
 
     def voided(self) -> Course:
-        """The match called off: everyone ties, nobody is rated."""
-        return replace(self, called_off=True)
+        """The match called off: everyone ties, nobody is rated. Strikes of which no event told are in the digest."""
+        digest = strikes_digest(self.digest, self.strikes) if self.strikes else self.digest
+        return replace(self, called_off=True, digest=digest)
 
     @property
     def over(self) -> bool:
@@ -176,17 +189,33 @@ class Course(Struct, frozen=True, gc=False):
         natural = self.game.reason(self.state) if self.to_move is None else WIN
         return self.out.get(seat, natural)
 
-    def _entered(self, state: Any, event: Event | None) -> Course:
-        game = self.game
-        wire = game.encode_state(state)
+    def _happened(self, state: Any, event: Event) -> tuple[Course, Event]:
+        """The course after an event, and the event as it is told."""
+        if self.strikes is not None:
+            event = replace(event, strikes=list(self.strikes))
+        wire = self.game.encode_state(state)
         digest = self.digest
-        if event is not None:
-            previous = digest + salt(self.key, digest) if game.hidden else digest
-            digest = next_digest(previous, event, wire)
+        previous = digest + salt(self.key, digest) if self.game.hidden else digest
+        return self._at(next_digest(previous, event, wire), state, wire, None), event
+
+    def _at(self, digest: bytes, state: Any, wire: dict[str, Any], strikes: tuple[int, ...] | None) -> Course:
         to_move = wire["to_move"]
         if type(to_move) is list:
             to_move = tuple(to_move)
-        return Course(game, self.key, digest, state, wire["ply"], to_move, wire, self.out, False, NOTHING_SEALED)
+        return Course(
+            self.game,
+            self.key,
+            digest,
+            state,
+            wire["ply"],
+            to_move,
+            wire,
+            self.out,
+            False,
+            NOTHING_SEALED,
+            strikes,
+            self.tells_strikes,
+        )
 
     @property
     def _rounds(self) -> SimultaneousGame[Any, Any]:

@@ -275,6 +275,7 @@ class Match:
     def _strike(self, event: Played, fault: MalformedMove | IllegalMove, now: float) -> list[Effect]:
         seat, standing = event.seat, self.standing
         strikes = standing.strike(seat)
+        standing.course = standing.playing.strike(seat)
         rejected = messages.struck(self.id, event.ply, fault, strikes, standing.clock.milliseconds(now)[seat])
         line = Strike(ply=event.ply, seat=seat, code=fault.code, message=str(fault))
         effects: list[Effect] = [Write(line), Tell(seat, rejected)]

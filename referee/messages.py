@@ -23,6 +23,7 @@ from protocol.messages import (
     Start,
     Turn,
 )
+from protocol.reasons import VOID
 from referee.course import Course
 from referee.record import Header, Ply, Record
 from referee.replay import replay
@@ -143,6 +144,7 @@ def end(
         seed=seed.hex() if over else None,
         nonces=standing.nonces_in_hex,
         record=f"{match}.jsonl.gz",
+        strikes=list(course.strikes) if course.called_off and course.strikes else None,
     )
 
 
@@ -173,6 +175,7 @@ def end_of_record(record: Record) -> End:
         seed=footer.seed,
         nonces=footer.nonces,
         record=f"{header.match}.jsonl.gz",
+        strikes=list(course.strikes) if footer.reason == VOID and course.strikes else None,
     )
 
 

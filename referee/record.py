@@ -18,7 +18,11 @@ from protocol.games.base import Game
 from protocol.messages import Clock, Event, Info, MatchId, Milliseconds
 from referee.result import Ratings
 
-FORMAT = 1
+FORMAT = 2
+FORMATS = (1, FORMAT)
+"""Those that are read."""
+TELLS_STRIKES = 2
+"""The first format in which events tell of strikes, and so the digests."""
 MOST_BYTES = 64 * 1024 * 1024
 """What a record may unpack to. The longest matches have room in it, with as much `info` as is kept."""
 MOST_INFO = 8 * 1024 * 1024

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import zlib
+from collections import Counter
 from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from itertools import islice
 from operator import eq
@@ -11,8 +13,22 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from protocol.display import shown
 from protocol.errors import BadRecord
-from referee.record import FORMAT, MOST_BYTES, AnyLine, Between, Footer, Header, Ply, Record, Sealed, Strike
+from protocol.names import NAME_FORM, folded, is_bot_name
+from referee.record import (
+    FORMATS,
+    MOST_BYTES,
+    AnyLine,
+    Between,
+    Footer,
+    Header,
+    Ply,
+    Record,
+    Sealed,
+    Strike,
+    write_line,
+)
 
 MOST_A_LINE = 256 * 1024
 """Bytes. What is in a line came in a frame, or is the dice of one."""
@@ -129,12 +145,14 @@ def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
     last: AnyLine | None = None
     for number, row in enumerate(_rows(data, name), 1):
         line = _line(row, number, name)
+        _check_keys(row, line, number, name)
         if header is None:
             if not isinstance(line, Header):
                 raise BadRecord(f"{name} is not a match record: line 1 is no header")
             if end != LINE_FEED:
                 raise BadRecord(f"{name} is cut short in line {feeds + 1}, which has no end")
             header = line
+            _check_header(header, name)
         elif last is not header:
             _check_event(last, number - 1, header, name)
         ply = line if isinstance(line, Ply) else ply
@@ -148,6 +166,34 @@ def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
         raise BadRecord(f"{name} is cut short after {where}: it has no footer")
     _check_footer(last, header, name)
     return Record(header, Lines(data, feeds - 2, name), last)
+
+
+def _check_keys(row: bytes, line: AnyLine, number: int, name: str) -> None:
+    """Refuse a line in which a key is there twice, as readers differ in which of the two they take."""
+    if write_line(line) == row + LINE_FEED:
+        return
+    try:
+        json.loads(row, object_pairs_hook=_only_once)
+    except ValueError as exc:
+        raise BadRecord(f"{name}: line {number}: {exc}") from exc
+
+
+def _only_once(pairs: list[tuple[str, Any]]) -> None:
+    key, times = Counter(key for key, _ in pairs).most_common(1)[0] if pairs else ("", 0)
+    if times > 1:
+        raise ValueError(f"the key {shown(key)} is there {times} times: once, or not at all")
+
+
+def _check_header(header: Header, name: str) -> None:
+    """Refuse a header that no arena writes: names that no bots have, or a pool of a match that is not rated."""
+    for seat in header.seats:
+        if not is_bot_name(seat.bot):
+            raise BadRecord(f"{name}: the header: {shown(seat.bot)} is no name: {NAME_FORM}")
+    names, times = Counter(folded(seat.bot) for seat in header.seats).most_common(1)[0] if header.seats else ("", 0)
+    if times > 1:
+        raise BadRecord(f"{name}: the header: {names} sits in {times} seats: a bot has one")
+    if header.pool is not None and not header.rated:
+        raise BadRecord(f"{name}: the header: it has the pool {shown(header.pool)}, yet is said not to be rated")
 
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
@@ -209,7 +255,6 @@ def _check_format(line: bytes, name: str) -> None:
         opening = _decode_opening(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
         return
-    if opening.type == "header" and opening.format != FORMAT:
-        raise BadRecord(
-            f"{name} has format {opening.format}, written by {opening.version}: this version reads {FORMAT}"
-        )
+    if opening.type == "header" and opening.format not in FORMATS:
+        known = " and ".join(map(str, FORMATS))
+        raise BadRecord(f"{name} has format {opening.format}, written by {opening.version}: this version reads {known}")

@@ -12,7 +12,7 @@ from protocol.games.base import Game
 from protocol.messages import CHANCE, MAX_STRIKES, Event
 from protocol.reasons import ILLEGAL, LEAVING, VOID
 from referee.course import Course
-from referee.record import AnyLine, Begun, Between, Header, Ply, Record, Sealed, Strike, Void
+from referee.record import TELLS_STRIKES, AnyLine, Begun, Between, Header, Ply, Record, Sealed, Strike, Void
 from referee.state import MatchStanding
 
 
@@ -24,7 +24,8 @@ def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequenc
         if count != game.seats:
             raise BadRecord(f"{header.match}: {count} {what}, but {header.game} has {game.seats} seats")
     names = [seat.bot for seat in header.seats]
-    return Course.new(header.match, game, names, bytes.fromhex(header.commitment), seed, nonces)
+    commitment_bytes, told = bytes.fromhex(header.commitment), header.format >= TELLS_STRIKES
+    return Course.new(header.match, game, names, commitment_bytes, seed, nonces, tells_strikes=told)
 
 
 def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
@@ -54,7 +55,7 @@ def redo(course: Course, deal: Event | None, lines: Iterable[Between], match: st
     followed = False
     for line in lines:
         if isinstance(line, Strike):
-            _strike_again(course, line, strikes, match)
+            course = _strike_again(course, line, strikes, match)
         elif isinstance(line, Sealed):
             course = _seal_again(course, line, strikes, f"{match}: ply {line.ply}")
         else:
@@ -196,13 +197,14 @@ def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) 
         raise BadRecord(f"{where}: seat {seat} moves after its strike number {MAX_STRIKES}")
 
 
-def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> None:
+def _strike_again(course: Course, line: Strike, strikes: list[int], match: str) -> Course:
     if course.over or line.ply != course.ply or not course.awaits(line.seat):
         raise BadRecord(f"{match}: ply {line.ply}: a strike of seat {line.seat}, which was not to move")
     if strikes[line.seat] >= MAX_STRIKES:
         where = f"{match}: ply {line.ply}"
         raise BadRecord(f"{where}: a strike of seat {line.seat} after its strike number {MAX_STRIKES}")
     strikes[line.seat] += 1
+    return course.strike(line.seat)
 
 
 def _again(course: Course, event: Event, strikes: Sequence[int], where: str) -> tuple[Course, Event]:

@@ -50,6 +50,8 @@ class Result(Struct, frozen=True, kw_only=True):
     place: int | None = None
     annulled: str | None = None
     """The pool in which it was rated, until the operator annulled that."""
+    start: str | None = None
+    """The same in all matches that share a start, once they are stored; None where it shares it with none."""
 
 
 def points(result: Result) -> list[float]:

@@ -14,6 +14,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -311,9 +312,12 @@ def newer_schema(file: Path, played: Path) -> None:
 
 
 def damaged(file: Path, played: Path) -> None:
+    """With zeros for the first page of an index by which nothing is asked that has to be known."""
     whole = (played / "arena.db").read_bytes()
     page = int.from_bytes(whole[16:18], "big")
-    file.write_bytes(whole[: 4 * page] + bytes(page) + whole[5 * page :])
+    with closing(sqlite3.connect(played / "arena.db")) as database:
+        (root,) = database.execute("SELECT rootpage FROM sqlite_schema WHERE name = 'incidents_by_bot'").fetchone()
+    file.write_bytes(whole[: (root - 1) * page] + bytes(page) + whole[root * page :])
 
 
 UNTOUCHABLE = [
@@ -509,7 +513,7 @@ def cut_gzip(record: list[str]) -> bytes:
 
 
 def newer_format(record: list[str]) -> bytes:
-    return "".join(record).encode().replace(b'"format":1', b'"format":2')
+    return "".join(record).encode().replace(b'"format":2', b'"format":3')
 
 
 def foreign_lines(record: list[str]) -> bytes:
@@ -527,7 +531,7 @@ def foreign_bytes(record: list[str]) -> bytes:
         (cut_in_a_line, "match.jsonl is cut short in line "),
         (cut_after_a_line, "match.jsonl is cut short after ply 1: it has no footer"),
         (cut_gzip, "match.jsonl is cut short: its gzip stream has no end"),
-        (newer_format, "match.jsonl has format 2, written by "),
+        (newer_format, "match.jsonl has format 3, written by "),
         (foreign_lines, "match.jsonl is not a match record: line 1: "),
         (foreign_bytes, "match.jsonl is not a match record: "),
         (lambda record: b"", "match.jsonl is empty: a match record begins with a header line"),

@@ -231,6 +231,9 @@ def again(record: list[Map]) -> list[Map]:
     digest = sha256(b"bot-arena/1/digest", canonical(opening))
     followed = []
     for line in lines:
+        if line["type"] == "strike":
+            followed.append(line)
+            continue
         game.hear(line["event"])
         digest = sha256(digest, canonical({"event": line["event"], "state": game.state}))
         followed.append({**line, "digest": digest.hex()})

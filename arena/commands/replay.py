@@ -70,12 +70,25 @@ def read(name: str, body: bytes) -> Record:
         raise
 
 
-def verify(targets: Sequence[str], database: str) -> None:
-    """Referee records again; with no targets, every record of the store. Raises `BadRecord` if any is wrong."""
+def verify(
+    targets: Sequence[str], database: str, *, digest: str | None = None, log: str | None = None, key: str | None = None
+) -> None:
+    """Referee records again, and compare their digests with what there is: the `digest` that was told, the database, a
+    published `log` (a URL or a file) that is signed by a `key`. With no targets, every record of the store.
+
+    Raises `BadRecord` if any is wrong.
+    """
+    from arena.commands import anchors as comparing
+
+    anchors = comparing.Anchors(digest=digest, log=log, key=key)
+    if digest is not None and len(targets) != 1:
+        raise UsageFault("--digest is of one match: name that")
+    if log is not None and not targets:
+        raise UsageFault("--log is for matches that are named")
     wrong = 0
     count = 0
     removed = 0
-    for name, body in _bodies(targets, database):
+    for name, body, stored in _bodies(targets, database):
         if body is None:
             removed += 1
             continue
@@ -83,6 +96,9 @@ def verify(targets: Sequence[str], database: str) -> None:
         try:
             record = read(name, body)
             verifying.verify(record)
+            if stored not in (None, record.footer.digest):
+                raise BadRecord(f"{name}: the last digest is {record.footer.digest}, the database has {stored}")
+            compared = list(comparing.compare(record, name, database, anchors)) if targets else []
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
@@ -91,6 +107,8 @@ def verify(targets: Sequence[str], database: str) -> None:
             continue
         if targets:
             say(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
+            for told in compared or [comparing.NOTHING]:
+                say(f"  {told}")
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")
     if not targets:
@@ -98,15 +116,15 @@ def verify(targets: Sequence[str], database: str) -> None:
         say(f"{counted(count, 'record', 'records')} verified{gone}")
 
 
-def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None]]:
-    """Names and records; None for one of the store that was removed."""
+def _bodies(targets: Sequence[str], database: str) -> Iterator[tuple[str, bytes | None, str | None]]:
+    """Names and records, None for one of the store that was removed; of all in the store also their last digests."""
     if targets:
         for target in targets:
-            yield load(target, database)
+            yield *load(target, database), None
         return
     with closing(Store.open(database, create=False)) as store:
         for match in store.iterate(iter_results):
-            yield match.match, stored_record(store, match.match)
+            yield match.match, stored_record(store, match.match), match.digest
 
 
 def stored_record(store: Store, match: str) -> bytes | None:

@@ -108,7 +108,7 @@ def run(options: SprtOptions) -> None:
             "conclusion": found,
             "warnings": warned,
             "findings": findings,
-            "matches": [{"luck": sample.luck, "result": sample.result} for sample in evidence.matches],
+            "matches": [{"luck": sample.luck, "result": plan.with_start(sample.result)} for sample in evidence.matches],
         }
         write_document(setup.options.to_json, document)
     console = Console(width=columns())

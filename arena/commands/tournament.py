@@ -51,7 +51,7 @@ def run(options: TournamentOptions) -> None:
         results = _play(tournament)
         measured_by, luck = luck_by_match(tournament.store, tournament.plan, results)
         failures = tournament.store.read(bot_failures, tournament.plan.id)
-    report = Report(tournament.plan, results, luck, measured_by, failures)
+    report = Report(tournament.plan, results, luck, measured_by, failures, raw=options.raw)
     if options.to_json is not None:
         report.write(options.to_json, setup.arguments)
     report.show(options.data)

@@ -62,6 +62,8 @@ class TournamentOptions(Struct, frozen=True, kw_only=True):
     connect_timeout: float = CONNECT_TIMEOUT
     at: str | None = None
     operator_token: str | None = None
+    raw: bool = False
+    """Bots rank by results as they are; no part of what a tournament is found again by."""
 
 
 class TournamentSetup(Struct, frozen=True, kw_only=True):

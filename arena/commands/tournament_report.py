@@ -16,6 +16,7 @@ from arena.ratings.standings import (
     HeadToHead,
     MatchSample,
     Row,
+    goes_by_adjusted,
     head_to_head,
     head_to_heads,
     score_table,
@@ -30,6 +31,8 @@ from protocol.display import counted
 from referee.result import Result
 
 T = TypeVar("T")
+ADJUSTED, SCORE, PAYOFF = "adjusted", "score", "payoff"
+"""What bots rank by."""
 MOST_DUELS = 10
 """Pairs of bots that are listed; more are shown in cross tables."""
 WIDEST_CROSS_TABLE = 8
@@ -40,7 +43,8 @@ MOST_FAILURES = 5
 
 class Report:
     """A tournament's results and the tables made of them; `luck` is what chance gave seat 0 of two, by match, as
-    measured by `value`; `failures` says by match and seat why programs failed.
+    measured by `value`; `failures` says by match and seat why programs failed. Bots rank by their scores less luck,
+    where these are known and `raw` ones are not asked for.
     """
 
     def __init__(
@@ -50,6 +54,8 @@ class Report:
         luck: Mapping[str, float] | None = None,
         value: str | None = None,
         failures: Mapping[str, Mapping[int, str]] | None = None,
+        *,
+        raw: bool = False,
     ) -> None:
         self._plan = plan
         self._results = results
@@ -62,7 +68,9 @@ class Report:
         starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
         met = [MatchSample(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
         payoffs = Payoffs(plan.names, paid_samples(met))
-        self._rows = payoffs.order(score_table(plan.names, met))
+        self._rows = payoffs.order(score_table(plan.names, met, raw=raw))
+        paid = any(payoffs.means.values())
+        self._ranked_by = PAYOFF if paid else SCORE if raw or not goes_by_adjusted(self._rows) else ADJUSTED
         self._payoffs = payoffs.pairs
         self._cross = head_to_head(plan.names, results)
         self._duels = head_to_heads(plan.names, met) if plan.rules.seats == 2 else {}
@@ -73,6 +81,7 @@ class Report:
             "tournament": self._plan.id,
             "seed": self._plan.seed,
             "arguments": arguments,
+            "ranked_by": self._ranked_by,
             "table": self._rows,
             "head_to_head": self._cross,
             "duels": self._duels,
@@ -80,7 +89,7 @@ class Report:
             "failures": {bot: why for bot, why in self._failures.items() if why},
             "value": self._value,
             "luck": self._luck,
-            "matches": self._results,
+            "matches": [self._plan.with_start(result) for result in self._results],
         }
         write_document(file, content)
 
@@ -94,6 +103,8 @@ class Report:
         if plan.pool is None:
             console.print("not rated: no preset has this config")
         unit = plan.rules.payoff_unit
+        if self._ranked_by == ADJUSTED:
+            console.print(f"in the order of scores less luck, by {self._value}; --raw ranks by results as they are")
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")

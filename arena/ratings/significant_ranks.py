@@ -1,4 +1,6 @@
-"""Ranks of a tournament: how many bots scored better than one, beyond what chance gives among so many. Pure."""
+"""Ranks of a tournament: how many bots scored better than one, beyond what chance gives among so many, by results as
+they came out or less luck. Pure.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +10,32 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from measuring.scores import student_cdf, student_reach
+
 _LEVEL = 0.05
 """How likely it may be that bots which are all equal are told apart at all."""
+_EQUAL = 1e-9
+"""A standard error below which all starts are taken as equal: what is left is rounding."""
 
 Seats = tuple[str, ...]
 
 
 class ScoredMatch(NamedTuple):
-    """A match that counts: who sat where, their points, 0 to 1, and what start it shares, None for one of its own."""
+    """A match that counts: who sat where, their points, 0 to 1, what start it shares, None for one of its own, and the
+    points that chance gave seat 0 of two, None where that isn't known.
+    """
 
     seats: Seats
     points: Sequence[float]
     start: Hashable = None
+    luck: float | None = None
+
+    @property
+    def freed(self) -> ScoredMatch:
+        """The same less luck, which is known; its points may be beyond 0 and 1."""
+        assert self.luck is not None
+        one, other = self.points
+        return self._replace(points=(one - self.luck, other + self.luck))
 
 
 class _Stratum:
@@ -39,25 +55,27 @@ class _Stratum:
                 self.products[bot, other] += score * theirs
 
 
-def ranks(order: Sequence[str], matches: Iterable[ScoredMatch]) -> dict[str, int]:
-    """The rank of each bot of `order`, best first: 1 and the number of bots that scored better than it for certain.
+def ranks(order: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: bool = False) -> dict[str, int]:
+    """The rank of each bot of `order`, best first: 1 and the number of bots that scored better than it for certain;
+    where `adjusted`, less luck, which is known of every match then.
 
     A bot that had fewer matches does not stand before one that is listed above it. That any are wrongly told apart has
     a chance of 5 % for all pairs of bots together. Source: S. Holm, A simple sequentially rejective multiple test
     procedure (1979).
     """
-    strata = _strata(matches)
+    strata = _strata(match.freed if adjusted else match for match in matches)
     of: defaultdict[str, set[_Stratum]] = defaultdict(set)
     for stratum in strata:
         for bot in stratum.sums:
             of[bot].add(stratum)
     pairs = list(itertools.combinations(order, 2))
-    tested = sorted((math.erfc(abs(z) / math.sqrt(2)), z, pair) for pair in pairs if (z := _deviation(*pair, of)))
+    compared = ((*_difference(*pair, of, adjusted=adjusted), pair) for pair in pairs)
+    tested = sorted(one for one in compared if one[1])
     above: defaultdict[str, int] = defaultdict(int)
-    for left, (chance, z, (one, other)) in zip(range(len(pairs), 0, -1), tested, strict=False):
+    for left, (chance, apart, (one, other)) in zip(range(len(pairs), 0, -1), tested, strict=False):
         if chance > _LEVEL / left:
             break
-        above[other if z > 0 else one] += 1
+        above[other if apart > 0 else one] += 1
     found = itertools.accumulate((1 + above[bot] for bot in order), max)
     return dict(zip(order, found, strict=True))
 
@@ -78,17 +96,18 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
     return list(strata.values())
 
 
-def _deviation(one: str, other: str, of: Mapping[str, set[_Stratum]]) -> float:
-    """By how many standard errors the score of the one is above the other's; below where it is negative.
+def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
+    """How likely two bots that are equal are so far apart, and by how much the one is above the other.
 
-    As for the interval of a score, two starts of each extreme are added; starts without their like are compared with
-    each other.
+    As for the interval of a score, two starts of each extreme are added; for that of an adjusted one Student's
+    distribution is taken. Starts without their like are compared with each other.
     """
     if not of[one] or not of[other]:
-        return 0.0
+        return 1.0, 0.0
     shares = {bot: 1 / sum(stratum.units * stratum.games for stratum in of[bot]) for bot in (one, other)}
-    units, total, within, extreme = 0, 0.0, 0.0, 0.0
+    units, total, within, extreme, doubt = 0, 0.0, 0.0, 0.0, 0.0
     lone: list[float] = []
+    freedom = 0
     for stratum in of[one] | of[other]:
         mine, theirs = (stratum.games * shares[bot] * (bot in stratum.sums) for bot in (one, other))
         summed = mine * stratum.sums.get(one, 0.0) - theirs * stratum.sums.get(other, 0.0)
@@ -102,11 +121,28 @@ def _deviation(one: str, other: str, of: Mapping[str, set[_Stratum]]) -> float:
             (other, other), 0.0
         )
         squares -= 2 * mine * theirs * stratum.products.get((one, other), 0.0)
-        within += max(0.0, squares - summed**2 / stratum.units) * stratum.units / (stratum.units - 1)
+        part = max(0.0, squares - summed**2 / stratum.units) * stratum.units / (stratum.units - 1)
+        within, doubt, freedom = within + part, doubt + part**2 / (stratum.units - 1), freedom + stratum.units - 1
     if len(lone) > 1:
         middle = sum(lone) / len(lone)
-        within += sum((each - middle) ** 2 for each in lone) * len(lone) / (len(lone) - 1)
+        part = sum((each - middle) ** 2 for each in lone) * len(lone) / (len(lone) - 1)
+        within, doubt, freedom = within + part, doubt + part**2 / (len(lone) - 1), freedom + len(lone) - 1
+    if adjusted:
+        return _by_student(total, within, units * extreme, units, within**2 / doubt if doubt else freedom), total
     mean, middle = total / units, total / (units + 4)
     within *= (units - 1) / units
     added = units * (mean - middle) ** 2 + 2 * (extreme - middle) ** 2 + 2 * (extreme + middle) ** 2
-    return total / math.sqrt((within + added) * (units + 4) / (units + 3))
+    z = total / math.sqrt((within + added) * (units + 4) / (units + 3))
+    return math.erfc(abs(z) / math.sqrt(2)), total
+
+
+def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
+    """How likely a sum of so many starts is so far from 0, by its squared standard error; one of equal starts has the
+    error that the interval of an adjusted score has then, `most` being as far as the sum can be.
+    """
+    if freedom < 1:
+        return 1.0
+    error = math.sqrt(square)
+    if error < _EQUAL:
+        error = 2 * most * (1 - 0.05 ** (1 / units)) / student_reach(freedom)
+    return 2 * (1 - student_cdf(abs(total) / error, freedom))

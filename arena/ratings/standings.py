@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from msgspec import Struct, structs
 
@@ -17,6 +17,14 @@ from measuring.payoffs import MeanPayoff
 from measuring.scores import Z95, Estimate, estimate_scores
 from protocol.reasons import FORFEITS, RESIGNED, VOID
 from referee.result import Result, SeatResult, points, points_of
+
+
+class Share(Struct, frozen=True, kw_only=True):
+    """A share of points or matches with its 95 % interval."""
+
+    score: float
+    low: float
+    high: float
 
 
 class TableRow(Struct, frozen=True, kw_only=True):
@@ -37,6 +45,8 @@ class TableRow(Struct, frozen=True, kw_only=True):
     """Matches lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
     """Where payoffs are the result, once a match counts: the lines are in the order of it then."""
+    adjusted: Share | None = None
+    """The score less luck, None where that isn't known: the lines are in the order of it where it is known of all."""
 
 
 class PlayedSeat(NamedTuple):
@@ -55,6 +65,8 @@ class PlayedMatch(NamedTuple):
     place: int
     reason: str
     seats: tuple[PlayedSeat, ...]
+    luck: float | None = None
+    """The points that chance gave seat 0 of two, None where that isn't known."""
 
 
 class MatchSample(NamedTuple):
@@ -63,14 +75,6 @@ class MatchSample(NamedTuple):
     result: Result
     luck: float | None = None
     start: int | None = None
-
-
-class Share(Struct, frozen=True, kw_only=True):
-    """A share of points or matches with its 95 % interval."""
-
-    score: float
-    low: float
-    high: float
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -82,14 +86,13 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Row(TableRow, frozen=True, kw_only=True):
-    """One bot's line. `low` and `high` are over starts; `adjusted` is the score less luck, None where that isn't known,
-    `worth` how many single matches, luck left in, would be as certain.
+    """One bot's line. `low` and `high` are over starts; `worth` is how many single matches, luck left in, would be as
+    certain as `adjusted`.
 
     Of matches with more than two seats, `place` is its mean place and `first` the share of matches that it won, a tie
     shared; else they are None.
     """
 
-    adjusted: Share | None
     worth: float | None
     place: Place | None = None
     first: Share | None = None
@@ -104,6 +107,7 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
     worth: float | None
 
 
+R = TypeVar("R", bound=TableRow)
 HeadToHeadShares = dict[str, dict[str, float | None]]
 """The share of points of each bot (first key) in its matches against each other one; None where they never met."""
 
@@ -183,38 +187,57 @@ def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) 
     return {a: {b: won[a, b] / 2 / met[a, b] if met[a, b] else None for b in names if b != a} for a in names}
 
 
-def score_table(names: Sequence[str], met: Sequence[MatchSample]) -> list[Row]:
-    """The bots by their share of points, best first; those that these do not tell apart share a rank. Void matches do
-    not count.
+def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> list[Row]:
+    """The bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for, else by
+    their shares of points, best first; those that these do not tell apart share a rank. Void matches do not count.
     """
     lines = []
-    listed = table(names, [one.result for one in met])
-    rank = ranks([row.bot for row in listed], _scored(met))
-    for row in listed:
+    for row in table(names, [one.result for one in met]):
         found = estimate_scores(_played(row.bot, met))
-        line = {**structs.asdict(row), "rank": rank[row.bot], "adjusted": None, "worth": found.worth}
+        line = {**structs.asdict(row), "adjusted": None, "worth": found.worth}
         if found.score is not None:
             line |= {"low": found.score.low, "high": found.score.high, **_places(row.bot, met, found.score)}
         if found.adjusted is not None:
             line["adjusted"] = _share(found.adjusted)
         lines.append(Row(**line))
-    return lines
+    return _ranked(lines, list(_scored(met)), raw=raw)
+
+
+def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
+    """Whether a table can be in the order of scores less luck: they are known of all that have played."""
+    played = [row for row in rows if row.played]
+    return bool(played) and all(row.adjusted is not None for row in played)
+
+
+def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[R]:
+    """The lines of a table, which are in the order of scores, with the ranks that the matches give them, in the order
+    of scores less luck where these are known and not to be left aside.
+    """
+    adjusted = not raw and goes_by_adjusted(listed)
+    if adjusted:
+        listed = sorted(listed, key=lambda row: -math.inf if row.adjusted is None else row.adjusted.score, reverse=True)
+    rank = ranks([row.bot for row in listed], matches, adjusted=adjusted)
+    return [structs.replace(row, rank=rank[row.bot]) for row in listed]
 
 
 def standing(listed: Sequence[TableRow], matches: Sequence[ScoredMatch]) -> list[TableRow]:
-    """The lines of a table with the ranks and the intervals over starts that the matches give them."""
-    rank = ranks([row.bot for row in listed], matches)
+    """The lines of a table with the ranks and the intervals over starts that the matches give them, in the order of
+    scores less luck where these are known.
+    """
     played: defaultdict[str, list[SideScore]] = defaultdict(list)
     for match in matches:
         for seat, bot in enumerate(match.seats):
             against = tuple(sorted(match.seats[:seat] + match.seats[seat + 1 :]))
-            played[bot].append(SideScore(match.points[seat], None, match.start, against, seat))
+            luck = match.luck if match.luck is None or seat == 0 else -match.luck
+            played[bot].append(SideScore(match.points[seat], luck, match.start, against, seat))
     lines = []
     for row in listed:
-        score = estimate_scores(played[row.bot]).score
-        ends = {} if score is None else {"low": score.low, "high": score.high}
-        lines.append(structs.replace(row, rank=rank[row.bot], **ends))
-    return lines
+        found = estimate_scores(played[row.bot])
+        more: dict[str, Any] = {} if found.score is None else {"low": found.score.low, "high": found.score.high}
+        if found.adjusted is not None:
+            more["adjusted"] = _share(found.adjusted)
+        lines.append(structs.replace(row, **more))
+    return _ranked(lines, matches)
 
 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:
@@ -262,9 +285,9 @@ def _played(bot: str, met: Iterable[MatchSample]) -> Iterator[SideScore]:
 
 
 def _scored(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
-    for result, _, start in met:
+    for result, luck, start in met:
         if result.reason != VOID:
-            yield ScoredMatch(tuple(seat.bot for seat in result.seats), points(result), start)
+            yield ScoredMatch(tuple(seat.bot for seat in result.seats), points(result), start, luck)
 
 
 def _counted(bot: str, met: Iterable[MatchSample]) -> Iterator[MatchSample]:

@@ -110,7 +110,7 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
     recorded = _result_of(record, result.pool)
-    yield from _unequal(result, recorded, [name for name in Result.__struct_fields__ if name != "seats"])
+    yield from _unequal(result, recorded, [name for name in Result.__struct_fields__ if name not in ("seats", "start")])
     if len(result.seats) != len(recorded.seats):
         yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
         return

@@ -32,7 +32,7 @@ def _columns(names: str) -> Columns:
 
 MATCHES = _columns(
     "number match game config pool rated annulled season reason winner seats bots ranks plies started finished "
-    "tournament place luck luck_by digest"
+    "tournament place luck luck_by digest start"
 )
 """Of the view `match_results`."""
 SEATS = _columns(

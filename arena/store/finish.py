@@ -10,12 +10,13 @@ from sqlalchemy import Connection, Insert, Table, bindparam, func, insert, selec
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
-from arena.store import result_queries, summaries, tournament_state
+from arena.store import match_log, result_queries, summaries, tournament_state
 from arena.store.dialect import execute, is_postgresql, without_nul
 from arena.store.match_luck import MatchLuck
 from arena.store.nodes import end_matches
 from arena.store.result_queries import group_of, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats
+from arena.transparency.signed_log import LogEntry
 from machine.timestamps import utc
 from protocol.digest import canonical
 from protocol.names import folded
@@ -83,6 +84,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
     before = dict(tallies)
     number = connection.execute(_LAST_NUMBER).scalar_one()
     stored: dict[Table, list[dict[str, Any]]] = {table: [] for table in _STORE}
+    entered: list[LogEntry] = []
     for at, (result, close, luck, failed) in enumerate(batch):
         if result.match in known:
             continue
@@ -98,6 +100,11 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
             break
         tallies.update(after.maps[0])
         number += 1
+        entered.append(
+            LogEntry(
+                number=number, match=result.match, digest=result.digest, finished=result.finished, pool=result.pool
+            )
+        )
         stored[matches].append(_match_row(number, result, luck, len(record), node))
         stored[seats] += _seat_rows(number, result, rated, ids, tallies)
         stored[records].append({"match": number, "data": record})
@@ -113,6 +120,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         if handed_in:
             tournament_state.drop_pending(connection, handed_in)
         summaries.add(connection, stored[matches][0]["number"], number)
+        match_log.enter_matches(connection, entered)
     if is_postgresql(connection):
         end_matches(connection, [finished.result.match for finished in batch])
     save_tallies(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})

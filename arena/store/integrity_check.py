@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from sqlalchemy import Boolean, Connection, Integer, func, select, type_coerce
 from sqlalchemy.exc import DBAPIError
 
-from arena.store import archives, match_luck, rating_rebuild, result_queries, tournament_state, views
+from arena.store import archives, match_log, match_luck, rating_rebuild, result_queries, tournament_state, views
 from arena.store.database import first_line
 from arena.store.dialect import is_postgresql
 from arena.store.match_luck import MatchLuck
@@ -70,6 +70,7 @@ def check_database(
         ("the seasons", _seasons(connection)),
         ("the order of the matches", _numbers(connection)),
         ("the matches", _matches(connection, look, progress)),
+        ("the log", match_log.find_problems(connection)),
         ("the files of old records", _archives(connection)),
         ("the matches that wait to be rated", tournament_state.pending_problems(connection, partial(look, waits=True))),
         ("the luck of the matches", match_luck.find_problems(connection)),

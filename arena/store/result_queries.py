@@ -17,7 +17,7 @@ from arena.store.archives import read_moved
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
-from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tallies
+from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tallies, tournaments
 from machine.timestamps import utc
 from measuring.payoffs import MeanPayoff
 from protocol.errors import ArenaFault
@@ -244,6 +244,12 @@ def encounter_counts(connection: Connection, bot: str) -> list[tuple[str, str, i
     return [(pool, key, count) for pool, key, count in connection.execute(query)]
 
 
+_IS_PAIRED = (
+    select(tournaments.c.arguments.contains('"paired":true'))
+    .where(tournaments.c.id == matches.c.tournament)
+    .scalar_subquery()
+    .label("is_paired")
+)
 _NUMBERS = select(matches.c.number).where(matches.c.id.in_(bindparam("ids", expanding=True)))
 
 
@@ -281,6 +287,7 @@ def iter_results_with_seats(
             seats.c.reason.label("seat_reason"),
             bots.c.name,
             bots.c.renamed,
+            _IS_PAIRED,
         )
         .join(seats, seats.c.match == matches.c.number)
         .join(bots, bots.c.id == seats.c.bot)
@@ -341,6 +348,7 @@ def _result(rows: Sequence[Any]) -> Result:
         tournament=row.tournament,
         place=row.place,
         annulled=row.annulled,
+        start=f"{row.tournament}/{row.place // len(rows)}" if row.is_paired else None,
     )
 
 

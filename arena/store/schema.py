@@ -42,6 +42,7 @@ REVISIONS = (
     "0013",
     "0014",
     "0015",
+    "0016",
 )
 """The migrations, oldest first."""
 
@@ -185,6 +186,21 @@ records = Table(
     metadata,
     Column("match", ForeignKey("matches.number"), primary_key=True),
     Column("data", LargeBinary, nullable=False, comment="the closed record, gzip"),
+)
+
+match_log = Table(
+    "match_log",
+    metadata,
+    Column("number", ForeignKey("matches.number"), primary_key=True),
+    Column("hashes", LargeBinary, nullable=False, comment="of the leaf, and of the subtrees that end with it"),
+)
+
+log_keys = Table(
+    "log_keys",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("secret", LargeBinary, nullable=False, comment="the private key that signs the log, Ed25519"),
+    Column("created", _characters(32), nullable=False),
 )
 
 archives = Table(

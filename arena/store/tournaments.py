@@ -34,7 +34,7 @@ FROM tournaments {where} ORDER BY started DESC, id LIMIT :limit
 _NEXT = _LIST.format(where="WHERE :start OR started < :started OR (started = :started AND id > :id)")
 _ONE = _LIST.format(where="WHERE id = :id")
 _MATCHES = """
-SELECT matches.number, matches.place, matches.reason, bots.name, seats.rank, seats.reason AS ended,
+SELECT matches.number, matches.place, matches.reason, matches.luck, bots.name, seats.rank, seats.reason AS ended,
     seats.payoff, seats.rounds
 FROM matches
 JOIN seats ON seats.match = matches.number JOIN bots ON bots.id = seats.bot
@@ -151,12 +151,15 @@ def _matches(connection: Connection, name: str) -> Iterator[PlayedMatch]:
             sat[0].place,
             sat[0].reason,
             tuple(PlayedSeat(row.name, row.rank, row.ended, row.payoff, row.rounds) for row in sat),
+            sat[0].luck,
         )
 
 
 def _scored(match: PlayedMatch, *, paired: bool) -> ScoredMatch:
     ranks = [seat.rank for seat in match.seats]
-    return ScoredMatch(tuple(seat.bot for seat in match.seats), points_of(ranks), _start(match, paired=paired))
+    return ScoredMatch(
+        tuple(seat.bot for seat in match.seats), points_of(ranks), _start(match, paired=paired), match.luck
+    )
 
 
 def _start(match: PlayedMatch, *, paired: bool) -> int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, Engine
 
-from arena.store import summaries
+from arena.store import match_log, summaries
 from arena.store.backup import back_up
 from arena.store.database import Database
 from arena.store.rating_rebuild import rebuild_ratings
@@ -53,3 +53,4 @@ def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connec
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         then(connection)
+        match_log.enter_missing(connection)

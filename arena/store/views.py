@@ -31,7 +31,13 @@ SELECT matches.number, matches.id AS match, matches.game, matches.config, matche
         SELECT seats.rank FROM seats WHERE seats.match = matches.number ORDER BY seats.seat
     ) AS seated) AS ranks,
     matches.plies, matches.started, matches.finished, matches.tournament, matches.place, matches.luck, matches.luck_by,
-    matches.digest
+    matches.digest,
+    CASE WHEN (
+            SELECT instr(arguments, '"paired":' || 'true') FROM tournaments WHERE tournaments.id = matches.tournament
+        ) > 0 THEN matches.tournament || '/' || (
+            matches.place / (SELECT count(*) FROM seats WHERE seats.match = matches.number)
+        )
+    END AS start
 FROM matches"""
 _MATCH_SEATS = """
 SELECT seats.match AS number, matches.id AS match, matches.game, matches.pool, seats.seat, bots.name AS bot,

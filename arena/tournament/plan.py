@@ -13,6 +13,7 @@ from random import Random
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from arena.ratings import tournament_pairing
 from arena.ratings.tournament_pairing import Pairing
@@ -116,6 +117,12 @@ class Plan(Struct, frozen=True, kw_only=True):
             place=match.place,
         )
         return header, seed
+
+    def with_start(self, result: Result) -> Result:
+        """A result with the start that its match shares with others, as it is told once it is stored."""
+        if not self.paired or result.place is None:
+            return result
+        return replace(result, start=f"{self.id}/{result.place // self.rules.seats}")
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""

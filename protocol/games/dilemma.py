@@ -8,6 +8,8 @@ from fractions import Fraction
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple
 
+from msgspec.structs import replace
+
 from protocol.dice import Dice
 from protocol.display import among, shown
 from protocol.errors import BadConfig, IllegalMove, MalformedMove
@@ -188,7 +190,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         if event.moves is None or not self.noise:
             return event
         seen = [move if at == seat else None for at, move in enumerate(event.moves)]
-        return Event(ply=event.ply, seat=event.seat, moves=seen, result=event.result)
+        return replace(event, moves=seen)
 
     def encode_state(self, state: Rounds) -> dict[str, Any]:
         return {

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar, NamedTuple
 
+from msgspec.structs import replace
+
 from protocol.dice import Dice
 from protocol.display import among, shown
 from protocol.errors import MalformedMove
@@ -188,7 +190,7 @@ class Poker(Game[Table, str]):
     def view_event(self, event: Event, seat: int | None) -> Event:
         if event.seat != CHANCE or event.move is None or "cards" not in event.move:
             return event
-        return Event(ply=event.ply, seat=CHANCE, move={"cards": _seen(event.move["cards"], seat)})
+        return replace(event, move={"cards": _seen(event.move["cards"], seat)})
 
     def encode_state(self, state: Table) -> dict[str, Any]:
         return {

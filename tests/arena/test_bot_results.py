@@ -54,6 +54,16 @@ def test_luck_is_what_seat_0_had_and_its_opponent_had_not() -> None:
     assert one.worth > 1000
 
 
+def test_bots_rank_by_scores_less_luck_where_these_are_known_unless_raw_ones_are_asked_for() -> None:
+    lucky = [met("a", "b", 1.0, 0.6, start) for start in range(30)] + [met("b", "a", 0.5, -0.1, 30)]
+    known = score_table("ab", lucky)
+    assert [(row.bot, row.rank, row.score > 0.5) for row in known] == [("b", 1, False), ("a", 2, True)]
+    raw = score_table("ab", lucky, raw=True)
+    assert [(row.bot, row.rank, row.adjusted is not None) for row in raw] == [("a", 1, True), ("b", 2, True)]
+    unknown = score_table("ab", [*lucky, met("a", "b", 1.0, None, 31)])
+    assert [(row.bot, row.rank) for row in unknown] == [("a", 1), ("b", 2)]
+
+
 def test_what_opponents_differ_by_is_in_no_interval() -> None:
     with_c = (one._replace(start=50 + (one.start or 0)) for one in paired(50, "a", "c", -0.08, 0))
     against = [*paired(50, "a", "b", 0.08, 0), *with_c]

@@ -112,8 +112,8 @@ def test_a_journal_under_another_name_is_refused(tmp_path: Path, table: Table) -
 def test_a_journal_of_a_newer_format_is_refused(tmp_path: Path, table: Table) -> None:
     header = table.lines[1]
     assert isinstance(header, Header)
-    (tmp_path / "m-1.jsonl").write_bytes(b'{"type":"header","format":2,"version":"9.0","match":7}\n')
-    with pytest.raises(BadRecord, match=r"m-1\.jsonl has format 2, written by 9\.0: this version reads 1"):
+    (tmp_path / "m-1.jsonl").write_bytes(b'{"type":"header","format":3,"version":"9.0","match":7}\n')
+    with pytest.raises(BadRecord, match=r"m-1\.jsonl has format 3, written by 9\.0: this version reads 1 and 2"):
         Journal(tmp_path).read("m-1")
 
 

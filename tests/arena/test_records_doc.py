@@ -77,7 +77,7 @@ def test_the_few_lines_of_python_verify_the_example_and_a_match_that_was_resigne
     assert "1 plies, resigned" in verified_by_hand(table.packed(), tmp_path).stdout
 
 
-@pytest.mark.parametrize("lie", ["deal", "move", "seed", "digest", "rank", "name"])
+@pytest.mark.parametrize("lie", ["deal", "move", "seed", "digest", "rank", "name", "strike"])
 def test_the_few_lines_of_python_find_what_was_changed(lie: str, tmp_path: Path) -> None:
     table = Table("nim", {"heaps": [9, 9, 9], "start": "p-position"}).begin().finish_at_random()
     rows = [json.loads(line) for line in gzip.decompress(table.packed()).splitlines()]
@@ -91,6 +91,8 @@ def test_the_few_lines_of_python_find_what_was_changed(lie: str, tmp_path: Path)
         rows[2]["digest"] = "0" * 64
     elif lie == "rank":
         rows[-1]["ranks"].reverse()
+    elif lie == "strike":
+        rows.insert(2, {"type": "strike", "ply": 1, "seat": 0, "code": "illegal_move", "message": "no"})
     else:
         rows[0]["seats"][0]["bot"] = "eve"
     packed = gzip.compress(b"".join(json.dumps(row).encode() + b"\n" for row in rows))

@@ -75,7 +75,7 @@ async def test_a_turn_carries_what_the_protocol_says(serve: Any) -> None:
     assert turn["events"] == []
     await first.send(type="move", match=start["match"], ply=0, move={"heap": 2, "take": 6})
     turn = await second.expect("turn")
-    assert turn["events"] == [{"ply": 0, "seat": 0, "move": {"heap": 2, "take": 6}}]
+    assert turn["events"] == [{"ply": 0, "seat": 0, "move": {"heap": 2, "take": 6}, "strikes": []}]
     assert turn["state"]["heaps"] == [3, 5, 1]
 
 
@@ -153,7 +153,7 @@ async def test_a_bot_that_comes_back_is_told_where_its_match_stands(serve: Any) 
     assert (resumed["resumed"], resumed["seat"]) == (True, 1)
     turn = await back.expect("turn")
     assert turn["ply"] == 1
-    assert turn["events"] == [{"ply": 0, "seat": 0, "move": {"heap": 0, "take": 1}}]
+    assert turn["events"] == [{"ply": 0, "seat": 0, "move": {"heap": 0, "take": 1}, "strikes": []}]
     ends = await asyncio.gather(first.play(), _answer(back, turn))
     assert ends[0]["reason"] == "win"
 

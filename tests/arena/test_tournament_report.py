@@ -66,6 +66,23 @@ def test_tables_with_luck_keep_to_80_columns_and_cut_no_number(names: list[str],
     assert ("less luck, row against column" in out) == (len(names) == 8 and form == "round-robin")
 
 
+@pytest.mark.parametrize("raw", [False, True])
+def test_bots_are_in_the_order_of_scores_less_luck_and_a_line_says_so_unless_raw_ones_are_asked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, raw: bool
+) -> None:
+    entered, file = pairs("risk-duel", SHORT, 16), tmp_path / "out.json"
+    results, luck = played(entered)
+    report = Report(entered, results, luck, "exact", raw=raw)
+    report.write(file, {})
+    report.show(Path("data"))
+    content = json.loads(file.read_text())
+    by = [row["score"] if raw else row["adjusted"]["score"] for row in content["table"]]
+    assert by == sorted(by, reverse=True)
+    assert content["ranked_by"] == ("score" if raw else "adjusted")
+    said = "in the order of scores less luck, by exact; --raw ranks by results as they are"
+    assert (said in capsys.readouterr().out) != raw
+
+
 def test_two_bots_are_told_apart_with_elo_and_how_likely_the_one_is_better(capsys: pytest.CaptureFixture[str]) -> None:
     entered = pairs("risk-duel", SHORT[:2], 200)
     results, luck = played(entered)
@@ -139,6 +156,7 @@ def test_the_file_has_what_the_tables_show_and_the_luck_of_every_match(tmp_path:
     Report(entered, results, luck, "exact").write(file, {})
     content = json.loads(file.read_text())
     assert (content["value"], content["luck"]) == ("exact", pytest.approx(luck))
+    assert [match["start"] for match in content["matches"][:4]] == ["t1/0", "t1/0", "t1/1", "t1/1"]
     for row in content["table"]:
         assert row["low"] < row["score"] < row["high"]
         assert row["adjusted"]["low"] < row["adjusted"]["score"] < row["adjusted"]["high"]

@@ -7,6 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import json
 
 from arena.store.annulment import annul_matches
 from arena.store.integrity_check import check_database
@@ -14,6 +15,7 @@ from arena.store.match_luck import MatchLuck, save_luck
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools
 from arena.store.seasons import start_season
 from arena.store.store import Store
+from arena.store.tournament_state import open_tournament
 from databases import EVERY_DATABASE, alter, asked
 from referee.result import points
 from seasons import finish, result, season
@@ -46,11 +48,37 @@ def test_the_view_of_the_results_has_every_match_as_the_store_has_it(store: Stor
         assert row["seats"] == len(stored.seats)
         assert row["bots"].split() == [seat.bot for seat in stored.seats]
         assert row["ranks"].split() == [str(rank) for rank in ranks]
-        for name in ("game", "pool", "reason", "plies", "started", "finished", "tournament", "place", "annulled"):
+        for name in (
+            "game",
+            "pool",
+            "reason",
+            "plies",
+            "started",
+            "finished",
+            "tournament",
+            "place",
+            "annulled",
+            "start",
+        ):
             assert row[name] == getattr(stored, name)
     assert len(rows) == len(list(store.iterate(iter_results)))
     assert (rows["placed"]["luck"], rows["placed"]["luck_by"]) == (0.25, "exact")
     assert [rows[match]["season"] for match in ("m0", "unrated", "placed")] == ["first", "first", "autumn"]
+
+
+def test_the_view_says_which_matches_share_a_start_as_the_store_does(store: Store) -> None:
+    names = {}
+    for paired in (True, False):
+        told = json.encode({"game": "nim", "note": 'no "paired":true', "paired": paired}, order="sorted").decode()
+        name = names[paired] = store.write(open_tournament, told, "7")[0]
+        seats = (("ann", "bob"), ("bob", "ann"), ("ann", "bob"))
+        finish(store, *(result(f"{name}-{at}", pair, tournament=name, place=at) for at, pair in enumerate(seats)))
+    starts = asked(store.database, "SELECT match, start FROM match_results WHERE start IS NOT NULL ORDER BY number")
+    name = names[True]
+    assert [tuple(row.values()) for row in starts] == [(f"{name}-{at}", f"{name}/{at // 2}") for at in range(3)]
+    assert {one.match: one.start for one in store.iterate(iter_results) if one.start} == {
+        row["match"]: row["start"] for row in starts
+    }
 
 
 def test_the_view_of_the_seats_has_points_where_a_match_counts(store: Store) -> None:

@@ -12,6 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from msgspec.structs import replace
+
 from protocol.games import load
 from protocol.messages import Clock, Player
 from referee import record as records
@@ -27,7 +29,9 @@ FINISHED = "2026-01-01T00:01:00.000Z"
 
 
 class Golden(NamedTuple):
-    """What a record is made of; at the ply `leaves` the seat `leaver` resigns, at the ply `late` time runs out."""
+    """What a record is made of; at the ply `leaves` the seat `leaver` resigns, at the ply `late` time runs out, at each
+    of the plies `refused` the seat to move first sends what is no move.
+    """
 
     game: str
     config: dict[str, Any]
@@ -35,9 +39,11 @@ class Golden(NamedTuple):
     leaves: int | None = None
     leaver: int = 0
     late: int | None = None
+    refused: Sequence[int] = ()
+    format: int = records.FORMAT
 
 
-GOLDEN = {
+OF_FORMAT_1 = {
     "nim-classic": Golden("nim", {}),
     "nim-dealt": Golden("nim", {"preset": "min-nim", "start": "p-position"}),
     "duel-south-america": Golden("risk-duel", {"max_troops": 5}),
@@ -45,17 +51,22 @@ GOLDEN = {
     "duel-ply-limit": Golden("risk-duel", {"map": "europe", "max_plies": 30}),
     "duel-late": Golden("risk-duel", {}, late=3),
     "campaign-dice": Golden("risk-campaign", {"map": "africa", "draft": "classic"}),
-    "campaign-drop-out": Golden("risk-campaign", {"map": "europe", "players": 3}, seats=3, leaves=9, leaver=1),
     "campaign-late": Golden("risk-campaign", {"map": "asia", "players": 4, "max_rounds": 3}, seats=4, late=8),
     "campaign-deterministic": Golden(
         "risk-campaign", {"map": "australia", "battle": "deterministic", "max_rounds": 8, "deal": "0f" * 16}
     ),
-    "dilemma-prison": Golden("dilemma", {"preset": "prison", "rounds": 10}),
     "dilemma-open-end": Golden("dilemma", {"preset": "open-end", "go_on": "0.9", "noise": "0.2"}),
     "dilemma-late": Golden("dilemma", {"preset": "rock-paper-scissors"}, late=3),
     "kuhn-short": Golden("kuhn", {"preset": "short"}),
     "leduc-short": Golden("leduc", {"preset": "short"}),
     "leduc-resigned": Golden("leduc", {}, leaves=12),
+}
+GOLDEN = {name: golden._replace(format=1) for name, golden in OF_FORMAT_1.items()} | {
+    "campaign-drop-out": Golden("risk-campaign", {"map": "europe", "players": 3}, seats=3, leaves=9, leaver=1),
+    "dilemma-prison": Golden("dilemma", {"preset": "prison", "rounds": 10}),
+    "duel-strikes": Golden("risk-duel", {"max_troops": 3}, refused=(0, 4, 5, 5)),
+    "dilemma-strikes": Golden("dilemma", {"preset": "prison", "rounds": 4}, refused=(1, 1, 2)),
+    "nim-strikes": Golden("nim", {"preset": "min-nim", "start": "p-position"}, refused=(2, 2, 2)),
 }
 
 
@@ -99,6 +110,7 @@ def make(name: str, golden: Golden) -> bytes:
         clock=Clock(bank_ms=5000, increment_ms=100),
         started="2026-01-01T00:00:00.000Z",
     )
+    refused = list(golden.refused)
 
     def choose(match: Match) -> MatchEvent:
         course = match.standing.course
@@ -109,9 +121,12 @@ def make(name: str, golden: Golden) -> bytes:
         if course.ply == golden.late and not course.out and len(course.awaited) == 1:
             return Expired()
         seat = course.awaited[0] if len(course.awaited) == 1 else chooser.choice(course.awaited)
+        if course.ply in refused:
+            refused.remove(course.ply)
+            return Played(seat, course.ply, None)
         return Played(seat, course.ply, chooser.choice(course.legal(seat)[0]))
 
-    return referee(header, seed, nonces, choose)
+    return referee(replace(header, format=golden.format), seed, nonces, choose)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocol.digest import canonical, first_digest, next_digest
+from protocol.digest import canonical, first_digest, next_digest, strikes_digest
 from protocol.messages import Event
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -79,3 +79,7 @@ def test_another_move_die_or_state_gives_another_digest() -> None:
         next_digest(bytes(32), Event(ply=0, seat=0, move={"a": 2}, dice=[[6], [1]], result={"taken": True}), {"x": 1}),
     }
     assert len(digests) == 5
+
+
+def test_strikes_that_no_event_told_of_are_digested_by_their_seats() -> None:
+    assert strikes_digest(bytes(32), [0, 1]) == hashlib.sha256(bytes(32) + b'{"strikes":[0,1]}').digest()

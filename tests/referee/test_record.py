@@ -104,7 +104,8 @@ def test_fields_that_a_later_version_adds_are_ignored(packed: bytes) -> None:
 
 
 def test_a_record_of_before_the_pools_verifies() -> None:
-    rows = rows_of(Table("nim", {"preset": "classic"}, rated=True).begin().finish_at_random().packed())
+    old = replace(header("nim", {"preset": "classic"}, rated=True), format=1)
+    rows = rows_of(Table(header=old).begin().finish_at_random().packed())
     assert (rows[0].pop("pool"), rows[-1]["ratings"]["pool"]) == ("nim/classic", "nim/classic")
     verify(record_reader.read(bytes_of(rows), "a match that an update of the arena interrupted"))
     rows[-1]["ratings"]["pool"] = "nim"
@@ -114,7 +115,7 @@ def test_a_record_of_before_the_pools_verifies() -> None:
 
 
 def test_only_before_the_pools_a_match_that_somebody_did_not_come_to_was_unrated() -> None:
-    table = Table("nim", {"preset": "classic"}, rated=True)
+    table = Table(header=replace(header("nim", {"preset": "classic"}, rated=True), format=1))
     table.open()
     table.send(Readied(0, b""))
     table.expire()
@@ -123,6 +124,13 @@ def test_only_before_the_pools_a_match_that_somebody_did_not_come_to_was_unrated
     assert "the match is rated, but the footer has no ratings" in refusal(bytes_of(rows))
     del rows[0]["pool"]
     verify(record_reader.read(bytes_of(rows), "x"))
+
+
+def test_a_match_in_a_pool_that_is_said_not_to_be_rated_is_refused() -> None:
+    rows = rows_of(Table("nim", {"preset": "classic"}, rated=True).begin().finish_at_random().packed())
+    rows[0]["rated"] = False
+    drop_ratings(rows)
+    assert "the header: it has the pool 'nim/classic', yet is said not to be rated" in refusal(bytes_of(rows))
 
 
 def test_a_deal_of_a_preset_is_rated_in_its_pool_and_in_no_other() -> None:
@@ -205,10 +213,10 @@ def test_a_foreign_file_is_refused_by_name(data: bytes, said: str) -> None:
 
 
 def test_a_newer_format_is_named_whatever_else_changed_in_it() -> None:
-    said = "m-1.jsonl.gz has format 2, written by 3.1: this version reads 1"
-    assert refusal(b'{"type":"header","format":2,"version":"3.1","seats":5}\n') == said
+    said = "m-1.jsonl.gz has format 3, written by 3.1: this version reads 1 and 2"
+    assert refusal(b'{"type":"header","format":3,"version":"3.1","seats":5}\n') == said
     table = Table()
-    head = json.loads(records.write_line(table.header)) | {"format": 2, "version": "3.1"}
+    head = json.loads(records.write_line(table.header)) | {"format": 3, "version": "3.1"}
     assert refusal(json.dumps(head).encode() + b"\n") == said
 
 
@@ -352,6 +360,32 @@ def move_the_strike(rows: Rows) -> None:
     rows.insert(4, rows.pop(2))
 
 
+def put_a_strike_in(rows: Rows) -> None:
+    rows.insert(2, rows[2])
+
+
+def put_a_strike_in_and_tell(rows: Rows) -> None:
+    put_a_strike_in(rows)
+    plies_of(rows)[1]["event"]["strikes"].append(0)
+
+
+def leave_the_strike_out(rows: Rows) -> None:
+    del rows[2]
+
+
+def call_it_older(rows: Rows) -> None:
+    """Of the format in which strikes were not in the digest."""
+    rows[0]["format"] = 1
+
+
+def sit_twice(rows: Rows) -> None:
+    rows[0]["seats"][1]["bot"] = rows[0]["seats"][0]["bot"].upper()
+
+
+def take_no_name(rows: Rows) -> None:
+    rows[0]["seats"][1]["bot"] = "b o b"
+
+
 def change_pool(pool: str) -> Callable[[Rows], None]:
     def change(rows: Rows) -> None:
         rows[0]["pool"] = rows[-1]["ratings"]["pool"] = pool
@@ -411,7 +445,13 @@ LIES: list[tuple[str, Callable[[Rows], None], str]] = [
     ("a ply removed", remove(2), "m-1: ply 3: "),
     ("the last ply removed", remove(-1), "is to move, yet the footer says 'win'"),
     ("two plies swapped", swap(1, 2), "m-1: ply 2: "),
-    ("the strike moved", move_the_strike, "m-1: ply 1: a strike of seat 0, which was not to move"),
+    ("the strike moved", move_the_strike, "m-1: ply 1: strikes should be None, the record says [0]"),
+    ("a strike put in", put_a_strike_in, "m-1: ply 1: strikes should be [0, 0], the record says [0]"),
+    ("a strike put in and told of", put_a_strike_in_and_tell, "m-1: ply 1: the digest does not follow"),
+    ("the strike left out", leave_the_strike_out, "m-1: ply 1: strikes should be None, the record says [0]"),
+    ("an older format", call_it_older, "m-1: ply 0: strikes should be None, the record says []"),
+    ("a name twice", sit_twice, "the header: ann sits in 2 seats: a bot has one"),
+    ("a name that is none", take_no_name, "the header: 'b o b' is no name: 1 to 32 letters"),
     ("another seat's move", claim_another_seat, "m-1: ply 2: seat 0 moves, but seat 1 is to move"),
     ("an event after the end", leave_too_late, "the match was over before this event"),
     ("a win called off", call_it_off, "the match was over by 'win', yet the footer says 'void'"),
@@ -427,6 +467,29 @@ def test_a_record_with_one_thing_changed_is_refused_naming_the_ply(
     message = refusal(bytes_of(rows))
     assert said in message
     assert "ply" in message or "header" in message or "seats" in message
+
+
+@pytest.mark.parametrize("at", [0, 1, -1])
+def test_a_key_that_is_there_twice_is_refused_naming_its_line(packed: bytes, at: int) -> None:
+    lines = gzip.decompress(packed).splitlines()
+    key = {0: b'"match":"m-2"', 1: b'"digest":"00"', -1: b'"plies":7'}[at]
+    lines[at] = lines[at][:-1] + b"," + key.replace(b"00", b"0" * 64) + b"}"
+    number = range(1, len(lines) + 1)[at]
+    said = f"m-1.jsonl.gz: line {number}: the key '{json.loads(b'{' + key + b'}').popitem()[0]}' is there 2 times"
+    assert refusal(b"\n".join([*lines, b""])).startswith(said)
+
+
+def test_a_strike_that_no_event_tells_of_is_in_the_digest_of_a_match_that_was_called_off() -> None:
+    table = Table("nim", {"heaps": [3, 3]}).begin()
+    table.play({"heap": 0, "take": 1})
+    table.play(None)
+    table.send(Voided())
+    assert table.match.farewell(0).strikes == [1]
+    rows = rows_of(table.packed())
+    verify(record_reader.read(bytes_of(rows), "x"))
+    for change in (lambda: rows.insert(2, rows[2]), lambda: rows.__delitem__(slice(2, 4))):
+        change()
+        assert "digest should be " in refusal(bytes_of(rows))
 
 
 def test_a_die_that_was_not_rolled_is_refused_naming_the_ply() -> None:

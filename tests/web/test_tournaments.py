@@ -7,6 +7,7 @@ import re
 import pytest
 from msgspec import json
 
+from arena.store.match_luck import MatchLuck, save_luck
 from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, open_tournament
 from seasons import finish, paid, result
@@ -81,6 +82,36 @@ def test_places_go_by_score_and_a_note_says_which_bots_the_matches_tell_apart(vi
         assert note in page
 
 
+def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: Visitor) -> None:
+    told = json.encode({**ARGUMENTS, "bots": ["ann", "bob"], "paired": True, "rounds": 4}, order="sorted").decode()
+    name = visitor.store.write(open_tournament, told, "7")[0]
+    seats = [("ann", "bob"), ("bob", "ann")] * 4
+    ranks = [(1, 2) if pair[0] == "ann" else (2, 1) for pair in seats]
+    ranks[-1] = (1, 2)
+    finish(
+        visitor.store,
+        *(
+            result(f"m{place}", pair, ranks[place], tournament=name, place=place, rated=False)
+            for place, pair in enumerate(seats)
+        ),
+    )
+    assert ">Less luck</th>" not in visitor.get(f"/tournaments/{name}").text
+    lucks = {f"m{place}": MatchLuck("exact", 0.6 if place % 2 == 0 else -0.6) for place in range(8)}
+    visitor.store.write(save_luck, lucks)
+    finish(visitor.store, result("void", seats[0], (1, 1), reason="void", tournament=name, place=8, rated=False))
+    page = visitor.get(f"/tournaments/{name}").text
+    rows = re.findall(r'<td class="number">(.)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)', page)
+    assert rows == [("1", "bob", "12.5"), ("2", "ann", "87.5")]
+    assert "<b>bob</b> leads with 72.5\u202f% of the points less luck." in page
+    table = json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["table"]
+    assert [(row["bot"], round(row["adjusted"]["score"], 3)) for row in table] == [("bob", 0.725), ("ann", 0.275)]
+    matches = json.decode(visitor.get(f"/api/v1/matches?tournament={name}").body)["rows"]
+    assert {match["match"]: match["start"] for match in matches} == {
+        **{f"m{place}": f"{name}/{place // 2}" for place in range(8)},
+        "void": f"{name}/4",
+    }
+
+
 def test_who_leads_and_at_last_who_won_stands_under_the_title_with_whom_chance_may_have_put_behind(
     visitor: Visitor, tournament: str
 ) -> None:
@@ -94,7 +125,7 @@ def test_who_leads_and_at_last_who_won_stands_under_the_title_with_whom_chance_m
 
 
 def test_the_list_names_the_winner_of_each_tournament_that_is_over(visitor: Visitor, tournament: str) -> None:
-    winner = re.compile(r'<td data-label="Winner">(.*?)</td>')
+    winner = re.compile(r'<td data-label="First by results">(.*?)</td>')
     assert winner.findall(visitor.get("/tournaments").text) == [""]
     finish(visitor.store, result("m3", ("bob", "cid"), tournament=tournament, place=2))
     visitor.store.write(finish_tournament, tournament)
@@ -171,7 +202,7 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     assert "No two bots met twice" in page
     assert "Beyond chance" not in page
     assert "Share of points" not in page
-    assert re.search(r'data-label="Winner"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
+    assert re.search(r'data-label="First by results"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
     told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)
     assert told["table"][0]["payoff"]["mean"] == 1.9975
     assert told["payoffs"]["nasty"]["grim"] == {"mean": 1.02, "low": None, "high": None, "opponents": 1}

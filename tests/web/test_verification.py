@@ -25,7 +25,7 @@ from protocol.dice import match_key
 from protocol.games import load
 from protocol.games.poker import MOVES
 from referee import record_reader
-from referee.effects import Resigned
+from referee.effects import Resigned, Voided
 from referee_table import Table
 from timeouts import WITHIN
 
@@ -217,6 +217,27 @@ def made_up_strike(lines: Lines) -> None:
     lines.insert(6, {"type": "strike", "ply": 5, "seat": 0, "code": "illegal_move", "message": "no"})
 
 
+def strike_put_in(lines: Lines) -> None:
+    lines.insert(1, lines[1])
+
+
+def strike_put_in_and_told(lines: Lines) -> None:
+    strike_put_in(lines)
+    lines[3]["event"]["strikes"].append(0)
+
+
+def strike_left_out(lines: Lines) -> None:
+    del lines[1]
+
+
+def strikes_of_an_older_format(lines: Lines) -> None:
+    lines[0]["format"] = 1
+
+
+def first_event_without_strikes(lines: Lines) -> None:
+    del lines[1]["event"]["strikes"]
+
+
 def four_strikes(lines: Lines) -> None:
     strike = {"type": "strike", "ply": 5, "seat": 1, "code": "illegal_move", "message": "no"}
     lines[6:6] = [strike] * 4
@@ -338,6 +359,8 @@ def sealed_after_three_strikes(lines: Lines) -> None:
     strike = {"type": "strike", "ply": 1, "seat": seat, "code": "illegal_move", "message": "no"}
     at = lines.index(sealed_of(lines, 1)[0])
     lines[at:at] = [strike] * 3
+    (told,) = (line for line in lines if line["type"] == "ply" and line["event"]["ply"] == 1)
+    told["event"]["strikes"] = [seat] * 3
 
 
 def sealed_alone(lines: Lines) -> None:
@@ -400,6 +423,12 @@ FORGERIES = [
     ("duel-south-america", made_up_strike, None, {"strikes"}),
     ("duel-south-america", four_strikes, 5, {"strikes"}),
     ("campaign-drop-out", leaving_by_strikes, 9, {"out"}),
+    ("duel-strikes", strike_put_in, 0, {"strikes"}),
+    ("duel-strikes", strike_put_in_and_told, 0, {"digest"}),
+    ("duel-strikes", strike_left_out, 0, {"strikes"}),
+    ("duel-strikes", strikes_of_an_older_format, 0, {"strikes"}),
+    ("nim-strikes", strikes_of_an_older_format, 0, {"strikes"}),
+    ("nim-strikes", first_event_without_strikes, 0, {"strikes"}),
     ("duel-south-america", given, 5, {"given"}),
     ("duel-south-america", seed, None, {"seed"}),
     ("duel-south-america", nonce, 0, {"digest"}),
@@ -534,12 +563,25 @@ def test_what_is_wrong_in_a_round_is_said_with_what_would_be_right(check: Checki
 def test_a_match_that_was_called_off_in_the_midst_of_a_round_is_found_true(check: Checking) -> None:
     lines = lines_of("dilemma-prison")
     at = next(at for at, line in enumerate(lines) if line["type"] == "ply" and line["event"]["ply"] == 1)
-    footer = lines[-1] | {"digest": lines[at]["digest"], "plies": 2, "reason": "void"}
+    last = hashlib.sha256(bytes.fromhex(lines[at]["digest"]) + canonical({"strikes": [0]})).hexdigest()
+    footer = lines[-1] | {"digest": last, "plies": 2, "reason": "void"}
     footer |= {"ranks": [1, 1], "reasons": ["void", "void"], "payoffs": None, "rounds": None}
     strike = {"type": "strike", "ply": 2, "seat": 0, "code": "illegal_move", "message": "no"}
     (steps,) = check([forged([*lines[: at + 1], strike, lines[at + 1], footer])])
     assert wrong(steps) == []
     assert [step["ply"] for step in steps if step["what"] == "sealed" and step["index"] is None] == [2]
+
+
+@pytest.mark.parametrize("strikes", [1, 2])
+def test_strikes_that_no_event_tells_of_are_in_the_digest_of_a_match_that_was_called_off(
+    check: Checking, strikes: int
+) -> None:
+    table = Table("nim").begin()
+    table.play(None)
+    table.send(Voided())
+    header, strike, footer = map(json.loads, record_reader.unpack(table.packed(), "m-1").splitlines())
+    (steps,) = check([forged([header, *[strike] * strikes, footer])])
+    assert wrong(steps) == ([] if strikes == 1 else [(None, "digest")])
 
 
 def test_what_is_wrong_is_said_with_what_would_be_right(check: Checking) -> None:

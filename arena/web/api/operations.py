@@ -32,11 +32,13 @@ from arena.store.leaderboards import (
     results_by_seat,
     versions_page,
 )
+from arena.store.match_log import log_consistency, log_head, log_page, log_proof
 from arena.store.match_search import Search, search_matches
 from arena.store.paging import MOST_ROWS, Page
 from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
+from arena.transparency.signed_log import LogConsistency, LogEntry, LogHead, LogProof
 from arena.web import lookups
 from arena.web.answers import Pieces, slices
 from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, InPieces, Operation, Query, encode_response
@@ -121,6 +123,12 @@ class MatchesQuery(Paged, frozen=True, kw_only=True):
     tournament: Annotated[str, Meta(description="its id")] | None = None
     since: Annotated[str, Meta(description="ended then or later: a day, or a time in UTC, in ISO 8601")] | None = None
     until: Annotated[str, Meta(description="ended before; a day is included whole")] | None = None
+
+
+class ConsistencyQuery(Query, frozen=True, kw_only=True):
+    """From which log on."""
+
+    size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="how many entries it had then", examples=[1])]
 
 
 class GradesQuery(Query, frozen=True, kw_only=True):
@@ -390,6 +398,32 @@ def tournament(asked: ApiRequest[Query]) -> TournamentTable:
     return lookups.tournament(asked.site, asked.path["tournament"])
 
 
+def log(asked: ApiRequest[Paged]) -> Page[LogEntry]:
+    """The log of results, from the first match on: what each ended with, in the order in which they were stored."""
+    return asked.site.reader.read(log_page, **msgspec.structs.asdict(asked.query))
+
+
+def head(asked: ApiRequest[Query]) -> LogHead:
+    """How far the log goes, signed."""
+    found = asked.site.reader.read(log_head)
+    if found is None:
+        raise NotFound("no match was stored yet: the log begins with the first")
+    return found
+
+
+def consistency(asked: ApiRequest[ConsistencyQuery]) -> LogConsistency:
+    """What proves that the log goes on from what it was with so many entries."""
+    return asked.site.reader.read(log_consistency, asked.query.size)
+
+
+def proof(asked: ApiRequest[Query]) -> LogProof:
+    """What proves that a match with this last digest is in the log."""
+    found = asked.site.reader.read(log_proof, asked.path["match"])
+    if found is None:
+        raise _no_match(asked.path["match"])
+    return found
+
+
 OPERATIONS = (
     Operation("/games", games),
     Operation("/pools", pools, example="/pools?game=nim"),
@@ -406,9 +440,13 @@ OPERATIONS = (
     Operation("/matches/{match}", match),
     Operation("/matches/{match}/result", result),
     Operation("/matches/{match}/grades", grades, example="/matches/{solved}/grades", slow=True, solving=to_grade),
+    Operation("/matches/{match}/proof", proof),
     Operation("/matches/{match}/record.jsonl.gz", packed, media="application/gzip"),
     Operation("/matches/{match}/record.jsonl", unpacked, media="application/jsonl"),
     Operation("/matches/{match}/match.html", whole, media="text/html", solving=to_solve),
+    Operation("/log", log, example="/log?limit=3"),
+    Operation("/log/head", head),
+    Operation("/log/consistency", consistency, example="/log/consistency?size=1"),
     Operation("/tournaments", tournaments, example="/tournaments?limit=3"),
     Operation("/tournaments/{tournament}", tournament),
 )

@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.standings import TableRow
+from arena.ratings.standings import TableRow, goes_by_adjusted
 from arena.ratings.tournament_pairing import TEST
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
@@ -63,6 +63,7 @@ def tournament(request: Request) -> Response:
         ranks=ranks,
         unknown=bool(shown.payoffs) and not any(row.payoff and row.payoff.low is not None for row in shown.table),
         unit=unit,
+        adjusted=not unit and goes_by_adjusted(shown.table),
         scale=payoff_scale((row.payoff for row in shown.table), PAYOFFS) if unit else SHARES,
         cross=_cross_table(shown) if 2 < len(shown.table) <= MOST_CROSSED else None,
         recent=site.reader.read(search_matches, Search(tournament=shown.tournament), limit=MATCHES),
@@ -76,16 +77,17 @@ def _title(shown: TournamentRow) -> str:
 
 
 def _places(table: Sequence[TableRow]) -> dict[str, int | None]:
-    """The place of each bot by its payoff, where that is the result, else by its score: 1 and how many had more; None
-    if it has not played.
+    """The place of each bot by its payoff, where that is the result, else by its score, less luck where that is known:
+    1 and how many had more; None if it has not played.
     """
-    by_payoff = any(row.payoff is not None for row in table)
+    by_payoff, by_adjusted = any(row.payoff is not None for row in table), goes_by_adjusted(table)
     values = {}
     for row in table:
         if row.payoff is not None:
             values[row.bot] = round(row.payoff.mean, 9)
         elif row.played and not by_payoff:
-            values[row.bot] = round(row.score, 9)
+            found = row.adjusted if by_adjusted else None
+            values[row.bot] = round(row.score if found is None else found.score, 9)
     first: dict[float, int] = {}
     for place, value in enumerate(sorted(values.values(), reverse=True), 1):
         first.setdefault(value, place)

@@ -10,6 +10,8 @@ const MAX_STRIKES = 3;
 const LEAVING = ["resigned", "timeout", "illegal", "disconnected", "no_show", "failed"];
 const GIVEN_AT_MOST = 0.01;
 const CHANCE = -1;
+/** The first format in which events tell of strikes, and so the digests. */
+const TELLS_STRIKES = 2;
 /** What may be wrong with an event whose digest is looked at all the same. */
 const OF_CHANCE = ["dice", "result", "deal"];
 
@@ -23,8 +25,10 @@ export class Course {
   constructor({ header, plies, strikes, sealed = [], footer }, mac, digest) {
     Object.assign(this, { header, footer, mac, digest });
     this.cutOff = sealed;
-    this.began = plies.length > 0 || footer.reason !== "void";
+    this.began = footer.reason !== "void" || [plies, strikes, sealed].some((lines) => lines.length > 0);
     this.awaited = [...strikes];
+    this.tellsStrikes = header.format >= TELLS_STRIKES;
+    this.isFirst = true;
     this.rules = RULES[header.game]?.(header.config);
     this.state = null;
     this.deal = undefined;
@@ -93,21 +97,21 @@ export class Course {
 
   async *end() {
     const { footer } = this;
+    const isVoid = footer.reason === "void";
+    const untold = this.tellsStrikes && isVoid ? this.awaited.map(({ seat }) => seat).sort() : [];
+    if (this.rules !== undefined && (!this.tellsStrikes || isVoid)) yield* this.#strike(this.#due());
     for (const line of this.rules === undefined ? [] : this.cutOff) {
       const found = this.#seal(line);
       yield { ...found, ply: line.ply };
       if (!found.ok) return;
     }
-    if (this.rules !== undefined) {
-      yield* this.#strike();
-      yield* this.#late();
-    }
-    const isVoid = footer.reason === "void";
+    if (this.rules !== undefined) yield* this.#late();
     if (this.rules !== undefined && this.isOver === isVoid) {
       const goesOn = isVoid ? "The match was over, yet it is said to be void." : `${this.#whoMoves()}.`;
       yield step("end", false, `The last event is not the end that the footer tells of. ${goesOn}`);
       return;
     }
+    if (untold.length) this.digest = await sha256(join(this.digest, utf8(canonical({ strikes: untold }))));
     const last = toHex(this.digest);
     const ok = footer.digest === last;
     const whose = ok ? "The last digest is the footer's:" : "The footer's digest should be";
@@ -146,11 +150,16 @@ export class Course {
   /** An event of a game whose rules are not known: its state is the document's. */
   async *#believed({ event, state }) {
     this.state = state ?? this.state;
+    for (const seat of event.strikes ?? []) this.#take(({ seat: at }) => at === seat);
     if (event.out !== undefined) this.out.set(event.seat, event.out);
   }
 
-  async *#refereed({ event, given, sealed = [] }) {
-    yield* this.#strike();
+  async *#refereed({ event: { strikes, ...event }, given, sealed = [] }) {
+    if (this.tellsStrikes) yield* this.#told(strikes, event);
+    else yield* this.#strike(this.#due());
+    if (!this.tellsStrikes && strikes !== undefined) {
+      yield step("strikes", false, "The event tells of strikes, which none did in records of this format.");
+    }
     for (const line of sealed) {
       yield* this.#checkGiven(line.seat, line.given);
       yield this.#seal(line);
@@ -211,13 +220,50 @@ export class Course {
     yield step("deal", ok, `${told}: ${how}.`, { ...dice.trace, should, is: event });
   }
 
-  /** The strikes of the seats that have to move. */
-  *#strike() {
-    if (this.isOver || this.deal !== undefined) return;
-    const { awaits } = this;
-    const isDue = ({ ply, seat }) => ply === this.ply && awaits.includes(seat);
-    const due = this.awaited.filter(isDue);
-    this.awaited = this.awaited.filter((strike) => !isDue(strike));
+  /** Takes the strikes of the seats that have to move. */
+  #due() {
+    if (this.isOver || this.deal !== undefined) return [];
+    const due = this.awaited.filter((strike) => this.#isDue(strike));
+    this.awaited = this.awaited.filter((strike) => !due.includes(strike));
+    return due;
+  }
+
+  #isDue({ ply, seat }) {
+    return ply === this.ply && this.awaits.includes(seat);
+  }
+
+  /** Takes the first strike that is such a one. */
+  #take(isSuch) {
+    const at = this.awaited.findIndex(isSuch);
+    return at < 0 ? undefined : this.awaited.splice(at, 1)[0];
+  }
+
+  /** The strikes that an event tells of are those of the record; the first event tells of them even where there are none. */
+  *#told(strikes, event) {
+    const { isFirst } = this;
+    this.isFirst = false;
+    if (isFirst ? strikes === undefined : strikes?.length === 0) {
+      yield step("strikes", false, "The first event of a match has its strikes always, others where there are any.");
+      return;
+    }
+    for (const seat of strikes ?? []) {
+      const strike = this.#take((each) => each.seat === seat && this.#isDue(each));
+      if (strike === undefined) {
+        const text = `The event tells of a strike of seat ${seat + 1}, of which the record has none before it.`;
+        yield step("strikes", false, text);
+        return;
+      }
+      yield* this.#strike([strike]);
+    }
+    const isUntold = (each) => this.#isDue(each) && (event.seat === CHANCE || event.seat === each.seat);
+    const untold = this.deal === undefined && this.awaited.find(isUntold);
+    if (untold) {
+      const text = `The record has a strike of seat ${untold.seat + 1} before this event, which does not tell of it.`;
+      yield step("strikes", false, text);
+    }
+  }
+
+  *#strike(due) {
     for (const { seat, message } of due) {
       this.struck[seat] += 1;
       const ok = this.struck[seat] <= MAX_STRIKES;
@@ -228,7 +274,8 @@ export class Course {
   /** Strikes at plies and of seats that had no turn. */
   *#late() {
     for (const { ply, seat } of this.awaited) {
-      const text = `Move ${ply + 1} has a strike of seat ${seat + 1}, which was not to move.`;
+      const untold = this.tellsStrikes ? " or of which no event tells" : "";
+      const text = `Move ${ply + 1} has a strike of seat ${seat + 1}, which was not to move${untold}.`;
       yield { ...step("strikes", false, text), ply };
     }
   }

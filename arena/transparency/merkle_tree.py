@@ -1,0 +1,146 @@
+"""A Merkle tree to which leaves are only added: its root, and what proves that a leaf is in it, or that a tree goes on
+from an earlier one.
+
+Source: B. Laurie, E. Messeri, R. Stradling, Certificate Transparency Version 2.0, RFC 9162, section 2.1.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+
+HASH_BYTES = 32
+Node = Callable[[int, int], bytes]
+"""`node(level, end)`: the hash of the 2**level leaves before the one of number `end`, from 0, which it divides."""
+
+
+def leaf_hash(entry: bytes) -> bytes:
+    """The hash of a leaf."""
+    return hashlib.sha256(b"\0" + entry).digest()
+
+
+def _parent(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(b"\1" + left + right).digest()
+
+
+def peaks(size: int) -> list[tuple[int, int]]:
+    """The level and the end of each complete subtree of a tree of so many leaves, from the left."""
+    found, end = [], 0
+    for level in range(size.bit_length() - 1, -1, -1):
+        if size >> level & 1:
+            end += 1 << level
+            found.append((level, end))
+    return found
+
+
+class Growing:
+    """A tree that leaves are added to; it begins with the hashes of the `peaks` of a tree of so many leaves."""
+
+    def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
+        self.size = size
+        self._peaks = list(hashes)
+
+    def add(self, leaf: bytes) -> bytes:
+        """Add a leaf by its hash: that, and the hashes of the subtrees that it completes, the smallest first."""
+        hashes = [leaf]
+        level = 0
+        while self.size >> level & 1:
+            hashes.append(_parent(self._peaks.pop(), hashes[-1]))
+            level += 1
+        self._peaks.append(hashes[-1])
+        self.size += 1
+        return b"".join(hashes)
+
+
+def root(size: int, node: Node) -> bytes:
+    """The root of a tree of so many leaves."""
+    return _subtree(0, size, node) if size else hashlib.sha256().digest()
+
+
+def _subtree(start: int, end: int, node: Node) -> bytes:
+    size = end - start
+    if size & (size - 1) == 0:
+        return node(size.bit_length() - 1, end)
+    middle = start + _left(size)
+    return _parent(_subtree(start, middle, node), _subtree(middle, end, node))
+
+
+def _left(size: int) -> int:
+    """How many leaves are in the left half: the largest power of two below the size."""
+    return 1 << (size - 1).bit_length() - 1
+
+
+def inclusion_path(at: int, size: int, node: Node) -> list[bytes]:
+    """What proves that the leaf number `at`, from 0, is in a tree of so many."""
+    start, end, path = 0, size, []
+    while end - start > 1:
+        middle = start + _left(end - start)
+        if at < middle:
+            path.append(_subtree(middle, end, node))
+            end = middle
+        else:
+            path.append(_subtree(start, middle, node))
+            start = middle
+    return path[::-1]
+
+
+def consistency_path(earlier: int, size: int, node: Node) -> list[bytes]:
+    """What proves that a tree of so many leaves begins with that of the `earlier` ones, one or more."""
+    start, end, path, whole = 0, size, [], True
+    while end != earlier:
+        middle = start + _left(end - start)
+        if earlier <= middle:
+            path.append(_subtree(middle, end, node))
+            end = middle
+        else:
+            path.append(_subtree(start, middle, node))
+            start, whole = middle, False
+    if not whole:
+        path.append(_subtree(start, end, node))
+    return path[::-1]
+
+
+def root_by_inclusion(leaf: bytes, at: int, size: int, path: Sequence[bytes]) -> bytes | None:
+    """The root of a tree of so many leaves with this leaf (its hash) at its place; None for no path of such a tree."""
+    if not 0 <= at < size:
+        return None
+    last, found = size - 1, leaf
+    for sibling in path:
+        if last == 0:
+            return None
+        if at & 1 or at == last:
+            found = _parent(sibling, found)
+            while not at & 1 and at:
+                at, last = at >> 1, last >> 1
+        else:
+            found = _parent(found, sibling)
+        at, last = at >> 1, last >> 1
+    return found if last == 0 else None
+
+
+def is_continued(earlier: int, size: int, earlier_root: bytes, later_root: bytes, path: Sequence[bytes]) -> bool:
+    """Whether a tree of so many leaves begins with the earlier one, by what `consistency_path` gives."""
+    if not 0 < earlier <= size or (earlier == size and path):
+        return False
+    if earlier == size:
+        return earlier_root == later_root
+    hashes = list(path)
+    if earlier & (earlier - 1) == 0:
+        hashes.insert(0, earlier_root)
+    if not hashes:
+        return False
+    at, last = earlier - 1, size - 1
+    while at & 1:
+        at, last = at >> 1, last >> 1
+    old = new = hashes[0]
+    for sibling in hashes[1:]:
+        if last == 0:
+            return False
+        if at & 1 or at == last:
+            old, new = _parent(sibling, old), _parent(sibling, new)
+            while not at & 1 and at:
+                at, last = at >> 1, last >> 1
+        else:
+            new = _parent(new, sibling)
+        at, last = at >> 1, last >> 1
+    return old == earlier_root and new == later_root and last == 0

@@ -1,0 +1,147 @@
+"""`arena replay verify` beside what tells which match was played: the database, a digest, a signed log."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from arena.commands.anchors import NOTHING
+from arena.store.dialect import execute
+from arena.store.finish import finish_matches
+from arena.store.match_log import log_proof
+from arena.store.store import Reader, Store
+from arena.web.site import Site
+from commands import Done, call
+from referee.effects import Resigned
+from referee_table import Table
+from stored_matches import finished
+from web_client import served
+
+API = Path(__file__).parents[2] / "docs" / "api.md"
+
+
+def table(loser: int, match: str = "m-1") -> Table:
+    """The match, or another under the same id, seed, names, nonces and commitment: another seat gave it up."""
+    played = Table("nim", {"preset": "classic"}, match=match, rated=True).begin()
+    played.play({"heap": 0, "take": 1 + loser})
+    played.send(Resigned(loser))
+    return played
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the true record, a forged one, and an arena's data."""
+    with closing(Store.open(tmp_path / "arena-data" / "arena.db")) as store:
+        store.write(finish_matches, [finished(table(0)), finished(table(1, "m-2"))])
+    (tmp_path / "true.jsonl").write_bytes(gzip.decompress(table(0).packed()))
+    (tmp_path / "forged.jsonl").write_bytes(gzip.decompress(table(1).packed()))
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def digest(loser: int) -> str:
+    return table(loser).match.result("x").digest
+
+
+def verify(*words: str) -> Done:
+    return call("arena", "replay", "verify", *words)
+
+
+def refusal(*words: str) -> str:
+    done = verify(*words)
+    assert (done.code != 0, done.out) == (True, "")
+    assert done.err.count("\n") == 1
+    return done.err
+
+
+def test_another_match_under_the_same_commitment_verifies_and_is_refused_beside_the_database(folder: Path) -> None:
+    done = verify("forged.jsonl", "--data", "nowhere")
+    assert (done.code, done.out.splitlines()[1:]) == (0, [f"  {NOTHING}"])
+    assert refusal("forged.jsonl").startswith(
+        "arena: forged.jsonl: this is not match m-1 as arena-data/arena.db has it: digest is"
+    )
+    assert verify("true.jsonl").out.splitlines()[1:] == ["  it is match m-1 as arena-data/arena.db has it"]
+    assert verify("m-1").out.splitlines()[1:] == ["  it is match m-1 as arena-data/arena.db has it"]
+
+
+def test_of_all_records_of_a_database_each_is_compared_with_its_result(folder: Path) -> None:
+    assert verify().out == "2 records verified\n"
+    with closing(Store.open(folder / "arena-data" / "arena.db")) as store:
+        change = "UPDATE matches SET digest = :digest WHERE id = 'm-2'"
+        store.write(lambda connection: execute(connection, change, {"digest": digest(0)}).rowcount)
+    done = verify()
+    assert (done.code, done.out) == (1, "")
+    assert f"arena: m-2: the last digest is {table(1, 'm-2').match.result('x').digest}, the database has" in done.err
+
+
+def not_rated(rows: list[dict[str, Any]]) -> None:
+    rows[0]["rated"] = False
+    del rows[0]["pool"], rows[-1]["ratings"]
+
+
+def thought_longer(rows: list[dict[str, Any]]) -> None:
+    rows[1]["clock"][1] -= 1
+
+
+@pytest.mark.parametrize(
+    ("change", "said"), [(not_rated, "rated is True, the record says False"), (thought_longer, "line 2 differs")]
+)
+def test_what_the_digest_leaves_out_is_compared_with_the_database_as_well(
+    folder: Path, change: Callable[[list[dict[str, Any]]], None], said: str
+) -> None:
+    rows = [json.loads(line) for line in (folder / "true.jsonl").read_bytes().splitlines()]
+    change(rows)
+    (folder / "changed.jsonl").write_bytes(b"".join(json.dumps(row).encode() + b"\n" for row in rows))
+    assert verify("changed.jsonl", "--data", "nowhere").code == 0
+    assert said in refusal("changed.jsonl")
+
+
+def test_a_digest_that_was_told_is_that_of_the_record_or_it_is_refused(folder: Path) -> None:
+    done = verify("true.jsonl", "--data", "nowhere", "--digest", digest(0).upper())
+    assert done.out.splitlines()[1:] == ["  its digest is the one that was told"]
+    said = refusal("forged.jsonl", "--data", "nowhere", "--digest", digest(0))
+    assert said == f"arena: forged.jsonl: the last digest of match m-1 is {digest(0)}, here it is {digest(1)}\n"
+    assert "--digest is 'ab': it is 64 hex digits" in refusal("true.jsonl", "--digest", "ab")
+    assert "--digest is of one match" in refusal("--digest", digest(0))
+    assert "it goes with --log" in refusal("true.jsonl", "--key", digest(0))
+
+
+def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_was_saved(folder: Path) -> None:
+    with closing(Reader.open(folder / "arena-data" / "arena.db")) as reader:
+        proof = reader.read(log_proof, "m-1")
+        other = reader.read(log_proof, "m-2")
+        assert proof is not None
+        (folder / "proof.json").write_bytes(msgspec.json.encode(proof))
+        (folder / "other.json").write_bytes(msgspec.json.encode(other))
+        key = proof.head.key
+        with served(Site(reader)) as url:
+            (program,) = re.findall(r"```python\n(import hashlib, json, sys.*?)```", API.read_text(), re.DOTALL)
+            words = [sys.executable, "-c", program, f"{url}/api/v1/matches/m-1/proof"]
+            by_hand = subprocess.run(words, capture_output=True, text=True, check=True).stdout
+            assert by_hand == f"m-1 ended with {digest(0)} by the log of {key}\n"
+            for log in (url, f"{url}/api/v1/matches/m-1/proof", "proof.json"):
+                done = verify("true.jsonl", "--data", "nowhere", "--log", log, "--key", key)
+                assert done.out.splitlines()[1:] == [
+                    f"  it is entry 1 of 2 in the log that is signed by the key {key}"
+                ], done.err
+                said = refusal("forged.jsonl", "--data", "nowhere", "--log", log)
+                assert f"the digest of match m-1 is {digest(0)}, here it is {digest(1)}" in said
+            assert f"the log is signed by the key {key}, not by 0000" in refusal(
+                "true.jsonl", "--data", "nowhere", "--log", url, "--key", "0" * 64
+            )
+            (folder / "third.jsonl").write_bytes(gzip.decompress(table(0, "m-3").packed()))
+            assert "answers 404: there is no match 'm-3'" in refusal("third.jsonl", "--data", "nowhere", "--log", url)
+    assert "the match of match m-1 is m-2" in refusal("true.jsonl", "--data", "nowhere", "--log", "other.json")
+    assert "can't be read" in refusal("true.jsonl", "--data", "nowhere", "--log", "none.json")
+    assert "gives no proof" in refusal("true.jsonl", "--data", "nowhere", "--log", "true.jsonl")
+    assert "can't be read" in refusal("true.jsonl", "--data", "nowhere", "--log", "http://127.0.0.1:1")
