@@ -265,6 +265,25 @@ def sprt(
     run(SprtOptions(**_read(given), any_folder=words["data"] is None))
 
 
+@app.command()
+def llr(
+    counts: Annotated[
+        list[int], typer.Argument(metavar="COUNT...", help="Five, of pairs by their points; three, of losses to wins.")
+    ],
+    h1: Annotated[float, typer.Option(help="Alternative: the first's advantage.")],
+    h0: Annotated[float, typer.Option(help="Null hypothesis: the first's advantage.")] = 0.0,
+    unit: Annotated[str, typer.Option(help="Of both: score, elo or nelo.")] = "score",
+    alpha: Annotated[float, typer.Option(help="How often to be wrong where the first is no better.")] = 0.05,
+    beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
+    to_json: Json = False,
+) -> None:
+    """What counts of results say: the log likelihood ratio of two hypotheses, score and Elo, with no match at hand."""
+    from arena.commands.llr import run
+    from measuring.sequential import Hypotheses
+
+    run(counts, Hypotheses(h0=h0, h1=h1, unit=unit, alpha=alpha, beta=beta), to_json=to_json)  # type: ignore[arg-type]
+
+
 def _read(given: dict[str, Any]) -> dict[str, Any]:
     """A command's words as its options have them. Raises `UsageFault` where no game is named."""
     given["game"] = _named_game(given["game"])
