@@ -279,6 +279,8 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
             "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
         )
         rows.append(Text(f"luck by the value {question.value}{worth}"))
+    if findings.any_time is not None:
+        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, valid whenever one stops"))
     if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
         if asked.unit == "nelo" and findings.normalised is not None:
