@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from arena.commands.tournament_options import TournamentSetup
 from arena.sprt.evidence import Evidence, Question
 from arena.sprt.pilot import RAW, Prospect, pair_means, prospects
 from arena.sprt.summary import amount
-from arena.store.result_queries import record_of, tournament_results
+from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
 from arena.store.tournament_state import StoredTournament, finish_tournament, tournaments_alike
 from arena.tournament.schedule_limits import MOST_ROUNDS
@@ -33,6 +33,7 @@ from measuring.value_registry import quick_names_in_points
 from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.reasons import VOID
+from referee.record import Record
 from referee.record_reader import read
 from referee.result import Result
 
@@ -123,14 +124,21 @@ def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
 def _freed(store: Store, tournament: str, setup: TournamentSetup, question: Question) -> dict[str, list[float]]:
     """The pairs of a tournament as they came out, and less luck by every value, or by the one that was asked for."""
     results = store.read(tournament_results, tournament)
-    luck: dict[str, dict[str, float]] = {}
-    for value in _values(setup, question):
-        luck[value] = {}
-        for result in results:
-            body = None if result.reason == VOID else store.read(record_of, result.match)
-            if body is not None:
-                luck[value][result.match] = luck_of(read(body, result.match), value).total[0]
+    luck: dict[str, dict[str, float]] = {value: {} for value in _values(setup, question)}
+    for result in results:
+        record = None if result.reason == VOID else _record(store, result.match)
+        for value, gave in luck.items():
+            if record is not None:
+                gave[result.match] = luck_of(record, value).total[0]
     return _by_value(results, _name(setup), luck)
+
+
+def _record(store: Store, match: str) -> Record | None:
+    """The record of a match, None where it is gone."""
+    with suppress(RecordRemoved):
+        body = store.read(record_of, match)
+        return None if body is None else read(body, match)
+    return None
 
 
 def _values(setup: TournamentSetup, question: Question) -> Iterable[str]:
@@ -173,7 +181,7 @@ def _advice(found: Sequence[Prospect], setup: TournamentSetup) -> str:
     """Which option to give the test."""
     best = found[0]
     if len(found) == 1:
-        return "there is no luck to be taken out: a test of results as they come out"
+        return f"there is nothing to choose from: {best.value} is all that is asked for, or known of these pairs"
     word = "--raw" if best.value == RAW else f"--value {best.value}"
     spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
     seed = "" if setup.options.seed is None else f" --seed {setup.options.seed}"

@@ -74,7 +74,7 @@ def test_a_game_without_dice_has_results_alone(tmp_path: Path) -> None:
     words = ("random", "other=random", "--game", "nim", "--h1", "0.2", "--in-process", "--plan", "--pairs", "32")
     done = call("arena", "test", *words, "--data", str(tmp_path / "data"))
     assert list(planned(done)) == ["raw"]
-    assert done.out.endswith("there is no luck to be taken out: a test of results as they come out\n")
+    assert done.out.endswith("there is nothing to choose from: raw is all that is asked for, or known of these pairs\n")
 
 
 REFUSED = [
