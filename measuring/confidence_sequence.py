@@ -20,7 +20,7 @@ FRACTIONS = tuple(way * _BOLDEST / 2**size for size in range(_SIZES) for way in 
 """How much of a part of the stake is bet: on more than the mean, or below 0 on less. With 1 it could be lost."""
 PARTS = tuple(0.25 if size == 0 else 0.25 / (_SIZES - 1) for size in range(_SIZES) for _ in range(2))
 """The parts of the stake: half for the boldest, as scores that hardly spread call for, the rest in equal parts."""
-_CLOSE = 1e-7
+_CLOSE = 1e-5
 """To this the ends are found."""
 
 
