@@ -28,8 +28,8 @@ _EQUAL = 1e-18
 """A variance below which all pairs are taken as equal: what is left is rounding."""
 _UNDERRATED = 1.25
 """How much more skewed exponential values are than some dozens of them show."""
-MARGIN = 0.25
-"""What distributions gain, in log likelihood, as the likeliest is taken that any mean allows; found by measuring."""
+MARGIN = 0.5
+"""What the likeliest of all means gains in log likelihood on the true one, on the average: half of a chi-squared."""
 
 Verdict = Literal["h0", "h1"]
 Unit = Literal["score", "elo", "nelo"]

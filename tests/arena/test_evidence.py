@@ -161,7 +161,7 @@ def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
     said = told(evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(99)]), value="exact"))
     assert said.startswith("ann is better than bob: it scores 0.530 (0.5")
     assert said.endswith(
-        ") less luck, after 110 games; had it been no better, this would come up in at most 5 of 100 tests"
+        ") less luck, after 120 games; had it been no better, this would come up in at most 5 of 100 tests"
     )
 
 

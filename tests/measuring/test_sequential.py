@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from measuring.constrained_multinomial import multiplier, with_deviations, with_mean
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import (
+    MARGIN,
     UNSEEN,
     Hypotheses,
     Pentanomial,
@@ -139,12 +140,12 @@ def test_values_that_speak_for_one_side_until_they_are_freed_of_skewness_say_not
 
 def test_values_that_are_alike_weigh_no_more_than_a_game_that_was_lost_and_has_not_come() -> None:
     """Pairs of 0.53 have a mean of 0.5 if 0.03/0.53 of all are lost, of which none may have come; and the likeliest
-    distribution of all is taken to be better than the true one by e^0.25.
+    distribution of all is taken to be better than the true one by e^0.5.
     """
     alike = evidence([0.53, 0.5302, 0.5298] * 20)
     assert normal_llr(*sums([0.53, 0.5302, 0.5298] * 15), 0.5, 0.52) > 40
-    assert (alike.verdict, alike.pairs) == ("h1", 55)
-    assert alike.llr == pytest.approx(-55 * math.log(1 - 0.03 / 0.53) - 0.25, abs=0.01)
+    assert (alike.verdict, alike.pairs) == ("h1", 60)
+    assert alike.llr == pytest.approx(-60 * math.log(1 - 0.03 / 0.53) - 0.5, abs=0.01)
 
 
 @pytest.mark.parametrize("holds", ["h0", "h1"])
@@ -177,7 +178,7 @@ def test_what_may_be_decided_is_bounded_by_less_than_all_values() -> None:
         counts = [UNSEEN, UNSEEN] + [1.0] * 50
         middle = fmean(values, counts)
         found = mean_llr(values, counts, min(0.5, middle), max(0.52, middle), multiplier)
-        assert abs(found) - 0.25 <= most_llr(50, sum(values[2:]) - 25, 0.5, 0.52) + 1e-9
+        assert abs(found) - MARGIN <= most_llr(50, sum(values[2:]) - 25, 0.5, 0.52) + 1e-9
 
 
 def test_every_pair_is_counted_once() -> None:
