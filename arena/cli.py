@@ -254,16 +254,41 @@ def sprt(
     beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
     raw: Annotated[bool, typer.Option("--raw", help="Of results as they are, luck and all.")] = False,
     value: Annotated[str | None, typer.Option(help="What luck is measured by [the best there is].")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Exactly so many, whatever they show.")] = None,
+    pairs: Annotated[int | None, typer.Option(help="Exactly so many, whatever they show; a plan's pilot [50].")] = None,
     most: Annotated[int | None, typer.Option(help="At most so many pairs [10000].")] = None,
+    plan: Annotated[
+        bool, typer.Option("--plan", help="Say what the test will take, by other pairs than its own.")
+    ] = False,
+    pilot: Annotated[Path | None, typer.Option(metavar="FILE", help="Of a plan: pairs that --json wrote.")] = None,
     words: dict[str, Any],
 ) -> None:
     """Play two bots in pairs of matches until it is clear whether A is better than B."""
     given = locals() | words
     from arena.commands.sprt import SprtOptions, run
+    from arena.commands.sprt_plan import run_plan
 
     del given["words"]
-    run(SprtOptions(**_read(given), any_folder=words["data"] is None))
+    options = SprtOptions(**_read(given), any_folder=words["data"] is None)
+    (run_plan if plan or pilot is not None else run)(options)
+
+
+@app.command()
+def llr(
+    counts: Annotated[
+        list[int], typer.Argument(metavar="COUNT...", help="Five, of pairs by their points; three, of losses to wins.")
+    ],
+    h1: Annotated[float, typer.Option(help="Alternative: the first's advantage.")],
+    h0: Annotated[float, typer.Option(help="Null hypothesis: the first's advantage.")] = 0.0,
+    unit: Annotated[str, typer.Option(help="Of both: score, elo or nelo.")] = "score",
+    alpha: Annotated[float, typer.Option(help="How often to be wrong where the first is no better.")] = 0.05,
+    beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
+    to_json: Json = False,
+) -> None:
+    """What counts of results say: the log likelihood ratio of two hypotheses, score and Elo, with no match at hand."""
+    from arena.commands.llr import run
+    from measuring.sequential import Hypotheses
+
+    run(counts, Hypotheses(h0=h0, h1=h1, unit=unit, alpha=alpha, beta=beta), to_json=to_json)  # type: ignore[arg-type]
 
 
 def _read(given: dict[str, Any]) -> dict[str, Any]:

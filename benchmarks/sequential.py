@@ -1,24 +1,55 @@
-"""How often sequential tests err: many tests of pairs with a known mean, at h0 and at h1, of results and less luck.
+"""How often sequential tests err, and confidence sequences: many tests of pairs with a known mean, at h0 and at h1.
 
-    python benchmarks/sequential.py --tests 10000
+    python benchmarks/sequential.py
+    python benchmarks/sequential.py --only "a game lost"
+    python benchmarks/sequential.py --pairs FILE --h1 0.02
 
 Each line is a kind of pairs, moved to the mean in question. `errors` are the tests that accepted the other hypothesis:
-at most alpha and beta are wanted, 0.05 each. `games` are the mean number until a verdict.
+at most alpha and beta are wanted, 0.05 each. `games` are the mean number until a verdict. `left` is the share of tests
+in which the true mean was ever outside the confidence sequence, looked at after each of 1,000 pairs: 0.05 at most.
+
+A file of `--pairs` has a pair's mean score on each line, as it came out or less luck, and is drawn from with
+replacement. Loops are compiled by numba where it is installed (the extra `fast`); the functions are those of the tests.
 """
 
 from __future__ import annotations
 
 import argparse
 import math
+import zlib
 from collections.abc import Callable
-from random import Random
-from statistics import fmean
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest
+import numpy
+from numpy.typing import NDArray
 
-Draw = Callable[[Random, float], float]
-"""A pair's mean score, with this expectation."""
+from machine.compiled import compiled
+from measuring.confidence_sequence import FRACTIONS, bets, log_capital
+from measuring.constrained_multinomial import multiplier, with_mean
+from measuring.pair_scores import MIN_UNITS
+from measuring.sequential import (
+    MARGIN,
+    UNSEEN,
+    Hypotheses,
+    Pentanomial,
+    RealValued,
+    SequentialTest,
+    mean_llr,
+    most_llr,
+    normal_llr,
+)
+
+Scores = NDArray[numpy.float64]
+Draw = Callable[[numpy.random.Generator, int, float], Scores]
+"""The mean scores of so many pairs, with this expectation."""
+
+FIRST = 512
+"""Pairs that are drawn for a test at first, and twice as many whenever they decide nothing."""
+COMPARED = 5
+"""Tests at each hypothesis that are made by the classes too."""
+LOOKED_AT = 1000
+"""Pairs for which a confidence sequence is followed."""
 
 
 class Kind(NamedTuple):
@@ -33,48 +64,86 @@ class Kind(NamedTuple):
 def results(seat_0: float, seat_1: float, drawn: float = 0.0) -> Draw:
     """Pairs of which a side wins so much from either seat at equal strength; so many games are drawn."""
 
-    def draw(chance: Random, mean: float) -> float:
-        edge = mean - 0.5
-        return sum(_result(chance, win + edge, drawn) for win in (seat_0, seat_1)) / 2
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        games = []
+        for win in (seat_0, seat_1):
+            won = chance.random(pairs) < (win + mean - 0.5 - drawn / 2) / (1 - drawn)
+            games.append(numpy.where(chance.random(pairs) < drawn, 0.5, won))
+        return (games[0] + games[1]) / 2
 
     return draw
 
 
-def _result(chance: Random, expected: float, drawn: float) -> float:
-    if chance.random() < drawn:
-        return 0.5
-    return float(chance.random() < (expected - drawn / 2) / (1 - drawn))
-
-
 def normal(spread: float) -> Draw:
-    return lambda chance, mean: chance.gauss(mean, spread)
+    return lambda chance, pairs, mean: chance.normal(mean, spread, pairs)
 
 
 def heavy_tails(spread: float) -> Draw:
     """Student's distribution with three degrees of freedom."""
 
-    def draw(chance: Random, mean: float) -> float:
-        scale = math.sqrt(sum(chance.gauss(0, 1) ** 2 for _ in range(3)))
-        return mean + spread * chance.gauss(0, 1) / scale
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        return mean + spread * chance.standard_t(3, pairs) / math.sqrt(3)
 
     return draw
 
 
 def skewed(spread: float) -> Draw:
     """Mostly a little more than the mean, at times much less: exponential, downwards if `spread` is positive."""
-    return lambda chance, mean: mean + spread - spread * chance.expovariate(1)
+    return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
-def blunders(often: float, spread: float) -> Draw:
-    """Nearly even, and now and then half a point lost in a game, by either side as often as the mean wants."""
+def blunders(pairs_in_one: int, spread: float, turned: float) -> Draw:
+    """Nearly even, and in one of so many pairs so much of it is turned, by either side as often as the mean wants."""
 
-    def draw(chance: Random, mean: float) -> float:
-        edge = 4 * (mean - 0.5)
-        lost = chance.random()
-        gained = 0.25 if lost < often / 2 + edge / 2 else -0.25 if lost < often else 0.0
-        return 0.5 + gained + chance.gauss(0, spread)
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        often, edge = 1 / pairs_in_one, (mean - 0.5) / turned
+        lost = chance.random(pairs)
+        gained = numpy.where(lost < (often + edge) / 2, turned, numpy.where(lost < often, -turned, 0.0))
+        return 0.5 + gained + chance.normal(0, spread, pairs)
 
     return draw
+
+
+def mistakes(pairs_in_one: int, spread: float, lost: float) -> Draw:
+    """All a little more than the mean, but that one side loses so much in one of so many pairs."""
+
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        missed = numpy.where(chance.random(pairs) < 1 / pairs_in_one, lost, 0.0)
+        return mean + lost / pairs_in_one - missed + chance.normal(0, spread, pairs)
+
+    return draw
+
+
+def drawn_from(scores: Scores, *, raw: bool) -> Draw:
+    """The pairs of a file: results with those chances of the mean that are likeliest, others moved there."""
+
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        if raw:
+            values, counts = numpy.unique(scores, return_counts=True)
+            drawn = chance.choice(values, pairs, p=with_mean(values.tolist(), counts.tolist(), mean))
+        else:
+            drawn = chance.choice(scores, pairs) + (mean - scores.mean())
+        return numpy.asarray(drawn)
+
+    return draw
+
+
+def _lost_games() -> list[Kind]:
+    """A whole game, which is half a pair, lost by the one side, or by either, in one of so many pairs."""
+    kinds = []
+    for h1, rare in ((0.02, (10, 15, 20, 30, 50, 80)), (0.01, (20, 50, 100)), (0.05, (10, 15))):
+        kinds += [
+            Kind(f"adjusted, a game lost in 1 of {pairs}", RealValued, h1, mistakes(pairs, 0.02, 0.5)) for pairs in rare
+        ]
+    kinds += [
+        Kind(f"adjusted, a game won in 1 of {pairs}", RealValued, 0.02, mistakes(pairs, 0.02, -0.5))
+        for pairs in (15, 30)
+    ]
+    kinds += [
+        Kind(f"adjusted, a game turned in 1 of {pairs}", RealValued, 0.02, blunders(pairs, 0.02, 0.5))
+        for pairs in (5, 10, 15, 20)
+    ]
+    return kinds
 
 
 KINDS = [
@@ -91,32 +160,142 @@ KINDS = [
     Kind("adjusted, skewed up, 0.2", RealValued, 0.04, skewed(-0.2)),
     Kind("adjusted, heavy tails, 0.1", RealValued, 0.03, heavy_tails(0.1)),
     Kind("adjusted, heavy tails, 0.3", RealValued, 0.07, heavy_tails(0.3)),
-    Kind("adjusted, half a point lost in 5 pairs", RealValued, 0.03, blunders(0.2, 0.03)),
-    Kind("adjusted, half a point lost in 10 pairs", RealValued, 0.02, blunders(0.1, 0.03)),
-    Kind("adjusted, half a point lost in 20 pairs", RealValued, 0.01, blunders(0.05, 0.03)),
+    Kind("adjusted, half a game turned in 1 of 5", RealValued, 0.03, blunders(5, 0.03, 0.25)),
+    Kind("adjusted, half a game turned in 1 of 10", RealValued, 0.02, blunders(10, 0.03, 0.25)),
+    Kind("adjusted, half a game turned in 1 of 20", RealValued, 0.01, blunders(20, 0.03, 0.25)),
+    *_lost_games(),
 ]
+
+_Loop = Callable[..., Any]  # of arrays here, of lists in the tests
+_solve: _Loop = compiled(multiplier)
+_mean_llr: _Loop = compiled(mean_llr)
+_normal_llr: _Loop = compiled(normal_llr)
+_most_llr: _Loop = compiled(most_llr)
+_bets: _Loop = compiled(bets)
+_log_capital: _Loop = compiled(log_capital)
+
+
+@compiled
+def _decide_adjusted(scores: Scores, null: float, other: float, bound: float) -> int:
+    """After how many pairs `RealValued` decides, with a minus for h0; 0 where it does not."""
+    values, counts = numpy.empty(len(scores) + 2), numpy.ones(len(scores) + 2)
+    values[0], values[1], values[2:] = 0.0, 1.0, scores
+    counts[:2] = UNSEEN
+    total = squares = cubes = 0.0
+    for at, score in enumerate(scores):
+        pairs, about = at + 1, score - 0.5
+        total += about
+        squares += about * about
+        cubes += about * about * about
+        if pairs < MIN_UNITS or _most_llr(pairs, total, null, other) < bound:
+            continue
+        normal = _normal_llr(pairs, total, squares, cubes, null, other)
+        if abs(normal) < bound:
+            continue
+        mean = (0.5 * pairs + total + UNSEEN) / (pairs + 2 * UNSEEN)
+        held = min(null, mean), max(other, mean)
+        likeliest = _mean_llr(values[: pairs + 2], counts[: pairs + 2], held[0], held[1], _solve)
+        if normal * likeliest > 0 and abs(likeliest) - MARGIN >= bound:
+            return pairs if normal > 0 else -pairs
+    return 0
+
+
+@compiled
+def _decide_results(scores: Scores, null: float, other: float, bound: float) -> int:
+    """The same of `Pentanomial`."""
+    values, counts = numpy.arange(5) / 4, numpy.full(5, UNSEEN)
+    for at, score in enumerate(scores):
+        which = int(4 * score)
+        counts[which] = round(counts[which]) + 1.0
+        ratio = _mean_llr(values, counts, null, other, _solve)
+        if abs(ratio) >= bound:
+            return at + 1 if ratio > 0 else -at - 1
+    return 0
+
+
+@compiled
+def _leaves(scores: Scores, mean: float, limit: float) -> bool:
+    """Whether a mean is ever outside of the confidence sequence of these scores."""
+    low, high, begun = 0.0, 1.0, 0
+    bet, gained = _bets(mean, low, high), numpy.zeros(len(FRACTIONS))
+    for at, score in enumerate(scores):
+        if score < low or score > high:
+            low, high = min(low, score), max(high, score)
+            bet, begun = _bets(mean, low, high), 0
+            gained[:] = 0.0
+        for again in range(begun, at + 1):
+            for part, on in enumerate(bet):
+                gained[part] += math.log(1 + on * (scores[again] - mean))
+        begun = at + 1
+        if _log_capital(gained) >= limit:
+            return True
+    return False
 
 
 class Found(NamedTuple):
-    """Of many tests: what share accepted the hypothesis that does not hold, and how many games one took."""
+    """Of many tests: the shares that accepted the hypothesis that does not hold, and whose interval the mean ever left;
+    and how many games one took.
+    """
 
     errors: float
     games: float
+    left: float
 
 
 def tested(kind: Kind, holds: str, tests: int, seed: str) -> Found:
     """Test pairs of a kind so many times, where h0 or h1 holds."""
     hypotheses = Hypotheses(h1=kind.h1)
     mean = hypotheses.scores[holds == "h1"]
-    chance = Random(f"{seed}/{kind.name}/{holds}")
-    errors, games = 0, []
-    for _ in range(tests):
-        test = kind.test(hypotheses)
-        while test.verdict is None:
-            test.add(kind.draw(chance, mean))
-        errors += test.verdict != holds
-        games.append(2 * test.pairs)
-    return Found(errors / tests, fmean(games))
+    decide = _decide_results if kind.test is Pentanomial else _decide_adjusted
+    chance = numpy.random.default_rng(zlib.crc32(f"{seed}/{kind.name}/{kind.h1}/{holds}".encode()))
+    errors = games = left = 0
+    for number in range(tests):
+        scores = kind.draw(chance, FIRST, mean)
+        while not (decided := decide(scores, *hypotheses.scores, hypotheses.upper)):
+            scores = numpy.concatenate([scores, kind.draw(chance, len(scores), mean)])
+        if number < COMPARED:
+            _compare(kind.test(hypotheses), scores, decided)
+        errors += (decided > 0) != (holds == "h1")
+        games += 2 * abs(decided)
+        more = kind.draw(chance, max(0, LOOKED_AT - len(scores)), mean)
+        left += _leaves(numpy.concatenate([scores, more])[:LOOKED_AT], mean, math.log(20))
+    return Found(errors / tests, games / tests, left / tests)
+
+
+def _compare(test: SequentialTest, scores: Scores, decided: int) -> None:
+    """Make sure that what is measured is the test."""
+    for score in scores.tolist():
+        test.add(score)
+    if (test.pairs, test.verdict) != (abs(decided), "h1" if decided > 0 else "h0"):
+        raise SystemExit(f"the test decides {test.verdict} after {test.pairs} pairs, the compiled one {decided}")
+
+
+def read_pairs(file: Path, h1: float) -> Kind:
+    """The kind of the pairs in a file: of results where all are results. Raises `SystemExit` with what is wrong."""
+    scores = []
+    try:
+        lines = file.read_text().splitlines()
+    except (OSError, ValueError) as exc:
+        raise SystemExit(f"{file} can't be read: {exc}") from exc
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            score = float(line)
+        except ValueError:
+            score = math.nan
+        if not math.isfinite(score):
+            raise SystemExit(f"{file}, line {number}: {line.strip()[:40]!r} is no score: a number like 0.75")
+        scores.append(score)
+    if len(scores) < MIN_UNITS:
+        raise SystemExit(f"{file} has {len(scores)} pairs: {MIN_UNITS} at least")
+    raw = all(4 * score in range(5) for score in scores)
+    if raw and not min(scores) < 0.5 < 0.5 + h1 < max(scores):
+        raise SystemExit(
+            f"{file}: pairs from {min(scores):g} to {max(scores):g} can't have the means 0.5 and {0.5 + h1:g}"
+        )
+    test = Pentanomial if raw else RealValued
+    return Kind(file.name, test, h1, drawn_from(numpy.array(scores), raw=raw))
 
 
 def main() -> None:
@@ -124,13 +303,17 @@ def main() -> None:
     parser.add_argument("--tests", type=int, default=10_000, help="how many at each hypothesis")
     parser.add_argument("--seed", default="", help="the same gives the same")
     parser.add_argument("--only", default="", help="kinds with this in their names")
+    parser.add_argument("--pairs", type=Path, metavar="FILE", help="the pairs of a file in their place, a score a line")
+    parser.add_argument("--h1", type=float, default=0.02, help="of these")
     options = parser.parse_args()
-    print(f"{'pairs':<40} {'h1':>5}  {'at h0: errors':>13} {'games':>6}  {'at h1: errors':>13} {'games':>6}")
-    for kind in KINDS:
+    kinds = KINDS if options.pairs is None else [read_pairs(options.pairs, options.h1)]
+    print(f"{'':<46} {'at h0':>20}  {'at h1':>20}")
+    print(f"{'pairs':<40} {'h1':>5}" + f"  {'errors':>6} {'games':>6} {'left':>6}" * 2)
+    for kind in kinds:
         if options.only in kind.name:
-            null, other = (tested(kind, holds, options.tests, options.seed) for holds in ("h0", "h1"))
-            told = f"{null.errors:>13.4f} {null.games:>6.0f}  {other.errors:>13.4f} {other.games:>6.0f}"
-            print(f"{kind.name:<40} {kind.h1:>5.2f}  {told}", flush=True)
+            both = (tested(kind, holds, options.tests, options.seed) for holds in ("h0", "h1"))
+            told = "".join(f"  {found.errors:>6.4f} {found.games:>6.0f} {found.left:>6.4f}" for found in both)
+            print(f"{kind.name:<40} {kind.h1:>5.2f}{told}", flush=True)
 
 
 if __name__ == "__main__":

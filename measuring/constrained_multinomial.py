@@ -45,24 +45,29 @@ def with_deviations(values: Sequence[float], counts: Sequence[float], centre: fl
 
 
 def _balanced(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """The likeliest chances under which the terms, some below 0 and some above, have mean 0.
+    """The likeliest chances under which the terms, some below 0 and some above, have mean 0."""
+    x, total = multiplier(terms, counts), sum(counts)
+    return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
 
-    They are count / total / (1 + x * term) with the x for which the mean is 0: between the x at which a chance would be
-    infinite it only falls, so Newton's steps are kept between bounds that close in.
+
+def multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
+    """The x by which count / total / (1 + x * term) are the likeliest chances under which terms have mean 0.
+
+    Some terms are below 0 and some above. Between the x at which a chance would be infinite the mean only falls, so
+    Newton's steps are kept between bounds that close in. It can be compiled as it is.
     """
-    total = sum(counts)
     low, high = -1 / max(terms), -1 / min(terms)
     x = 0.0
     for _ in range(_STEPS):
         mean = slope = 0.0
-        for term, count in zip(terms, counts, strict=True):
+        for at, term in enumerate(terms):
             part = term / (1 + x * term)
-            mean += count * part
-            slope -= count * part * part
+            mean += counts[at] * part
+            slope -= counts[at] * part * part
         low, high = (x, high) if mean > 0 else (low, x)
         step = x - mean / slope
         after = step if low < step < high else (low + high) / 2
         if abs(after - x) <= _CLOSE * max(1.0, abs(x)):
             break
         x = after
-    return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
+    return x

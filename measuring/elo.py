@@ -8,7 +8,7 @@ from statistics import fmean, pvariance
 
 from msgspec import Struct
 
-from measuring.scores import Z95, Estimate
+from measuring.scores import Z95, Estimate, count_moments
 
 NORMALISED = 800 / math.log(10)
 """Normalised Elo of a mean one standard deviation of a game above one half."""
@@ -68,8 +68,21 @@ def normalised_elo(pairs: Sequence[float]) -> EloDifference | None:
     games that are never drawn and little one-sided have as much logistic Elo. Source: M. Van den Bergh, Normalized Elo
     (2021).
     """
-    if len(pairs) < 2 or not (spread := math.sqrt(2 * pvariance(pairs))):
+    return _normalised(len(pairs), fmean(pairs), pvariance(pairs), 2) if len(pairs) > 1 else None
+
+
+def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
+    """The same from counts of scores, as `count_moments` takes them."""
+    if sum(counts) < 2:
         return None
-    elo = NORMALISED * (fmean(pairs) - 0.5) / spread
-    error = Z95 * NORMALISED / math.sqrt(2 * len(pairs))
+    mean, square = count_moments(counts)
+    return _normalised(sum(counts), mean, square, (len(counts) - 1) // 2)
+
+
+def _normalised(units: int, mean: float, square: float, games: int) -> EloDifference | None:
+    """From the mean and the variance of the scores of units of so many games."""
+    if not (spread := math.sqrt(games * square)):
+        return None
+    elo = NORMALISED * (mean - 0.5) / spread
+    error = Z95 * NORMALISED / math.sqrt(games * units)
     return EloDifference(elo=elo, low=elo - error, high=elo + error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from statistics import NormalDist, fmean, variance
 
@@ -99,16 +99,35 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
     )
 
 
+def score_of_counts(counts: Sequence[int]) -> Estimate:
+    """The score of so many units (pairs, or single games), counted as `count_moments` takes them; of one or more."""
+    units = sum(counts)
+    mean, square = count_moments(counts)
+    return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)
+
+
+def count_moments(counts: Sequence[int]) -> tuple[float, float]:
+    """Mean and variance of scores from 0 to 1 in equal steps, by how often each came: five of pairs, three of games."""
+    scores = [at / (len(counts) - 1) for at in range(len(counts))]
+    mean = fmean(scores, counts)
+    return mean, fmean([(score - mean) ** 2 for score in scores], counts)
+
+
 def _score(strata: Strata) -> Estimate:
-    """The mean of points as they came out, with two more units of each extreme added for its interval.
+    """The mean of points as they came out."""
+    units = sum(map(len, strata.values()))
+    return _estimate(units, _mean(strata, "raw"), _square(strata, "raw")[0] if units > 1 else 0.0)
+
+
+def _estimate(count: int, mean: float, square: float) -> Estimate:
+    """A mean of so many units, and the square of its standard error, with two more units of each extreme added for its
+    interval.
 
     So it holds for few units too, and is not empty where the seat decides every match. Source: A. Agresti, B. A. Coull,
     Approximate is better than "exact" for interval estimation of binomial proportions (1998).
     """
-    count = sum(map(len, strata.values()))
-    mean = _mean(strata, "raw")
     middle = (mean * count + 2) / (count + 4)
-    within = count * (count - 1) * _square(strata, "raw")[0] if count > 1 else 0.0
+    within = count * (count - 1) * square
     added = count * (mean - middle) ** 2 + 2 * middle**2 + 2 * (1 - middle) ** 2
     error = math.sqrt((within + added) / ((count + 3) * (count + 4)))
     return Estimate(

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from statistics import fmean
 from typing import Literal
 
 from msgspec import Struct
 
-from measuring.constrained_multinomial import with_deviations, with_mean
+from measuring.constrained_multinomial import multiplier, with_deviations, with_mean
 from measuring.elo import NORMALISED, score_of
 from measuring.pair_scores import MIN_UNITS
 from protocol.display import among, shown
@@ -20,12 +22,14 @@ from protocol.errors import UsageFault
 
 _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_UNSEEN = 1e-3
+UNSEEN = 1e-3
 """What counts for a score that no pair had yet, as fishtest has it."""
-_MISSED = 0.3**2
-"""The square by which a pair differs of which a game turns by 0.6 of a point."""
+_EQUAL = 1e-18
+"""A variance below which all pairs are taken as equal: what is left is rounding."""
 _UNDERRATED = 1.25
 """How much more skewed exponential values are than some dozens of them show."""
+MARGIN = 0.5
+"""What the likeliest of all means gains in log likelihood on the true one, on the average: half of a chi-squared."""
 
 Verdict = Literal["h0", "h1"]
 Unit = Literal["score", "elo", "nelo"]
@@ -79,33 +83,45 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 class SequentialTest(ABC):
     """A test under way. Pairs are added in the order of the schedule; what comes after the verdict changes nothing.
 
-    `llr` is the log likelihood ratio of h1 to h0 after `pairs` pairs, `verdict` None while neither is accepted.
+    `verdict`, after `pairs` pairs, is None while neither hypothesis is accepted.
     """
-
-    _least = 1
-    """Pairs before a verdict."""
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         self.hypotheses = hypotheses
         self.pairs = 0
-        self.llr = 0.0
         self.verdict: Verdict | None = None
 
     def add(self, score: float) -> None:
-        """Take a pair's mean score."""
-        if self.verdict is not None:
-            return
-        self.pairs += 1
-        self.llr = self._after(score)
-        if self.pairs >= self._least:
-            if self.llr >= self.hypotheses.upper:
-                self.verdict = "h1"
-            elif self.llr <= self.hypotheses.lower:
-                self.verdict = "h0"
+        """Take a pair's mean score. Raises `UsageFault` for what can't be one."""
+        if not self._can_be(score):
+            raise UsageFault(f"pair {self.pairs + 1} scores {score:g}: it must be {self._scores}")
+        if self.verdict is None:
+            self.pairs += 1
+            self._take(score)
+            self.verdict = self._decided()
+
+    @property
+    @abstractmethod
+    def llr(self) -> float:
+        """The log likelihood ratio of h1 to h0."""
+
+    _scores: str
+    """What a pair may score, in words."""
 
     @abstractmethod
-    def _after(self, score: float) -> float:
-        """The log likelihood ratio with one pair more, which `pairs` counts already."""
+    def _can_be(self, score: float) -> bool:
+        """Whether a pair may score that."""
+
+    @abstractmethod
+    def _take(self, score: float) -> None:
+        """Take a pair's score, which `pairs` counts already."""
+
+    def _decided(self) -> Verdict | None:
+        """The hypothesis that is accepted now."""
+        return self._accepted(self.llr)
+
+    def _accepted(self, llr: float) -> Verdict | None:
+        return "h1" if llr >= self.hypotheses.upper else "h0" if llr <= self.hypotheses.lower else None
 
 
 class Pentanomial(SequentialTest):
@@ -114,60 +130,145 @@ class Pentanomial(SequentialTest):
     Source: M. Van den Bergh, The generalized sequential probability ratio test for a multinomial distribution (2019).
     """
 
+    _scores = "one of 0, 0.25, 0.5, 0.75, 1"
+
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
         self.counts = [0] * 5
+        self._llr = 0.0
 
-    def _after(self, score: float) -> float:
+    @property
+    def llr(self) -> float:
+        return self._llr
+
+    def _can_be(self, score: float) -> bool:
+        return score in _QUARTERS
+
+    def _take(self, score: float) -> None:
         self.counts[_QUARTERS.index(score)] += 1
-        return pentanomial_llr(self.hypotheses, self.counts)
+        self._llr = multinomial_llr(self.hypotheses, self.counts)
 
 
-def pentanomial_llr(hypotheses: Hypotheses, counts: list[int]) -> float:
-    """The log likelihood ratio of pairs that scored 0, 1/4, 1/2, 3/4 and 1 so many times."""
-    seen = [count or _UNSEEN for count in counts]
-    if hypotheses.unit == "nelo":
-        deviations = [math.sqrt(2) * elo / NORMALISED for elo in (hypotheses.h0, hypotheses.h1)]
-        null, other = (with_deviations(_QUARTERS, seen, 0.5, each) for each in deviations)
+def multinomial_llr(hypotheses: Hypotheses, counts: Sequence[int]) -> float:
+    """The log likelihood ratio of counts of scores, from 0 to 1: of five scores of pairs, or three of single games."""
+    null, other = likeliest_chances(hypotheses, counts)
+    return sum((count or UNSEEN) * math.log(p1 / p0) for count, p0, p1 in zip(counts, null, other, strict=True))
+
+
+def likeliest_chances(hypotheses: Hypotheses, counts: Sequence[int]) -> tuple[list[float], list[float]]:
+    """The chances of the same scores under h0 and under h1 that make the counts likeliest."""
+    most = len(counts) - 1
+    scores, seen = [at / most for at in range(most + 1)], [count or UNSEEN for count in counts]
+    if hypotheses.unit != "nelo":
+        null, other = (with_mean(scores, seen, mean) for mean in hypotheses.scores)
     else:
-        null, other = (with_mean(_QUARTERS, seen, mean) for mean in hypotheses.scores)
-    return sum(count * math.log(p1 / p0) for count, p0, p1 in zip(seen, null, other, strict=True))
+        games = math.sqrt(most / 2)
+        deviations = (games * elo / NORMALISED for elo in (hypotheses.h0, hypotheses.h1))
+        null, other = (with_deviations(scores, seen, 0.5, each) for each in deviations)
+    return null, other
+
+
+def mean_llr(
+    values: Sequence[float],
+    counts: Sequence[float],
+    null: float,
+    other: float,
+    solve: Callable[[Sequence[float], Sequence[float]], float],
+) -> float:
+    """The log likelihood ratio of the mean `other` to the mean `null`, both between the least and the greatest value,
+    by the likeliest chances of either. It can be compiled as it is; `solve` is `multiplier`, compiled where this is.
+    """
+    x0 = solve([value - null for value in values], counts)
+    x1 = solve([value - other for value in values], counts)
+    total = 0.0
+    for at, value in enumerate(values):
+        total += counts[at] * math.log((1 + x0 * (value - null)) / (1 + x1 * (value - other)))
+    return total
+
+
+def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: float, other: float) -> float:
+    """The same of normal values of unknown spread: n/2 ln(sum (x - null)^2 / sum (x - other)^2), by the sums of powers
+    of how far values are above one half. It can be compiled as it is.
+
+    That alone errs up to half as often again as it should where values are skewed. So the same is taken of means freed
+    of skewness too, and what says less counts. Source: P. Hall, On the removal of skewness by transformation (1992).
+    """
+    mean, square, cube = total / pairs, squares / pairs, cubes / pairs
+    variance = max(0.0, square - mean * mean)
+    skewness = 0.0
+    if variance < _EQUAL:
+        variance = _EQUAL
+    else:
+        skewness = _UNDERRATED * (cube - 3 * mean * square + 2 * mean**3) / variance**1.5
+    spread = math.sqrt(variance)
+    away0, away1 = (mean + 0.5 - null) / spread, (mean + 0.5 - other) / spread
+    plain = pairs / 2 * math.log((1 + away0 * away0) / (1 + away1 * away1))
+    shift, square, cube = skewness / (6 * pairs), skewness / 3, skewness**2 / 27
+    freed0 = away0 + shift + square * away0**2 + cube * away0**3
+    freed1 = away1 + shift + square * away1**2 + cube * away1**3
+    freed = pairs / 2 * math.log((1 + freed0 * freed0) / (1 + freed1 * freed1))
+    if plain * freed <= 0:
+        return 0.0
+    return plain if abs(plain) < abs(freed) else freed
+
+
+def most_llr(pairs: int, total: float, null: float, other: float) -> float:
+    """More than the other ratio of `RealValued` can be after so many pairs, whatever its sign. It can be compiled.
+
+    It is the ratio to chances as pairs came, but that what would make their mean right is pairs lost or won, which have
+    not come yet.
+    """
+    mean = (total + 0.5 * pairs + UNSEEN) / (pairs + 2 * UNSEEN)
+    if not 0 < mean < 1:
+        return math.inf
+    missed = max((mean - null) / mean, (other - mean) / (1 - mean))
+    return -(pairs + 2 * UNSEEN) * math.log(1 - missed) - MARGIN
 
 
 class RealValued(SequentialTest):
-    """Of adjusted results, of unknown spread: n/2 ln(sum (x - m0)^2 / sum (x - m1)^2), from `MIN_UNITS` pairs on.
+    """Of adjusted results, of unknown spread, after `MIN_UNITS` pairs. Of two likelihood ratios what says less counts.
 
-    That alone errs up to twice as often as it should where results are skewed, or where most are alike and a few are
-    not. So the same is taken of means freed of skewness too, and what says less counts; and to either sum is added what
-    one pair would that has not come yet, of which a game turns by 0.6 of a point. Raises `UsageFault` for hypotheses in
-    normalised Elo. Source: P. Hall, On the removal of skewness by transformation (1992).
+    The one is `normal_llr`. The other knows of rare mistakes: it is that of the likeliest distributions with a mean of
+    h1 or more, and of h0 or less, on the values that came, and on 0 and 1, which count a thousandth as long as no pair
+    was lost or won. Raises `UsageFault` for hypotheses in normalised Elo.
+    Source: A. B. Owen, Empirical Likelihood (2001), 2.9.
     """
 
-    _least = MIN_UNITS
+    _scores = "a finite number"
 
     def __init__(self, hypotheses: Hypotheses) -> None:
         super().__init__(hypotheses)
         self._means = hypotheses.scores
         self._sum = self._squares = self._cubes = 0.0
+        self._values = [0.0, 1.0]
+        self._counts = [UNSEEN, UNSEEN]
 
-    def _after(self, score: float) -> float:
+    @property
+    def llr(self) -> float:
+        normal = self._normal()
+        (null, other), mean = self._means, fmean(self._values, self._counts)
+        likeliest = mean_llr(self._values, self._counts, min(null, mean), max(other, mean), multiplier)
+        if normal * likeliest <= 0:
+            return 0.0
+        return math.copysign(min(abs(normal), max(0.0, abs(likeliest) - MARGIN)), normal)
+
+    def _can_be(self, score: float) -> bool:
+        return math.isfinite(score)
+
+    def _take(self, score: float) -> None:
         about = score - 0.5  # powers of what is far from 0 would round away a small spread
         self._sum += about
         self._squares += about * about
         self._cubes += about * about * about
-        mean, square, cube = (each / self.pairs for each in (self._sum, self._squares, self._cubes))
-        spread = math.sqrt(max(0.0, square - mean * mean) + _MISSED / self.pairs)
-        skewness = _UNDERRATED * (cube - 3 * mean * square + 2 * mean**3) / spread**3
-        null, other = ((mean + 0.5 - held) / spread for held in self._means)
-        plain = self._ratio(null, other)
-        freed = self._ratio(*(_without(skewness, each, self.pairs) for each in (null, other)))
-        return min(plain, freed, key=abs) if plain * freed > 0 else 0.0
+        self._values.append(score)
+        self._counts.append(1.0)
 
-    def _ratio(self, null: float, other: float) -> float:
-        """The log likelihood ratio where the mean is so many standard deviations above m0 and m1."""
-        return self.pairs / 2 * math.log((1 + null * null) / (1 + other * other))
+    def _decided(self) -> Verdict | None:
+        if self.pairs < MIN_UNITS:
+            return None
+        # The other ratio takes time in the number of pairs, and can't be more than its bound.
+        normal, most = self._normal(), most_llr(self.pairs, self._sum, *self._means)
+        return self._accepted(math.copysign(min(abs(normal), most), normal)) and super()._decided()
 
-
-def _without(skewness: float, deviations: float, pairs: int) -> float:
-    """How far a mean is from another, in standard deviations, were its distribution not skewed."""
-    return deviations + skewness * (deviations**2 / 3 + 1 / (6 * pairs)) + skewness**2 * deviations**3 / 27
+    def _normal(self) -> float:
+        return normal_llr(self.pairs, self._sum, self._squares, self._cubes, *self._means) if self.pairs else 0.0

@@ -31,6 +31,16 @@ class ValueFunction(ABC):
         """
 
 
+class SlowToMake:
+    """What makes a value in minutes: for who names it, and not for who goes through all that there are."""
+
+    def __init__(self, make: Callable[[Any], ValueFunction]) -> None:
+        self._make = make
+
+    def __call__(self, game: Any) -> ValueFunction:
+        return self._make(game)
+
+
 ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
 """By name, what makes each value that a game has under its config, the best first."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pkgutil import resolve_name
 from typing import Any
 
-from measuring.value_function import NoLuck, ValueFactories, ValueFunction
+from measuring.value_function import NoLuck, SlowToMake, ValueFactories, ValueFunction
 from protocol.display import shown
 from protocol.errors import UsageFault
 from protocol.games.base import Game
@@ -28,6 +28,13 @@ def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
 def names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
     """Those by which luck is measured in points, to be taken from results: not in what a game pays."""
     return (NoLuck.name,) if game.payoff_unit else names_of(game)
+
+
+def quick_names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
+    """Those in points that take no minutes to make, without `none`."""
+    made = _made_by(game)
+    quick = (name for name in names_in_points(game) if not isinstance(made[name], SlowToMake))
+    return tuple(name for name in quick if name != NoLuck.name)
 
 
 def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:

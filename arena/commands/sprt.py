@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -72,21 +73,19 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     value: str | None = None
     pairs: int | None = None
     most: int | None = None
+    plan: bool = False
+    pilot: Path | None = None
     any_folder: bool = False
     """Whether another data folder will do where somebody runs on that one."""
 
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
-    data = options.data
-    file = database_at(database(options.db, data)).file
-    if options.any_folder and file is not None and file.parent == data:
-        options = replace(options, data=free_data_dir(data))
-    setup, question = read_options(options)
+    setup, question = read_options(in_free_folder(options))
     with tournament_run(setup, question.value) as test:
         plan, store = test.plan, test.store
         evidence = Evidence((plan.names[0], plan.names[1]), question)
-        evidence.take(_stored(store, plan))
+        evidence.take(stored(store, plan))
         played = len(evidence.matches)
         if played:
             games = counted(played, "game was", "games were")
@@ -94,7 +93,7 @@ def run(options: SprtOptions) -> None:
         elif setup.options.seed is None and (seed := store.read(latest_finished_seed, setup.key)) is not None:
             say(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", err=True)
         if evidence.verdict is None and played < plan.count:
-            _play(test, evidence)
+            play_on(test, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
             store.write(finish_tournament, plan.id)
     findings = evidence.findings()
@@ -120,7 +119,15 @@ def run(options: SprtOptions) -> None:
         console.print(f"\n{said}")
 
 
-def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
+def in_free_folder(options: SprtOptions) -> SprtOptions:
+    """The options with a data folder on which nobody runs, where any will do."""
+    file = database_at(database(options.db, options.data)).file
+    if options.any_folder and file is not None and file.parent == options.data:
+        return replace(options, data=free_data_dir(options.data))
+    return options
+
+
+def stored(store: Store, plan: Plan) -> Iterable[Sample]:
     """The matches that were played before, which are the first of the schedule."""
     lucks = store.read(luck_of_tournament, plan.id)
     for result in store.read(tournament_results, plan.id):
@@ -128,7 +135,7 @@ def _stored(store: Store, plan: Plan) -> Iterable[Sample]:
         yield Sample(result, None if luck is None else luck.points)
 
 
-def _play(test: TournamentRun, evidence: Evidence) -> None:
+def play_on(test: TournamentRun, evidence: Evidence) -> None:
     """Play on until it is decided, or all is played. What was played beyond the deciding match counts for nothing."""
     missing = test.plan.schedule(())[len(evidence.matches) :]
     display = Display(test, evidence)
@@ -279,6 +286,8 @@ def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
             "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
         )
         rows.append(Text(f"luck by the value {question.value}{worth}"))
+    if findings.any_time is not None:
+        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, valid whenever one stops"))
     if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
         if asked.unit == "nelo" and findings.normalised is not None:

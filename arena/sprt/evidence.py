@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from msgspec import Struct
 
+from measuring.confidence_sequence import Interval, confidence_sequence
 from measuring.elo import Comparison, EloDifference, compare_scores, normalised_elo
 from measuring.pair_scores import SideScore, side_score
 from measuring.scores import estimate_scores
@@ -54,6 +55,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     `seat_0` is the score of whoever moved first, `same_seat` the share of pairs of which one seat won both matches;
     `alike` are all pairs if they went as the first one did, to the same ply and the same end. `adjusted` is less luck,
     `worth` how many single games with luck left in would be as certain, `normalised` Elo that of results as they came.
+    `any_time` is the interval of the score, less luck where that is measured, that is valid whenever one stops.
     """
 
     verdict: Verdict | None
@@ -64,6 +66,7 @@ class Findings(Struct, frozen=True, kw_only=True):
     adjusted: Comparison | None
     worth: float | None
     normalised: EloDifference | None
+    any_time: Interval | None
     ratio: Ratio | None
     seat_0: float | None
     same_seat: float
@@ -91,6 +94,7 @@ class Evidence:
         self._played: list[SideScore] = []
         self._left_out = 0
         self._means: list[float] = []
+        self._adjusted: list[float] = []
         self._first: list[float] = []
         self._same_seat = 0
         self._courses: set[tuple[tuple[Any, ...], ...]] = set()
@@ -120,8 +124,9 @@ class Evidence:
         self._first += first
         self._courses.add(tuple(sorted(_course(one.result) for one in pair)))
         self._same_seat += first in ([1.0, 1.0], [0.0, 0.0])
+        self._adjusted.append(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
         if self._test is not None:
-            self._test.add(sum(one.points - (one.luck or 0.0) for one in seen) / 2)
+            self._test.add(self._adjusted[-1])
 
     def findings(self) -> Findings:
         """What is found so far."""
@@ -140,6 +145,7 @@ class Evidence:
             adjusted=None if found.adjusted is None else compare_scores(found.adjusted),
             worth=found.worth,
             normalised=normalised_elo(self._means),
+            any_time=confidence_sequence(self._adjusted) if self._adjusted else None,
             ratio=ratio,
             seat_0=sum(self._first) / len(self._first) if self._first else None,
             same_seat=self._same_seat / pairs if pairs else 0.0,

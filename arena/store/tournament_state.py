@@ -5,13 +5,13 @@ over and wait to be rated, as others before them in the schedule are not.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, func, insert, select, update
 
 from arena.store.dialect import upsert
 from arena.store.match_luck import MatchLuck
@@ -79,6 +79,36 @@ def latest_finished_seed(connection: Connection, arguments: str) -> str | None:
         .where(tournaments.c.arguments == arguments, tournaments.c.finished.is_not(None))
         .order_by(tournaments.c.finished.desc())
     ).scalar()
+
+
+class StoredTournament(NamedTuple):
+    """A tournament that was begun: its id, its seed, and how many of its matches are stored."""
+
+    id: str
+    seed: str
+    matches: int
+
+
+def tournaments_alike(connection: Connection, arguments: str, but: Collection[str]) -> list[StoredTournament]:
+    """Those with the same arguments (JSON without the seed) except for some by name, the newest first."""
+    played = func.count(matches.c.number)
+    query = (
+        select(tournaments.c.id, tournaments.c.seed, tournaments.c.arguments, played.label("played"))
+        .outerjoin(matches, matches.c.tournament == tournaments.c.id)
+        .group_by(tournaments.c.id, tournaments.c.seed, tournaments.c.arguments, tournaments.c.started)
+        .order_by(tournaments.c.started.desc())
+    )
+    wanted = _without(arguments, but)
+    return [
+        StoredTournament(row.id, row.seed, row.played)
+        for row in connection.execute(query)
+        if _without(row.arguments, but) == wanted
+    ]
+
+
+def _without(arguments: str, names: Collection[str]) -> dict[str, Any]:
+    read: dict[str, Any] = msgspec.json.decode(arguments)
+    return {name: value for name, value in read.items() if name not in names}
 
 
 def is_finished(connection: Connection, tournament: str) -> bool:

@@ -22,7 +22,14 @@ from msgspec.structs import replace
 
 from machine.exact.duel import can_judge, table_of
 from measuring.risk.features import NAMES, Features, PositionSums, measure
-from measuring.value_function import Outcomes, PositionValue, SeatValues, ValueFactories, ValueFunction
+from measuring.value_function import (
+    Outcomes,
+    PositionValue,
+    SeatValues,
+    SlowToMake,
+    ValueFactories,
+    ValueFunction,
+)
 from protocol.games.base import Game
 from protocol.games.risk import maps
 from protocol.games.risk.campaign import Campaign
@@ -31,6 +38,8 @@ from protocol.games.risk.duel import Duel, Position
 EXACT, FEATURES = "exact", "features-1"
 QUICK = 1_000_000
 """Positions of a table that is solved in some 20 s."""
+_DRAWN_UNTIL = 1 / 3
+"""Plies by territories squared and troops: below, features as they are leave less luck in; found by measuring."""
 _GENERAL = {"risk-duel": "africa"}
 """By game, the map whose coefficients do for any: as `general-1` where they are `fitted-1` at home.
 
@@ -105,10 +114,20 @@ _AS_THEY_ARE = Coefficients(
 
 def of_duel(game: Duel) -> ValueFactories:
     """The values of this duel, the best first; a table that takes minutes to solve only where it is asked for."""
-    solved: ValueFactories = {EXACT: exact} if can_judge(game) else {}
+    by_hand: ValueFactories = {FEATURES: features}
+    others = {**by_hand, **_fits(game)} if _often_drawn(game) else {**_fits(game), **by_hand}
+    if not can_judge(game):
+        return others
     if (2 * game.max_troops + 1) ** len(game.map) <= QUICK:
-        return {**solved, **_fits(game), FEATURES: features}
-    return {**_fits(game), FEATURES: features, **solved}
+        return {EXACT: exact, **others}
+    return {**others, EXACT: SlowToMake(exact)}
+
+
+def _often_drawn(game: Duel) -> bool:
+    """Whether the limit of plies ends so many matches that constants which were fitted elsewhere mislead: by them a
+    throw is worth most in an open match, and to one that will be drawn it is worth little.
+    """
+    return _shipped(game) is None and game.max_plies < _DRAWN_UNTIL * len(game.map) ** 2 * game.max_troops
 
 
 def of_campaign(game: Campaign) -> ValueFactories:

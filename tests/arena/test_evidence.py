@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from arena.sprt.evidence import Evidence, Question, Ratio, Sample
 from arena.sprt.summary import amount, conclusion, warnings
+from measuring.confidence_sequence import confidence_sequence
 from measuring.elo import compare_scores, normalised_elo
 from measuring.pair_scores import MIN_UNITS, SideScore
 from measuring.scores import estimate_scores
@@ -120,6 +121,16 @@ def test_findings_say_where_the_test_stands_between_its_bounds_and_how_matches_e
     assert evidence(results(pairs), None).findings().ratio is None
 
 
+def test_the_interval_valid_at_any_time_is_of_what_the_test_is_of() -> None:
+    adjusted = [0.53 + 0.01 * (-1) ** k for k in range(40)]
+    found, expected = evidence(freed(adjusted), None, "exact").findings().any_time, confidence_sequence(adjusted)
+    assert found is not None
+    assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-4)
+    pairs = [(1.0, 0.0), (1.0, 1.0), (0.0, 0.0)] * 4
+    assert evidence(results(pairs), None).findings().any_time == confidence_sequence([sum(pair) / 2 for pair in pairs])
+    assert evidence([match(0, 1.0)]).findings().any_time is None
+
+
 def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> None:
     chance = Random(1)
     sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * MIN_UNITS)]
@@ -150,7 +161,7 @@ def test_better_is_said_with_how_often_it_would_come_up_by_chance() -> None:
     said = told(evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(99)]), value="exact"))
     assert said.startswith("ann is better than bob: it scores 0.530 (0.5")
     assert said.endswith(
-        ") less luck, after 64 games; had it been no better, this would come up in at most 5 of 100 tests"
+        ") less luck, after 120 games; had it been no better, this would come up in at most 5 of 100 tests"
     )
 
 

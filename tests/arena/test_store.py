@@ -30,7 +30,7 @@ from arena.store.result_queries import (
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
-from arena.store.tournament_state import finish_tournament, open_tournament
+from arena.store.tournament_state import finish_tournament, open_tournament, tournaments_alike
 from arena.store.upgrade import MIGRATIONS, upgrade
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter, asked
 from protocol.errors import ArenaFault, UsageFault
@@ -264,6 +264,18 @@ def test_a_tournament_is_found_again_by_its_arguments_and_seed(store: Store) -> 
     assert store.write(open_tournament, "{}", "7") == (name, "7")
     assert [found.match for found in store.read(tournament_results, name)] == ["m1", "m2"]
     assert store.write(open_tournament, "{}", "8")[0] != name
+
+
+def test_tournaments_alike_but_for_some_arguments_are_found_the_newest_first(store: Store) -> None:
+    told = {number: f'{{"bots": ["a", "b"], "rounds": {number}}}' for number in (1, 2, 3)}
+    ids = [store.write(open_tournament, told[number], f"{number}")[0] for number in told]
+    for number, name in enumerate(ids):
+        alter(store.database, f"UPDATE tournaments SET started = '2026-01-0{9 - number}' WHERE id = '{name}'")
+    store.write(open_tournament, '{"bots": ["a", "c"], "rounds": 1}', "1")
+    store.write(finish_matches, [finished(result("m1", tournament=ids[1], place=0))])
+    found = store.read(tournaments_alike, told[2], ("rounds",))
+    assert found == [(ids[0], "1", 0), (ids[1], "2", 1), (ids[2], "3", 0)]
+    assert store.read(tournaments_alike, told[2], ()) == [found[1]]
 
 
 def test_the_same_arguments_and_seed_give_the_same_id_in_any_database(store: Store, tmp_path: Path) -> None:

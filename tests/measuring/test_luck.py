@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from golden import make
 from machine.compiled import FAST
 from measuring.luck import MOST_STATES, Luck, luck_along, luck_of
-from measuring.value_registry import names_of, value_of
+from measuring.value_registry import names_of, quick_names_in_points, value_of
 from protocol.dice import Dice
 from protocol.errors import BadRecord, UsageFault
 from protocol.games import load, payoff_unit
@@ -172,6 +172,22 @@ def test_a_duel_that_is_solved_is_measured_by_its_table() -> None:
 @pytest.mark.skipif(not FAST, reason="numba is not installed")
 def test_a_table_that_takes_minutes_to_solve_is_there_for_who_asks() -> None:
     assert names_of(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1", "exact", "none")
+
+
+def test_where_the_limit_of_plies_is_low_features_come_before_constants_of_another_map() -> None:
+    """A third of the troops times the square of the territories: 163 plies in Europe, 480 in Asia."""
+    best = [
+        names_of(Duel({"map": name, "max_plies": plies}))[0]
+        for name, plies in (("europe", 163), ("europe", 164), ("asia", 400), ("asia", 480), ("africa", 100))
+    ]
+    assert best == ["features-1", "general-1", "features-1", "general-1", "fitted-1"]
+
+
+@pytest.mark.skipif(not FAST, reason="numba is not installed")
+def test_what_takes_minutes_to_make_is_left_out_where_values_are_gone_through() -> None:
+    assert quick_names_in_points(DUEL) == names_of(DUEL)[:-1]
+    assert quick_names_in_points(Duel({"max_troops": 30})) == ("fitted-1", "general-1", "features-1")
+    assert quick_names_in_points(load("kuhn")) == ()
 
 
 @pytest.mark.skipif(not FAST, reason="numba is not installed")

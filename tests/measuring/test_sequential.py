@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import fmean, pvariance
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring.constrained_multinomial import with_deviations, with_mean
+from measuring.constrained_multinomial import multiplier, with_deviations, with_mean
 from measuring.pair_scores import MIN_UNITS
-from measuring.sequential import Hypotheses, Pentanomial, RealValued, SequentialTest, pentanomial_llr
+from measuring.sequential import (
+    MARGIN,
+    UNSEEN,
+    Hypotheses,
+    Pentanomial,
+    RealValued,
+    SequentialTest,
+    mean_llr,
+    most_llr,
+    multinomial_llr,
+    normal_llr,
+)
 from protocol.errors import UsageFault
 
 FASTCHESS = [
@@ -35,7 +46,7 @@ def test_pentanomial_counts_weigh_what_fastchess_says(
     counts: list[int], h0: float, h1: float, unit: str, llr: float
 ) -> None:
     hypotheses = Hypotheses(h0=h0, h1=h1, unit=unit)  # type: ignore[arg-type]
-    assert pentanomial_llr(hypotheses, counts) == pytest.approx(llr, abs=0.0006 if llr == 2.946 else 0.006)
+    assert multinomial_llr(hypotheses, counts) == pytest.approx(llr, abs=0.0006 if llr == 2.946 else 0.006)
 
 
 def test_the_bounds_of_the_ratio_are_walds() -> None:
@@ -84,53 +95,97 @@ def test_seen_from_the_other_side_the_evidence_is_the_opposite(
     scale = 100 if unit == "nelo" else 1
     ours = Hypotheses(h0=h0 * scale, h1=(h0 + width) * scale, unit=unit)  # type: ignore[arg-type]
     theirs = Hypotheses(h0=-ours.h1, h1=-ours.h0, unit=ours.unit)
-    assert pentanomial_llr(ours, counts) == pytest.approx(-pentanomial_llr(theirs, counts[::-1]), abs=1e-6)
+    assert multinomial_llr(ours, counts) == pytest.approx(-multinomial_llr(theirs, counts[::-1]), abs=1e-6)
 
 
-def evidence(scores: list[float], h1: float = 0.02) -> float:
+def evidence(scores: Sequence[float], h1: float = 0.02) -> RealValued:
     test = RealValued(Hypotheses(h1=h1))
     for score in scores:
         test.add(score)
-    return test.llr
+    return test
 
 
-def test_real_values_that_are_not_skewed_weigh_as_the_formula_says() -> None:
+def sums(scores: Sequence[float]) -> tuple[int, float, float, float]:
+    """How many they are, and the sums of the powers of what they have above one half."""
+    first, second, third = (sum((score - 0.5) ** power for score in scores) for power in (1, 2, 3))
+    return len(scores), first, second, third
+
+
+def test_normal_values_that_are_not_skewed_weigh_as_the_formula_says() -> None:
     scores = [0.53 + sign * spread for spread in (0.3, 0.1, 0.05, 0.02, 0.01) for sign in (1, -1)]
-    null, other = (sum((x - mean) ** 2 for x in scores) + 0.3**2 for mean in (0.5, 0.52))
-    assert evidence(scores) == pytest.approx(len(scores) / 2 * math.log(null / other))
+    null, other = (sum((x - mean) ** 2 for x in scores) for mean in (0.5, 0.52))
+    assert normal_llr(*sums(scores), 0.5, 0.52) == pytest.approx(len(scores) / 2 * math.log(null / other))
 
 
-def test_skewed_values_weigh_less_than_the_formula_says() -> None:
+def test_skewed_values_weigh_as_halls_transformation_of_their_mean_does_which_is_less() -> None:
     scores = [0.54] * 30 + [0.3] * 3
-    null, other = (sum((x - mean) ** 2 for x in scores) + 0.3**2 for mean in (0.5, 0.53))
-    assert 0 < evidence(scores, 0.03) < 0.95 * len(scores) / 2 * math.log(null / other)
-
-
-def test_skewed_values_weigh_as_halls_transformation_of_their_mean_does() -> None:
-    scores = [0.54] * 30 + [0.3] * 3
-    count, mean = len(scores), fmean(scores)
-    spread = math.sqrt(pvariance(scores) + 0.3**2 / count)
+    count, mean, spread = len(scores), fmean(scores), math.sqrt(pvariance(scores))
     skewness = 1.25 * fmean((score - mean) ** 3 for score in scores) / spread**3
 
     def freed(held: float) -> float:
         away = (mean - held) / spread
         return away + skewness * away**2 / 3 + skewness / (6 * count) + skewness**2 * away**3 / 27
 
-    ratio = (1 + freed(0.5) ** 2) / (1 + freed(0.53) ** 2)
-    assert evidence(scores, 0.03) == pytest.approx(count / 2 * math.log(ratio))
+    weighs = count / 2 * math.log((1 + freed(0.5) ** 2) / (1 + freed(0.51) ** 2))
+    null, other = (sum((x - mean) ** 2 for x in scores) for mean in (0.5, 0.51))
+    assert 0 < weighs < 0.95 * count / 2 * math.log(null / other)
+    assert normal_llr(*sums(scores), 0.5, 0.51) == pytest.approx(weighs)
 
 
 def test_values_that_speak_for_one_side_until_they_are_freed_of_skewness_say_nothing() -> None:
-    assert evidence([0.53661] * 30 + [0.3] * 3, 0.03) == 0
-    assert evidence([0.53661] * 30 + [0.34] * 3, 0.03) > 0
-    assert evidence([0.53661] * 30 + [0.29] * 3, 0.03) < 0
+    for third, says in ((0.27, -1), (0.33, 0), (0.4, 1)):
+        weighs = normal_llr(*sums([0.5372] * 30 + [third] * 3), 0.5, 0.53)
+        assert (weighs > 0) - (weighs < 0) == says
+
+
+def test_values_that_are_alike_weigh_no_more_than_a_game_that_was_lost_and_has_not_come() -> None:
+    """Pairs of 0.53 have a mean of 0.5 if 0.03/0.53 of all are lost, of which none may have come; and the likeliest
+    distribution of all is taken to be better than the true one by e^0.5.
+    """
+    alike = evidence([0.53, 0.5302, 0.5298] * 20)
+    assert normal_llr(*sums([0.53, 0.5302, 0.5298] * 15), 0.5, 0.52) > 40
+    assert (alike.verdict, alike.pairs) == ("h1", 60)
+    assert alike.llr == pytest.approx(-60 * math.log(1 - 0.03 / 0.53) - 0.5, abs=0.01)
+
+
+@pytest.mark.parametrize("holds", ["h0", "h1"])
+@pytest.mark.parametrize("rare", [10, 15, 20, 30, 50])
+@pytest.mark.parametrize("h1", [0.02, 0.01])
+def test_nothing_is_decided_against_the_truth_before_a_rare_mistake_would_have_come(
+    holds: str, rare: int, h1: float
+) -> None:
+    """All is well but that a game, half a pair, is lost (or won) in one of so many: until it comes the mean is off."""
+    chance, away = random.Random(1), 0.5 / rare
+    test = RealValued(Hypotheses(h1=h1))
+    usual = 0.5 + away if holds == "h0" else 0.5 + h1 - away
+    while test.verdict in (None, holds) and test.pairs < 5 * rare:
+        test.add(usual + chance.gauss(0, 0.02))
+        if test.verdict == holds:
+            return
+    assert (1 - 1 / rare) ** test.pairs < 0.05
+
+
+def test_bots_that_are_far_apart_take_no_longer_for_it() -> None:
+    chance = random.Random(1)
+    assert evidence([0.58 + chance.gauss(0, 0.03) for _ in range(100)]).pairs == MIN_UNITS
+
+
+def test_what_may_be_decided_is_bounded_by_less_than_all_values() -> None:
+    chance = random.Random(2)
+    for _ in range(20):
+        mean, values = chance.uniform(0.4, 0.6), [0.0, 1.0]
+        values += [mean + chance.choice([0, 0, 0, 0.3, -0.3]) + chance.gauss(0, 0.02) for _ in range(50)]
+        counts = [UNSEEN, UNSEEN] + [1.0] * 50
+        middle = fmean(values, counts)
+        found = mean_llr(values, counts, min(0.5, middle), max(0.52, middle), multiplier)
+        assert abs(found) - MARGIN <= most_llr(50, sum(values[2:]) - 25, 0.5, 0.52) + 1e-9
 
 
 def test_every_pair_is_counted_once() -> None:
     test = Pentanomial(Hypotheses(h1=0.02))
     for score in (0.75, 0.75, 0.0):
         test.add(score)
-    assert (test.pairs, test.llr) == (3, pentanomial_llr(test.hypotheses, [1, 0, 0, 2, 0]))
+    assert (test.pairs, test.llr) == (3, multinomial_llr(test.hypotheses, [1, 0, 0, 2, 0]))
 
 
 def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
@@ -139,7 +194,7 @@ def test_adjusted_scores_decide_nothing_before_32_pairs() -> None:
         test.add(0.6 + pair % 2 / 50)
         assert test.verdict is None
     assert test.llr > test.hypotheses.upper
-    test.add(0.6)
+    test.add(0.61)
     assert (test.verdict, test.pairs) == ("h1", 32)
 
 
@@ -170,6 +225,41 @@ def test_few_pairs_and_far_hypotheses_have_evidence_too(scores: list[float], nel
     for score in scores:
         test.add(score)
         assert math.isfinite(test.llr)
+
+
+NO_SCORES = [
+    (RealValued, math.nan, "pair 2 scores nan: it must be a finite number"),
+    (RealValued, math.inf, "pair 2 scores inf: it must be a finite number"),
+    (RealValued, -math.inf, "pair 2 scores -inf: it must be a finite number"),
+    (Pentanomial, math.nan, "pair 2 scores nan: it must be one of 0, 0.25, 0.5, 0.75, 1"),
+    (Pentanomial, 0.3, "pair 2 scores 0.3: it must be one of 0, 0.25, 0.5, 0.75, 1"),
+]
+
+
+@pytest.mark.parametrize(("of", "score", "says"), NO_SCORES, ids=[says for _, _, says in NO_SCORES])
+def test_what_can_be_no_score_is_refused_in_a_line_and_leaves_the_test_as_it_was(
+    of: type[SequentialTest], score: float, says: str
+) -> None:
+    test = of(Hypotheses(h1=0.02))
+    test.add(0.75)
+    before = test.llr
+    with pytest.raises(UsageFault) as caught:
+        test.add(score)
+    assert str(caught.value) == says
+    assert (test.pairs, test.llr) == (1, before)
+
+
+def test_three_counts_are_those_of_single_games() -> None:
+    """Of wins and losses alone the likeliest chances are those of the hypotheses themselves."""
+    elo = Hypotheses(h0=0, h1=10, unit="elo")
+    won = 1 / (1 + 10 ** (-10 / 400))
+    expected = 520 * math.log(won / 0.5) + 480 * math.log((1 - won) / 0.5)
+    assert multinomial_llr(elo, [480, 0, 520]) == pytest.approx(expected, abs=0.01)
+    nelo = Hypotheses(h0=0, h1=10, unit="nelo")
+    pairs = [count / 4 for count in (1, 4, 6, 4, 1)]  # what pairs of independent games of a coin come to
+    assert multinomial_llr(nelo, [500, 0, 500]) == pytest.approx(
+        multinomial_llr(nelo, [round(125 * count) for count in pairs]), abs=0.01
+    )
 
 
 def test_hypotheses_in_elo_are_those_of_the_scores_they_stand_for() -> None:
@@ -206,10 +296,9 @@ def skewed(chance: random.Random, mean: float) -> float:
     return mean + 0.1 - chance.expovariate(10)
 
 
-def mostly_even(chance: random.Random, mean: float) -> float:
-    """Half a point is lost in a game of one pair in ten."""
-    moved, gains = chance.random() < 0.1, chance.random() < 0.5 + 20 * (mean - 0.5)
-    return 0.5 + (0.25 if gains else -0.25) * moved + chance.gauss(0, 0.03)
+def one_sided(chance: random.Random, mean: float) -> float:
+    """A game is lost in one pair in fifteen, by one side alone."""
+    return mean + 0.5 / 15 - 0.5 * (chance.random() < 1 / 15) + chance.gauss(0, 0.02)
 
 
 def coins(chance: random.Random, mean: float) -> float:
@@ -227,7 +316,7 @@ def seats(chance: random.Random, mean: float) -> float:
     [
         (RealValued, normal, 0.03),
         (RealValued, skewed, 0.03),
-        (RealValued, mostly_even, 0.02),
+        (RealValued, one_sided, 0.03),
         (Pentanomial, coins, 0.15),
         (Pentanomial, seats, 0.08),
     ],

@@ -1,0 +1,188 @@
+"""`arena test --plan`: what a test will take and how often it will err, and which value to take luck out by, from pairs
+that are no part of it: those of a former test of the same bots, those in a file, or those of a pilot that is played.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+from msgspec.structs import replace
+
+from arena.commands.data_dir import hold_data_dir
+from arena.commands.output import columns, table, write_document
+from arena.commands.sprt import SprtOptions, in_free_folder, play_on, read_options, stored
+from arena.commands.tournament import tournament_run
+from arena.commands.tournament_options import TournamentSetup
+from arena.sprt.evidence import Evidence, Question
+from arena.sprt.pilot import RAW, Prospect, pair_means, prospects
+from arena.sprt.summary import amount
+from arena.store.result_queries import RecordRemoved, record_of, tournament_results
+from arena.store.store import Store
+from arena.store.tournament_state import StoredTournament, finish_tournament, tournaments_alike
+from arena.tournament.schedule_limits import MOST_ROUNDS
+from machine.terminal import say
+from measuring.luck import luck_of
+from measuring.pair_scores import MIN_UNITS
+from measuring.sequential import Hypotheses
+from measuring.value_registry import quick_names_in_points
+from protocol.display import printable
+from protocol.errors import UsageFault
+from protocol.reasons import VOID
+from referee.record import Record
+from referee.record_reader import read
+from referee.result import Result
+
+PILOT_PAIRS = 50
+OWN = ("rounds", "test")
+"""What tells tests of the same bots in the same games from each other."""
+
+
+class Pilot(NamedTuple):
+    """Pairs that are no part of the test, by value and as they came out; and whose they are."""
+
+    pairs: Mapping[str, Sequence[float]]
+    said: str
+
+
+def run_plan(options: SprtOptions) -> None:
+    """Look at a pilot, or play it, and print what it says. Raises `Fault`."""
+    if options.pairs is not None and not MIN_UNITS <= options.pairs <= MOST_ROUNDS:
+        raise UsageFault(f"--pairs is {options.pairs}: of a plan it is {MIN_UNITS} to {MOST_ROUNDS}")
+    setup, question = read_options(replace(in_free_folder(options), pairs=None))
+    assert question.hypotheses is not None
+    most = setup.options.rounds
+    pilot = _of_file(options.pilot, setup) if options.pilot is not None else _of_matches(options, setup, question)
+    few = min(map(len, pilot.pairs.values()))
+    if few < MIN_UNITS:
+        raise UsageFault(f"{pilot.said}: {few} pairs count, and it takes {MIN_UNITS} to know how they spread")
+    found = prospects(pilot.pairs, question.hypotheses, most, setup.key)
+    advice = _advice(found, setup)
+    if options.to_json is not None:
+        document = {"arguments": setup.arguments, "pilot": pilot.said, "pairs": pilot.pairs, "most": most}
+        write_document(options.to_json, {**document, "prospects": found, "advice": advice})
+    say(printable(f"{pilot.said}: {few} pairs"))
+    say(_asked(question.hypotheses, most))
+    say(f"\n{_shown(found)}\n\n{printable(advice)}")
+
+
+def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
+    """The pairs that `arena test --json` has written. Raises `UsageFault`."""
+    try:
+        document = json.loads(file.read_bytes())
+        matches = document["matches"]
+        results = [msgspec.convert(match["result"], Result) for match in matches]
+        value = document["arguments"]["test"]["value"]
+        luck = {one.match: float(match["luck"]) for one, match in zip(results, matches, strict=True) if value}
+        alike = _but_own(document["arguments"]) == _but_own(json.loads(setup.key))
+    except OSError as exc:
+        raise UsageFault(f"--pilot {file} can't be read: {exc.strerror}") from exc
+    except (ValueError, KeyError, TypeError, msgspec.ValidationError) as exc:
+        raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {exc}") from exc
+    if not alike:
+        raise UsageFault(f"--pilot {file} is of other bots, or of another game, config or clock than this test")
+    return Pilot(_by_value(results, _name(setup), {value: luck} if value else {}), f"the pairs of {file}")
+
+
+def _but_own(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in OWN}
+
+
+def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question) -> Pilot:
+    """Those of a former test in the data folder, else of a pilot that is played. Raises `Fault`."""
+    with hold_data_dir(setup.options.data, setup.options.db) as where, closing(Store.open(where)) as store:
+        former = _former(store, setup)
+        if former is not None:
+            said = f"a former test of these bots, seed {former.seed}, id {former.id}"
+            return Pilot(_freed(store, former.id, setup, question), said)
+    pairs = PILOT_PAIRS if options.pairs is None else options.pairs
+    arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
+    seed = None if options.seed is None else f"{options.seed}-pilot"  # its games are not to be those of the test
+    played = replace(setup, options=replace(setup.options, rounds=pairs, seed=seed), arguments=arguments)
+    with tournament_run(played, None) as test:
+        evidence = Evidence((test.plan.names[0], test.plan.names[1]), Question(hypotheses=None, value=None))
+        evidence.take(stored(test.store, test.plan))
+        if len(evidence.matches) < test.plan.count:
+            play_on(test, evidence)
+        test.store.write(finish_tournament, test.plan.id)
+        said = f"a pilot, seed {test.plan.seed}, id {test.plan.id}"
+        return Pilot(_freed(test.store, test.plan.id, setup, question), said)
+
+
+def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
+    """The newest test of these bots that has pairs enough, and is not under the seed of the one that is planned."""
+    for one in store.read(tournaments_alike, setup.key, OWN):
+        if one.seed != setup.options.seed and one.matches >= 2 * MIN_UNITS:
+            return one
+    return None
+
+
+def _freed(store: Store, tournament: str, setup: TournamentSetup, question: Question) -> dict[str, list[float]]:
+    """The pairs of a tournament as they came out, and less luck by every value, or by the one that was asked for."""
+    results = store.read(tournament_results, tournament)
+    luck: dict[str, dict[str, float]] = {value: {} for value in _values(setup, question)}
+    for result in results:
+        record = None if result.reason == VOID else _record(store, result.match)
+        for value, gave in luck.items():
+            if record is not None:
+                gave[result.match] = luck_of(record, value).total[0]
+    return _by_value(results, _name(setup), luck)
+
+
+def _record(store: Store, match: str) -> Record | None:
+    """The record of a match, None where it is gone."""
+    with suppress(RecordRemoved):
+        body = store.read(record_of, match)
+        return None if body is None else read(body, match)
+    return None
+
+
+def _values(setup: TournamentSetup, question: Question) -> Iterable[str]:
+    """By what luck is measured in a plan."""
+    options = setup.options
+    assert isinstance(options, SprtOptions)
+    if question.value is None:
+        return ()
+    return quick_names_in_points(setup.rules) if options.value is None else (question.value,)
+
+
+def _by_value(results: Sequence[Result], bot: str, luck: Mapping[str, Mapping[str, float]]) -> dict[str, list[float]]:
+    return {RAW: pair_means(results, bot), **{value: pair_means(results, bot, of) for value, of in luck.items()}}
+
+
+def _name(setup: TournamentSetup) -> str:
+    return setup.contestants[0].name
+
+
+def _asked(hypotheses: Hypotheses, most: int) -> str:
+    h0, h1 = (amount(edge, hypotheses.unit) for edge in (hypotheses.h0, hypotheses.h1))
+    errors = f"alpha {hypotheses.alpha:g}, beta {hypotheses.beta:g}"
+    return f"h0 ({h0}) against h1 ({h1}), {errors}, at most {most:,} pairs"
+
+
+def _shown(found: Sequence[Prospect]) -> str:
+    """A line for each value: how pairs spread, the pairs by which half and nine of ten tests end, and their errors."""
+    headers = ("value", "spread", "at h0: half", "90 %", "errors", "at h1: half", "90 %", "errors", "open", "tests")
+    rows = []
+    for one in found:
+        h0, h1 = one.expected.h0, one.expected.h1
+        ends = (f"{h0.median:,}", f"{h0.ninth_tenth:,}", f"{h0.errors:.3f}")
+        others = (f"{h1.median:,}", f"{h1.ninth_tenth:,}", f"{h1.errors:.3f}")
+        open_ = f"{max(h0.undecided, h1.undecided):.3f}"
+        rows.append((one.value, f"{one.spread:.4f}", *ends, *others, open_, f"{min(h0.tests, h1.tests)}"))
+    return table(headers, rows, elastic=0, width=columns())
+
+
+def _advice(found: Sequence[Prospect], setup: TournamentSetup) -> str:
+    """Which option to give the test."""
+    best = found[0]
+    if len(found) == 1:
+        return f"there is nothing to choose from: {best.value} is all that is asked for, or known of these pairs"
+    word = "--raw" if best.value == RAW else f"--value {best.value}"
+    spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
+    seed = "" if setup.options.seed is None else f" --seed {setup.options.seed}"
+    return f"take {word}{seed}, whose games are others than these: {spreads}"

@@ -1,0 +1,66 @@
+"""`arena llr`: the figures that other testers print of the same counts, as text and as JSON, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from commands import call
+
+FASTCHESS = ["379", "10170", "21828", "10640", "343"]
+
+
+def test_counts_of_pairs_are_told_as_fishtest_and_fastchess_do() -> None:
+    done = call("arena", "llr", *FASTCHESS, "--unit", "nelo", "--h1", "2")
+    assert done.code == 0
+    assert done.out.splitlines() == [
+        "86,720 games in 43,360 pairs",
+        "score           0.50229 (0.50055-0.50403)  better 99.5 %",
+        "Elo             +1.59 (+0.39 to +2.80)",
+        "normalised Elo  +3.05 (+0.74 to +5.36)",
+        "LLR 2.9455: h0 (0 normalised Elo) below -2.94, h1 (2 normalised Elo) above 2.94",
+        "h1 is accepted",
+    ]
+
+
+def test_three_counts_are_of_single_games_lost_drawn_and_won() -> None:
+    done = call("arena", "llr", "480", "1000", "520", "--unit", "elo", "--h1", "5")
+    assert done.out.splitlines()[0] == "2,000 games"
+    assert done.out.splitlines()[1].startswith("score           0.51000 (")
+    assert done.out.endswith("\nundecided\n")
+
+
+def test_where_every_game_was_won_elo_has_no_end() -> None:
+    done = call("arena", "llr", "0", "0", "9", "--h1", "0.1")
+    assert "\nElo             infinite (+" in done.out
+    assert "normalised" not in done.out
+
+
+def test_as_json_it_has_all_of_it() -> None:
+    found = json.loads(call("arena", "llr", *FASTCHESS, "--unit", "nelo", "--h1", "2", "--json").out)
+    assert found["llr"] == pytest.approx(2.9455, abs=5e-5)
+    assert (found["units"], found["games"], found["verdict"]) == (43360, 86720, "h1")
+    assert found["normalised"]["elo"] == pytest.approx(3.05, abs=0.005)
+    assert found["counts"] == [int(count) for count in FASTCHESS]
+
+
+REFUSED = [
+    (
+        ("1", "2", "--h1", "0.1"),
+        "2 counts: it takes five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games",
+    ),
+    (("0", "0", "0", "--h1", "0.1"), "all counts are 0: what is to be said of no game?"),
+    (("--h1", "0.1", "--", "-1", "2", "3"), "a count is -1: it must be 0 or more"),
+    (("1", "2", "3", "--h1", "3"), "h1 is 3: a score between -0.5 and 0.5"),
+    (("1", "2", "3", "--h1", "nan"), "h1 is nan: a score between -0.5 and 0.5"),
+    (("1", "2", "3", "--h1", "1", "--unit", "elos"), "unit is 'elos': one of score, elo, nelo"),
+    (("1", "2", "3"), "missing option '--h1'"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), REFUSED, ids=[says for _, says in REFUSED])
+def test_what_cannot_be_meant_is_refused_in_a_line(words: tuple[str, ...], says: str) -> None:
+    done = call("arena", "llr", *words)
+    assert done.err.startswith(f"arena: {says}")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)

@@ -1,0 +1,116 @@
+"""`arena test --plan`: which value to take, and what the test will take, by pairs that are no part of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from arena.sprt.pilot import pair_means
+from commands import Done, call
+from measuring import resampling
+from protocol.reasons import VOID
+from seasons import result
+
+GAME = ("--game", "risk-duel", "--set", "max_plies=20")
+DUEL = ("greedy", "random", *GAME, "--h1", "0.1", "--in-process", "--jobs", "1")
+ROW = r"(\S+) +(0\.\d{4})( +[\d,]+ +[\d,]+ +[01]\.\d{3}){2} +[01]\.\d{3} +\d+"
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "TESTS", 10)
+
+
+def planned(done: Done) -> dict[str, float]:
+    """How pairs spread by each value, in the order in which they are told."""
+    assert done.code == 0, done.err
+    return {found[1]: float(found[2]) for found in re.finditer(f"^{ROW}$", done.out, re.MULTILINE)}
+
+
+def test_it_plays_a_pilot_names_the_value_whose_pairs_spread_least_and_does_so_again_at_once(tmp_path: Path) -> None:
+    words = (*DUEL, "--plan", "--pairs", "32", "--seed", "9", "--data", str(tmp_path / "data"))
+    first = call("arena", "test", *words, "--json", str(tmp_path / "plan.json"))
+    spreads = planned(first)
+    assert list(spreads.values()) == sorted(spreads.values())
+    assert set(spreads) == {"exact", "fitted-1", "general-1", "features-1", "raw"}
+    best = next(iter(spreads))
+    lines = first.out.splitlines()
+    assert re.fullmatch(r"a pilot, seed 9-pilot, id t\w+: 32 pairs", lines[0])
+    assert (
+        lines[1] == "h0 (0 points a game) against h1 (0.1 points a game), alpha 0.05, beta 0.05, at most 10,000 pairs"
+    )
+    assert lines[-1].startswith(f"take --value {best} --seed 9, whose games are others than these: pairs spread 0.")
+    document = json.loads((tmp_path / "plan.json").read_text())
+    assert [one["value"] for one in document["prospects"]] == list(spreads)
+    assert document["advice"] == lines[-1]
+    assert {len(pairs) for pairs in document["pairs"].values()} == {32}
+    again = call("arena", "test", *words)
+    assert again.out.splitlines()[0].startswith("a former test of these bots, seed 9-pilot, ")
+    assert planned(again) == spreads
+
+
+def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the_one_planned(tmp_path: Path) -> None:
+    data = ("--data", str(tmp_path / "data"))
+    file = tmp_path / "former.json"
+    play = ("--in-process", "--jobs", "1", "--pairs", "32", "--value", "features-1", "--json", str(file))
+    assert call("arena", "test", *DUEL[:2], *GAME, *play, "--seed", "1", *data).code == 0
+    found = call("arena", "test", *DUEL, "--plan", *data)
+    assert found.out.startswith("a former test of these bots, seed 1, id t")
+    same = call("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", *data)
+    assert same.out.startswith("a pilot, seed 1-pilot, id t")
+    # Its file says the same of the value that it has.
+    read = call("arena", "test", *DUEL, "--pilot", str(file), *data)
+    assert read.out.startswith(f"the pairs of {file}: 32 pairs\n")
+    assert planned(read) == {name: planned(found)[name] for name in ("features-1", "raw")}
+    other = call("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--pilot", str(file), *data)
+    assert (other.code, other.err.count("\n")) == (2, 1)
+    assert "is of other bots, or of another game, config or clock than this test" in other.err
+
+
+def test_a_game_without_dice_has_results_alone(tmp_path: Path) -> None:
+    words = ("random", "other=random", "--game", "nim", "--h1", "0.2", "--in-process", "--plan", "--pairs", "32")
+    done = call("arena", "test", *words, "--data", str(tmp_path / "data"))
+    assert list(planned(done)) == ["raw"]
+    assert done.out.endswith("there is nothing to choose from: raw is all that is asked for, or known of these pairs\n")
+
+
+REFUSED = [
+    (("--plan", "--pairs", "31"), "--pairs is 31: of a plan it is 32 to 100000"),
+    (("--pilot", "nowhere.json"), "--pilot nowhere.json can't be read: No such file or directory"),
+    (("--plan", "--h0", "0.2"), "h1 is 0.1: it must be more than h0, which is 0.2"),
+]
+
+
+@pytest.mark.parametrize(("words", "says"), REFUSED, ids=[says for _, says in REFUSED])
+def test_what_cannot_be_meant_is_refused_in_one_line(tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    done = call("arena", "test", *DUEL, *words, "--data", str(tmp_path / "data"))
+    assert (done.code, done.out, done.err) == (2, "", f"arena: {says}\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "[]", '{"matches": [{"result": 3}], "arguments": {"test": {"value": null}}}']
+)
+def test_a_file_of_something_else_is_called_so(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pilot.json").write_text(text)
+    done = call("arena", "test", *DUEL, "--pilot", str(tmp_path / "pilot.json"), "--data", str(tmp_path / "data"))
+    assert (done.code, done.err.count("\n")) == (2, 1)
+    assert f"--pilot {tmp_path / 'pilot.json'} is not what `arena test --json` writes: " in done.err
+
+
+def test_pairs_with_a_void_match_or_one_of_unknown_luck_are_left_out() -> None:
+    ranks = [(1, 2), (2, 1), (1, 2), (1, 2), (1, 1), (1, 2), (1, 2)]
+    played = [
+        result(f"m{place}", ("ann", "bob") if place % 2 == 0 else ("bob", "ann"), rank, rated=False, place=place)
+        for place, rank in enumerate(ranks)
+    ]
+    assert pair_means(played, "ann") == [1.0, 0.5, 0.25]
+    luck = {one.match: 0.1 * (place + 1) for place, one in enumerate(played)}
+    assert pair_means(played, "ann", luck) == pytest.approx([1.05, 0.55, 0.3])
+    del luck["m2"]
+    assert pair_means(played, "ann", luck) == pytest.approx([1.05, 0.3])
+    void = result("m4", ("ann", "bob"), (1, 1), reason=VOID, rated=False, place=4)
+    assert pair_means([*played[:4], void, *played[5:]], "ann") == [1.0, 0.5]

@@ -1,0 +1,60 @@
+"""What a test will take, by pairs of a pilot that have the mean of either hypothesis."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from measuring import resampling
+from measuring.resampling import forecast
+from measuring.sequential import Hypotheses, Pentanomial, RealValued
+from protocol.errors import UsageFault
+
+H1 = Hypotheses(h1=0.05)
+CHANCE = Random(1)
+PILOT = [CHANCE.gauss(0.7, 0.1) for _ in range(50)]
+RESULTS = [CHANCE.choice([0.5, 0.75, 1.0]) for _ in range(50)]
+
+
+@pytest.fixture(autouse=True)
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "TESTS", 60)
+
+
+def test_adjusted_pairs_are_moved_to_the_mean_of_either_hypothesis_wherever_they_were() -> None:
+    found = forecast(RealValued, H1, PILOT, 1000, "a")
+    for outlook in (found.h0, found.h1):
+        assert outlook.errors < 0.15
+        assert outlook.undecided == 0
+        assert 32 <= outlook.median <= outlook.ninth_tenth < 200
+        assert outlook.tests == 60
+    wide = forecast(RealValued, H1, [2 * score - 0.7 for score in PILOT], 1000, "a")
+    assert wide.h0.median > 1.5 * found.h0.median
+
+
+def test_results_get_the_chances_that_are_likeliest_under_either_hypothesis() -> None:
+    found = forecast(Pentanomial, Hypotheses(h1=0.2), RESULTS, 1000, "a")
+    assert found.h0.errors < 0.15
+    assert found.h1.errors < 0.15
+    nelo = forecast(Pentanomial, Hypotheses(h1=300, unit="nelo"), RESULTS, 1000, "a")
+    assert nelo.h1.median < 30
+
+
+def test_what_is_undecided_after_the_most_pairs_is_no_error() -> None:
+    found = forecast(RealValued, H1, PILOT, 33, "a")
+    assert found.h0.undecided > 0.3
+    assert found.h0.errors + found.h0.undecided <= 1
+    assert found.h0.ninth_tenth == 33
+
+
+def test_equal_seeds_give_equal_forecasts_and_so_many_pairs_are_enough(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resampling, "MOST_DRAWN", 500)
+    found = forecast(RealValued, H1, PILOT, 1000, "a")
+    assert found == forecast(RealValued, H1, PILOT, 1000, "a") != forecast(RealValued, H1, PILOT, 1000, "b")
+    assert 1 < found.h0.tests < 20
+
+
+def test_adjusted_pairs_have_no_normalised_elo() -> None:
+    with pytest.raises(UsageFault, match="normalised Elo is of results with luck left in"):
+        forecast(RealValued, Hypotheses(h1=5, unit="nelo"), PILOT, 1000, "a")
