@@ -243,7 +243,7 @@ def try_bots(
 @_with(_words_of(_of_any_tournament))
 def sprt(
     *,
-    bots: Annotated[list[str], typer.Argument(metavar="A B", help=BOTS)],
+    bots: Annotated[list[str], typer.Argument(metavar="A B...", help=BOTS)],
     game: ToPlay = None,
     sets: Sets = None,
     h0: Annotated[float | None, typer.Option(help="Null hypothesis: A's advantage [0].")] = None,
@@ -255,9 +255,10 @@ def sprt(
     value: Annotated[str | None, typer.Option(help="What luck is measured by [the best there is].")] = None,
     pairs: Annotated[int | None, typer.Option(help="Exactly so many, whatever they show.")] = None,
     most: Annotated[int | None, typer.Option(help="At most so many pairs [10000].")] = None,
+    seats: Annotated[int | None, typer.Option(help="Seats of A, where more than two sit in a match [1].")] = None,
     words: dict[str, Any],
 ) -> None:
-    """Play two bots in pairs of matches until it is clear whether A is better than B."""
+    """Play two bots in pairs of matches until it is clear whether A is better than B, or than each of several."""
     given = locals() | words
     from arena.commands.sprt import SprtOptions, run
 
