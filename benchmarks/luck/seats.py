@@ -4,7 +4,10 @@ sequential test is long, drawn from the same starts again and again.
 Every start is played from all seats, bot A in some and bot B in the rest, with own dice each. A bot is `uct` with so
 many simulations, the raider with 0, random with -1.
 
-`python benchmarks/luck/seats.py [--share X] [--jobs N] [ROW ...]`
+`--bias N` instead plays the first plies of N games of random bots on the world of six, and tells the mean luck of each
+seat over its standard error.
+
+`python benchmarks/luck/seats.py [--share X] [--bias N] [--jobs N] [ROW ...]`
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ import argparse
 import math
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import islice
 from random import Random
 from statistics import fmean, stdev, variance
 from typing import Any, NamedTuple
@@ -32,6 +36,8 @@ from referee.result import points_of
 SEED = "seats-1"
 """Of games that no fit played."""
 TESTS = 200
+OPENING = 60
+"""Plies: luck has no bias wherever a match is cut off."""
 
 
 class Row(NamedTuple):
@@ -96,6 +102,25 @@ def _moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Ite
         state = after
 
 
+def openings(starts: Sequence[int]) -> list[tuple[float, ...]]:
+    """The luck of each seat in the first plies of games of random bots."""
+    rules = load("risk-campaign", {"preset": "world"})
+    assert isinstance(rules, Campaign)
+    value, random_bots = value_of(rules), [-1] * rules.seats
+    return [
+        luck_along(rules, value, islice(_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING)).total
+        for start in starts
+    ]
+
+
+def report_bias(crew: WorkerPool, count: int) -> None:
+    """How far luck is from 0 on the average."""
+    played = dict(spread(crew, openings, range(count)))
+    by_seat = zip(*(played[start] for start in range(count)), strict=True)
+    told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
+    print(f"world, {OPENING} plies of {count:,} games: z by seat {', '.join(told)}")
+
+
 def report(row: Row, crew: WorkerPool, share: float) -> None:
     """What the matches of a row vary by, and how long tests of them are."""
     starts = max(2, round(row.starts * share))
@@ -141,9 +166,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in ROWS)}; else all")
     parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--bias", type=int, metavar="N")
     parser.add_argument("--jobs", type=int, default=1)
     told = parser.parse_args()
     with processes(told.jobs) as crew:
+        if told.bias is not None:
+            report_bias(crew, told.bias)
+            return
         for row in ROWS:
             if not told.rows or row.name in told.rows:
                 report(row, crew, told.share)
