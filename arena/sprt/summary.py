@@ -11,6 +11,7 @@ from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
 from measuring import score_format
 from measuring.elo import Comparison
 from measuring.expected_length import equal_variance, expected_length
+from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses, Verdict
 from protocol.reasons import RESIGNED
 
@@ -53,7 +54,8 @@ def before_it_starts(question: Question, seats: int, own: int) -> str | None:
     """
     if question.value is not None or question.hypotheses is None:
         return None
-    decided, between = expected_length(question.hypotheses, equal_variance(seats, own))
+    least = MIN_UNITS * seats if seats > 2 else 0
+    decided, between = (max(least, each) for each in expected_length(question.hypotheses, equal_variance(seats, own)))
     return (
         f"luck stays in the results: of equal bots that takes about {score_format.games(decided)} games, and "
         f"{score_format.games(between)} where the truth lies half way between h0 and h1"

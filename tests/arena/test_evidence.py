@@ -357,6 +357,9 @@ def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
     assert said is not None
     assert "takes about 1,500 games, and 2,500 where the truth lies half way" in said
     assert "about 860 games" in str(before_it_starts(raw, 6, 3))
+    soon = Question(hypotheses=Hypotheses(h1=0.2), value=None)
+    assert "about 190 games" in str(before_it_starts(soon, 6, 1))  # no verdict before 32 starts
+    assert "about 33 games" in str(before_it_starts(soon, 2, 1))
     assert before_it_starts(Question(hypotheses=BETTER, value="exact"), 2, 1) is None
     assert before_it_starts(Question(hypotheses=None, value=None), 2, 1) is None
 
