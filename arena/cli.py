@@ -244,7 +244,7 @@ def try_bots(
 @_with(_words_of(_of_any_tournament))
 def sprt(
     *,
-    bots: Annotated[list[str], typer.Argument(metavar="A B", help=BOTS)],
+    bots: Annotated[list[str], typer.Argument(metavar="A B...", help=BOTS)],
     game: ToPlay = None,
     sets: Sets = None,
     h0: Annotated[float | None, typer.Option(help="Null hypothesis: A's advantage [0].")] = None,
@@ -260,9 +260,10 @@ def sprt(
         bool, typer.Option("--plan", help="Say what the test will take, by other pairs than its own.")
     ] = False,
     pilot: Annotated[Path | None, typer.Option(metavar="FILE", help="Of a plan: pairs that --json wrote.")] = None,
+    seats: Annotated[int | None, typer.Option(help="Seats of A, where more than two sit in a match [1].")] = None,
     words: dict[str, Any],
 ) -> None:
-    """Play two bots in pairs of matches until it is clear whether A is better than B."""
+    """Play two bots in pairs of matches until it is clear whether A is better than B, or than each of several."""
     given = locals() | words
     from arena.commands.sprt import SprtOptions, run
     from arena.commands.sprt_plan import run_plan

@@ -44,6 +44,28 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
     )
 
 
+def group_score(
+    result: Result, bots: Sequence[str], luck: Sequence[float] | None = None, start: Hashable = None
+) -> SideScore:
+    """A match as one of several bots together against the rest: of the pairs, one of these and one other, the share in
+    which it was ahead, a tie being half. Of a single bot that is its points. `luck` is by seat.
+
+    The points of k bots of n sum to k (n - k) / (n - 1) times that share, and to what they made among themselves, which
+    is always the same. So luck in points is luck in the share times (n - 1) / k (n - k).
+    """
+    names = [seat.bot for seat in result.seats]
+    own = [names.index(bot) for bot in bots]
+    among, against = len(own) * (len(own) - 1) / 2, len(own) * (len(names) - len(own))
+    others, scored = len(names) - 1, points(result)
+    return SideScore(
+        points=(others * sum(scored[seat] for seat in own) - among) / against,
+        luck=None if luck is None else others * sum(luck[seat] for seat in own) / against,
+        start=start,
+        against=tuple(sorted(set(names) - set(bots))),
+        seat=own[0],
+    )
+
+
 class ScoreUnit(NamedTuple):
     """The matches of one start: how many, mean points, mean adjusted points, and the sum of squares of the points."""
 

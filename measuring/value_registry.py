@@ -26,8 +26,10 @@ def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
 
 
 def names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Those by which luck is measured in points, to be taken from results: not in what a game pays."""
-    return (NoLuck.name,) if game.payoff_unit else names_of(game)
+    """Those by which luck is taken from results where nobody names one: in points, not in what a game pays, and of
+    two seats, as with more it saves next to nothing.
+    """
+    return (NoLuck.name,) if game.payoff_unit or game.seats > 2 else names_of(game)
 
 
 def quick_names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:

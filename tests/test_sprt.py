@@ -179,6 +179,39 @@ def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_a
     assert call("arena", "test", *words, "--seed", seed[1]).out == first.out
 
 
+# More than two bots
+
+
+def test_of_three_seats_every_start_is_played_from_each_and_shown_again_with_its_luck(tmp_path: Path) -> None:
+    words = ["random", "other=random", "--game", "risk-campaign", "--set", "map=south-america", "--set", "players=3"]
+    words += ["--set", "max_rounds=3", "--value", "features-1", "--pairs", "2", "--in-process", "--seed", "3"]
+    first = StorableMatch(tmp_path / "data", *words)
+    seated = [[seat["bot"] for seat in match["result"]["seats"]] for match in first.matches]
+    assert [names.index("random") for names in seated[:3]] != [names.index("other") for names in seated[:3]]
+    for start in (seated[:3], seated[3:]):
+        assert sorted(names.index("random") for names in start) == [0, 1, 2]
+        assert all(sorted(names) == ["other", "other-2", "random"] for names in start)
+    assert all(sum(match["luck"]) == pytest.approx(0) for match in first.matches)
+    assert first.content["findings"]["adjusted"] is not None
+    assert "random in 1 of 3 seats, other in the rest: 6 games" in first.shown
+    again = call("arena", "test", *words, "--data", str(tmp_path / "data"))
+    assert (again.out, again.err) == (first.shown, f"arena: 6 games were played before{COUNT}\n")
+    assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
+
+
+def test_against_several_each_is_tested_in_turn_and_a_sentence_says_what_holds_of_all(tmp_path: Path) -> None:
+    words = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--in-process", "--seed", "2"]
+    both = StorableMatch(tmp_path / "data", *words)
+    assert conclusion(both.shown) == both.content["conclusion"]
+    assert both.content["conclusion"].startswith("perfect is better than each of random, greedy; ")
+    assert [test["findings"]["verdict"] for test in both.content["tests"]] == ["h1", "h1"]
+    assert both.said.count("arena: luck stays in the results: of equal bots that takes about 44 games") == 2
+    shares = ["--alpha", "0.025", "--beta", "0.025", "--data", str(both.folder)]
+    alone = call("arena", "test", "perfect", "greedy", *words[3:], *shares)
+    assert alone.err.endswith(f" games were played before{COUNT}\n")
+    assert conclusion(alone.out) == both.content["tests"][1]["conclusion"]
+
+
 # Bots that fail
 
 

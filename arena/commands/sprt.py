@@ -1,4 +1,5 @@
-"""`arena test`: two bots in pairs of matches until it is clear which is better; goes on where it stopped.
+"""`arena test`: two bots in pairs of matches, or one among copies of the other, until it is clear which is better; one
+bot against several in turn. It goes on where it stopped.
 
 Its options, what it asks with them, its findings while it runs and in the end, and the file it writes.
 """
@@ -7,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from math import floor, log10
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +22,11 @@ from arena.commands.data_dir import free_data_dir
 from arena.commands.output import columns, write_document
 from arena.commands.settings import database
 from arena.commands.tournament import TournamentRun, tournament_run
-from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format
+from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Findings, Question, Sample
-from arena.sprt.summary import amount, conclusion, warnings
+from arena.sprt.summary import amount, before_it_starts, conclusion, joint_conclusion, units, warnings
 from arena.store.database_url import database_at
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
@@ -32,19 +34,22 @@ from arena.store.store import Store
 from arena.store.tournament_state import finish_tournament, latest_finished_seed
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
+from arena.tournament.result_writer import luck_of_records
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
 from machine.terminal import say
 from measuring import score_format
 from measuring.elo import Comparison
-from measuring.sequential import Hypotheses
+from measuring.sequential import Hypotheses, Verdict
 from measuring.value_function import POINTS
 from measuring.value_registry import names_in_points, value_of
+from protocol.bot_launch import bot_name_in, split_bot_word
 from protocol.dice import Dice
 from protocol.display import counted
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
+from protocol.reasons import VOID
 
 MOST_PAIRS = 10_000
 BETTER_BY = 0.02
@@ -75,23 +80,49 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     most: int | None = None
     plan: bool = False
     pilot: Path | None = None
+    seats: int | None = None
+    """Those of the first bot, where more than two sit in a match; None: one."""
     any_folder: bool = False
     """Whether another data folder will do where somebody runs on that one."""
 
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
-    setup, question = read_options(in_free_folder(options))
+    against = [read_options(each) for each in one_by_one(in_free_folder(options))]
+    console = Console(width=columns())
+    documents: list[dict[str, Any]] = []
+    verdicts: dict[str, Verdict | None] = {}
+    for setup, question in against:
+        if documents:
+            console.print()
+        found = _run(setup, question, console)
+        documents.append(found)
+        verdicts[setup.contestants[-1].name] = found["findings"].verdict
+    if len(against) == 1:
+        document = documents[0]
+    else:
+        joint = joint_conclusion(bot_name_in(options.bots[0]), verdicts, options.h0 or 0.0, options.alpha)
+        console.print(f"\n{joint}")
+        document = {"conclusion": joint, "tests": documents}
+    if options.to_json is not None:
+        write_document(options.to_json, document)
+
+
+def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[str, Any]:
+    """Play a test of two bots and print what it found, which is returned as a file has it."""
+    sides = _sides(setup)
     with tournament_run(setup, question.value) as test:
         plan, store = test.plan, test.store
-        evidence = Evidence((plan.names[0], plan.names[1]), question)
-        evidence.take(stored(store, plan))
+        evidence = Evidence((sides[0][0], sides[1][0]), question, sides)
+        evidence.take(stored(store, plan, question.value))
         played = len(evidence.matches)
         if played:
             games = counted(played, "game was", "games were")
             say(f"arena: {games} played before, and count: has a bot changed, take another --seed", err=True)
         elif setup.options.seed is None and (seed := store.read(latest_finished_seed, setup.key)) is not None:
             say(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", err=True)
+        if not played and (told := before_it_starts(question, evidence.seats, len(sides[0]))) is not None:
+            say(f"arena: {told}", err=True)
         if evidence.verdict is None and played < plan.count:
             play_on(test, evidence)
         if evidence.verdict is not None or question.hypotheses is None:
@@ -99,24 +130,23 @@ def run(options: SprtOptions) -> None:
     findings = evidence.findings()
     found = conclusion(evidence.bots, question, findings)
     warned = list(warnings(evidence.bots, findings, *_other_presets(plan)))
-    if setup.options.to_json is not None:
-        document = {
-            "tournament": plan.id,
-            "seed": plan.seed,
-            "arguments": setup.arguments,
-            "conclusion": found,
-            "warnings": warned,
-            "findings": findings,
-            "matches": [{"luck": sample.luck, "result": plan.with_start(sample.result)} for sample in evidence.matches],
-        }
-        write_document(setup.options.to_json, document)
-    console = Console(width=columns())
-    console.print(shown(plan, question, findings))
+    console.print(shown(plan, evidence, findings))
     console.print(f"seed {plan.seed}, id {plan.id}")
     results = [sample.result for sample in evidence.matches]
     print_uncontested_losses(console, plan, results, setup.options.data)
-    for said in (*warned, found):
-        console.print(f"\n{said}")
+    for sentence in (*warned, found):
+        console.print(f"\n{sentence}")
+    return {
+        "tournament": plan.id,
+        "seed": plan.seed,
+        "arguments": setup.arguments,
+        "conclusion": found,
+        "warnings": warned,
+        "findings": findings,
+        "matches": [
+            {"luck": _told(sample.luck), "result": plan.with_start(sample.result)} for sample in evidence.matches
+        ],
+    }
 
 
 def in_free_folder(options: SprtOptions) -> SprtOptions:
@@ -127,12 +157,49 @@ def in_free_folder(options: SprtOptions) -> SprtOptions:
     return options
 
 
-def stored(store: Store, plan: Plan) -> Iterable[Sample]:
+def _told(luck: tuple[float, ...] | None) -> float | tuple[float, ...] | None:
+    """Of two seats that of the first, from which the other's follows."""
+    return luck[0] if luck is not None and len(luck) == 2 else luck
+
+
+def one_by_one(options: SprtOptions) -> list[SprtOptions]:
+    """The tests of two that make up what was asked: of the first bot against each other one, with a share of the errors
+    each, so that their sum bounds that of any (Bonferroni's inequality). Raises `UsageFault`.
+    """
+    one, *others = options.bots
+    if len(others) < 2:
+        return [options]
+    if options.pairs is not None:
+        raise UsageFault("--pairs is for two bots: a test of one against several asks which of two hypotheses holds")
+    alpha, beta = (_share(error, len(others)) for error in (options.alpha, options.beta))
+    return [replace(options, bots=(one, other), alpha=alpha, beta=beta) for other in others]
+
+
+def _share(error: float, tests: int) -> float:
+    """A test's share of an error that several have together, with three digits. Raises `UsageFault`."""
+    if not 0 < error < 0.5:
+        raise UsageFault(f"--alpha and --beta are above 0 and below 0.5: {error:g} is not")
+    whole = 10.0 ** (2 - floor(log10(error / tests)))
+    return floor(error / tests * whole) / whole
+
+
+def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
+    """The names under which each of the two bots plays."""
+    names = [contestant.name for contestant in setup.contestants]
+    own = setup.options.seats or 1  # type: ignore[attr-defined]
+    return names[:own], names[own:]
+
+
+def stored(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sample]:
     """The matches that were played before, which are the first of the schedule."""
-    lucks = store.read(luck_of_tournament, plan.id)
-    for result in store.read(tournament_results, plan.id):
+    results = store.read(tournament_results, plan.id)
+    if plan.rules.seats == 2 or value is None:
+        lucks = store.read(luck_of_tournament, plan.id)
+    else:
+        lucks = luck_of_records(store, (one.match for one in results if one.reason != VOID), value)
+    for result in results:
         luck = lucks.get(result.match)
-        yield Sample(result, None if luck is None else luck.points)
+        yield Sample(result, None if luck is None else luck.by_seat)
 
 
 def play_on(test: TournamentRun, evidence: Evidence) -> None:
@@ -157,7 +224,7 @@ def _take(evidence: Evidence, reports: Iterable[MatchReport]) -> list[MatchRepor
     for report in reports:
         if evidence.verdict is not None:
             break
-        evidence.take([Sample(report.result, None if report.luck is None else report.luck.points)])
+        evidence.take([Sample(report.result, None if report.luck is None else report.luck.by_seat)])
         needed.append(report)
     return needed
 
@@ -168,7 +235,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     Raises `UsageFault`, and `BotFault` for a game that can't be.
     """
     if len(options.bots) != 2:
-        raise UsageFault(f"a test is of two bots: {len(options.bots)} given")
+        raise UsageFault(f"a test is of two bots or more: {len(options.bots)} given")
     fixed = options.pairs is not None
     for word, count in (("--pairs", options.pairs), ("--most", options.most)):
         if count is not None and not 1 <= count <= MOST_ROUNDS:
@@ -176,7 +243,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     if fixed and not (options.h0 is options.h1 is options.most is None):
         raise UsageFault("--pairs is for so many pairs, whatever they show: without --h0, --h1 and --most")
     rounds = options.pairs or options.most or MOST_PAIRS
-    setup = read_any_format(replace(options, rounds=rounds))
+    setup = read_any_format(replace(_with_copies(options), rounds=rounds))
     if not setup.rules.zero_sum:
         name = setup.rules.name
         raise UsageFault(
@@ -186,6 +253,30 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
     question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.rules))
     asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
     return replace(setup, arguments=setup.arguments | asked), question
+
+
+def _with_copies(options: SprtOptions) -> SprtOptions:
+    """With so many copies of both bots, under names with a number, as there are seats. Raises `UsageFault`."""
+    seats = load(options.game, read_sets(options.game, options.sets)[0]).seats
+    own = options.seats or 1
+    if seats == 2:
+        if own != 1:
+            raise UsageFault(f"--seats is {own}: two sit in a match of {options.game} under this config, one of each")
+        return options
+    if not 1 <= own < seats:
+        raise UsageFault(f"--seats is {own}: the first bot sits in 1 to {seats - 1} of the {seats} seats")
+    if options.at is not None:
+        raise UsageFault("--at is for two seats: with more, copies of the bots are started here")
+    if options.unit == "nelo":
+        raise UsageFault("normalised Elo is of pairs: --unit nelo is for two seats")
+    one, other = options.bots
+    bots = (*_copies(one, own), *_copies(other, seats - own))
+    return replace(options, bots=bots, strict=True if options.strict is None else options.strict)
+
+
+def _copies(word: str, count: int) -> list[str]:
+    name, (_, bot) = bot_name_in(word), split_bot_word(word)
+    return [word, *(f"{name}-{number}={bot}" for number in range(2, count + 1))]
 
 
 def _hypotheses(options: SprtOptions) -> Hypotheses:
@@ -225,7 +316,7 @@ class Display:
         self._terminal = test.console.is_terminal
         self._live = Live(console=test.console, auto_refresh=False, transient=True)
         self._due = 0.0
-        self._told = len(evidence.matches) // 2
+        self._told = len(evidence.matches) // evidence.seats
 
     def __enter__(self) -> None:
         if self._terminal:
@@ -238,7 +329,7 @@ class Display:
 
     def look(self) -> None:
         """Show the findings, if it is time."""
-        pairs = len(self._evidence.matches) // 2
+        pairs = len(self._evidence.matches) // self._evidence.seats
         if self._terminal:
             began = time.monotonic()
             if began >= self._due:
@@ -250,7 +341,7 @@ class Display:
             self._told = pairs
 
     def _show(self) -> None:
-        self._live.update(shown(self._plan, self._evidence.question, self._evidence.findings()), refresh=True)
+        self._live.update(shown(self._plan, self._evidence, self._evidence.findings()), refresh=True)
 
 
 def _other_presets(plan: Plan) -> tuple[list[str], list[str]]:
@@ -262,7 +353,7 @@ def _other_presets(plan: Plan) -> tuple[list[str], list[str]]:
 
 def standing(findings: Findings) -> str:
     """The findings in a line."""
-    said = [counted(findings.pairs, "pair", "pairs")]
+    said = [units(findings, findings.pairs)]
     if findings.score is not None:
         said.append(f"score {score_format.share(findings.score)}")
     if findings.adjusted is not None:
@@ -272,11 +363,17 @@ def standing(findings: Findings) -> str:
     return ", ".join(said)
 
 
-def shown(plan: Plan, question: Question, findings: Findings) -> RenderableType:
+def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
     """The findings as a table, with what they are of above it and where the test is between its bounds below."""
+    question, (one, other) = evidence.question, evidence.bots
     reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
     games = counted(sum(findings.reasons.values()), "game", "games")
-    said = f"{plan.rules.name}, {plan.names[0]} against {plan.names[1]}: {games}" + (f" ({reasons})" if reasons else "")
+    against = (
+        f"{one} against {other}"
+        if findings.seats == 2
+        else f"{one} in {len(evidence.sides[0])} of {findings.seats} seats, {other} in the rest"
+    )
+    said = f"{plan.rules.name}, {against}: {games}" + (f" ({reasons})" if reasons else "")
     rows = [Text(said)]
     if findings.score is not None:
         rows.append(_row("as it came out", findings.score))

@@ -53,7 +53,15 @@ def run_plan(options: SprtOptions) -> None:
     """Look at a pilot, or play it, and print what it says. Raises `Fault`."""
     if options.pairs is not None and not MIN_UNITS <= options.pairs <= MOST_ROUNDS:
         raise UsageFault(f"--pairs is {options.pairs}: of a plan it is {MIN_UNITS} to {MOST_ROUNDS}")
+    if len(options.bots) > 2:
+        raise UsageFault(
+            f"--plan is of two bots, {len(options.bots)} given: plan each test of one against several by itself"
+        )
     setup, question = read_options(replace(in_free_folder(options), pairs=None))
+    if setup.rules.seats > 2:
+        raise UsageFault(
+            f"--plan is for two seats: under this config {setup.rules.seats} sit in a match of {setup.rules.name}"
+        )
     assert question.hypotheses is not None
     most = setup.options.rounds
     pilot = _of_file(options.pilot, setup) if options.pilot is not None else _of_matches(options, setup, question)

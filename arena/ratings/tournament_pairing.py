@@ -15,7 +15,9 @@ from random import Random
 from protocol.errors import UsageFault
 
 TEST = "test"
-"""The format of two bots in pairs of matches, as many as it takes to tell them apart; unrated."""
+"""The format of two bots in pairs of matches, or one among copies of the other, as many as it takes to tell them apart;
+unrated.
+"""
 _SWISS_WINDOW = 12
 _REMATCH = 1_000_000
 _CHEAPEST = 1 << 40

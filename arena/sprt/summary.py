@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from math import ceil
 from typing import NamedTuple
@@ -10,7 +10,9 @@ from typing import NamedTuple
 from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
 from measuring import score_format
 from measuring.elo import Comparison
-from measuring.sequential import Hypotheses
+from measuring.expected_length import equal_variance, expected_length
+from measuring.pair_scores import MIN_UNITS
+from measuring.sequential import Hypotheses, Verdict
 from protocol.reasons import RESIGNED
 
 
@@ -22,7 +24,7 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     less = " less luck" if findings.adjusted else ""
     scores = f"scores {score_format.share(best)}{less}, after {findings.games:,} games"
     if question.hypotheses is None and findings.pairs < ENOUGH:
-        pairs = "a pair is" if findings.pairs == 1 else f"{findings.pairs} pairs are"
+        pairs = f"{a_unit(findings)} is" if findings.pairs == 1 else f"{units(findings, findings.pairs)} are"
         return f"{pairs} too few to say which of {bots[0]} and {bots[1]} is better: {bots[0]} {scores}"
     if question.hypotheses is None:
         return _compared(bots, best, scores)
@@ -35,6 +37,43 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up in at most {_odds(wrong)} tests"
 
 
+def units(findings: Findings, number: int) -> str:
+    """So many pairs, as the matches of a start are called where two sit in one; else so many starts."""
+    one, more = ("pair", "pairs") if findings.seats == 2 else ("start", "starts")
+    return f"{number:,} {one if number == 1 else more}"
+
+
+def a_unit(findings: Findings) -> str:
+    """One of them."""
+    return "a pair" if findings.seats == 2 else "a start"
+
+
+def before_it_starts(question: Question, seats: int, own: int) -> str | None:
+    """How many games a test takes where luck stays in, `own` of the seats being its first bot's; None where nobody can
+    know, as luck is taken out or no hypothesis asked.
+    """
+    if question.value is not None or question.hypotheses is None:
+        return None
+    least = MIN_UNITS * seats if seats > 2 else 0
+    decided, between = (max(least, each) for each in expected_length(question.hypotheses, equal_variance(seats, own)))
+    return (
+        f"luck stays in the results: of equal bots that takes about {score_format.games(decided)} games, and "
+        f"{score_format.games(between)} where the truth lies half way between h0 and h1"
+    )
+
+
+def joint_conclusion(one: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
+    """What tests of one bot against several say together, of which each had its share of `alpha`."""
+    shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
+    of = f"each of {', '.join(shown)}" if len(shown) == len(verdicts) else f"{len(shown)} of {len(verdicts)}"
+    if 0 < len(shown) < len(verdicts):
+        of += f": {', '.join(shown)}"
+    said = f"{one} is better than {of}" if h0 == 0 else f"h1 is accepted of {one} against {of}"
+    if not shown:
+        return said
+    return f"{said}; were it no better than one of these, that would come up in at most {_odds(alpha)} such tests"
+
+
 def warnings(
     bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
 ) -> Iterator[str]:
@@ -42,7 +81,7 @@ def warnings(
 
     `presets` are others of the game, `dealing` those of them that deal their starts.
     """
-    games = 2 * (findings.pairs + findings.left_out)
+    games = findings.seats * (findings.pairs + findings.left_out)
     if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
         yield from _one_sided(findings, presets, dealing)
     for bot in bots:
@@ -53,8 +92,8 @@ def warnings(
                 "that failed: that is not weak but broken, and decides more than its play"
             )
     if findings.left_out:
-        left = "1 pair is" if findings.left_out == 1 else f"{findings.left_out:,} pairs are"
-        yield f"{left} left out, as a match was void, for want of both bots"
+        left = f"{units(findings, findings.left_out)} {'is' if findings.left_out == 1 else 'are'}"
+        yield f"{left} left out, as a match was void, for want of {'both' if findings.seats == 2 else 'all'} bots"
 
 
 def amount(edge: float, unit: str) -> str:
@@ -69,9 +108,10 @@ def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str
     other = f"another preset ({', '.join(presets)}) or config" if presets else "another config"
     if findings.alike:
         dealt = f"a preset whose starts are dealt ({', '.join(dealing)})" if dealing else "a config that deals starts"
+        word = "pairs" if findings.seats == 2 else "starts"
         yield (
-            f"all {findings.pairs:,} pairs went alike: bots that always play the same from the same start "
-            f"tell no more in many pairs than in one; take {dealt}, or bots that draw lots"
+            f"all {units(findings, findings.pairs)} went alike: bots that always play the same from the same start "
+            f"tell no more in many {word} than in one; take {dealt}, or bots that draw lots"
         )
     elif not 1 - ONE_SIDED < first < ONE_SIDED:
         yield (
@@ -79,8 +119,9 @@ def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str
             f"nothing; take {other}"
         )
     elif findings.same_seat > ONE_SIDED:
+        word, games = ("pairs", "both") if findings.seats == 2 else ("starts", "all")
         yield (
-            f"{findings.same_seat:.0%} of the pairs went to one seat in both games: the start decides nearly all, "
+            f"{findings.same_seat:.0%} of the {word} went to one seat in {games} games: the start decides nearly all, "
             f"and the bots next to nothing; take {other}"
         )
 

@@ -207,8 +207,8 @@ def _match_row(number: int, result: Result, luck: MatchLuck | None, record_bytes
         "tournament": result.tournament,
         "place": result.place,
         "pool": result.pool,
-        "luck": luck and luck.points,
-        "luck_by": luck and luck.value,
+        "luck": luck.points if luck and not luck.every else None,
+        "luck_by": luck.value if luck and not luck.every else None,
         "record_bytes": record_bytes,
         "node": node or None,
     }

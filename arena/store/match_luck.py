@@ -1,4 +1,4 @@
-"""What luck gave in matches of two, kept beside their results: it follows from their records, and takes time."""
+"""What luck gave in matches, of two kept beside their results: it follows from their records, and takes time."""
 
 from __future__ import annotations
 
@@ -8,24 +8,40 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, bindparam, func, select, update
 
 from arena.store.schema import matches, seats
+from measuring.luck import Luck
 from protocol.reasons import VOID
 
 
 class MatchLuck(NamedTuple):
-    """The points (a win is 1, a loss 0) that chance gave seat 0 of two, and took from seat 1, by the value so named."""
+    """The points (a win is 1, a loss 0) that chance gave seat 0, by the value so named.
+
+    With more than two seats `every` has those of each, and the match's is not kept in the store.
+    """
 
     value: str
     points: float
+    every: tuple[float, ...] = ()
+
+    @property
+    def by_seat(self) -> tuple[float, ...]:
+        """What chance gave each seat."""
+        return self.every or (self.points, -self.points)
+
+
+def match_luck(luck: Luck) -> MatchLuck:
+    """What is noted of the luck of a match."""
+    return MatchLuck(luck.value, luck.total[0], luck.total if len(luck.total) > 2 else ())
 
 
 def save_luck(connection: Connection, lucks: Mapping[str, MatchLuck]) -> None:
-    """Note the luck of stored matches, by their ids, in place of what was noted; unknown ids are left out."""
-    if lucks:
+    """Note the luck of stored matches of two, by their ids, in place of what was noted; unknown ids are left out."""
+    kept = {match: luck for match, luck in lucks.items() if not luck.every}
+    if kept:
         connection.execute(
             update(matches)
             .where(matches.c.id == bindparam("match"))
             .values(luck=bindparam("points"), luck_by=bindparam("value")),
-            [{"match": match, **luck._asdict()} for match, luck in lucks.items()],
+            [{"match": match, "points": luck.points, "value": luck.value} for match, luck in kept.items()],
         )
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from socket import gethostname
 
 from arena.ratings.tournament_pairing import Pairing
-from arena.store.match_luck import MatchLuck
+from arena.store.match_luck import match_luck
 from arena.tournament import remote
 from arena.tournament.host import host_pool
 from arena.tournament.in_process import InProcessHost
@@ -152,4 +152,4 @@ def _measured(report: MatchReport, value: str | None) -> MatchReport:
     if value is None or closed.result.reason == VOID:
         return report
     luck = luck_of(read(b"".join((*closed.lines, write_line(closed.footer))), closed.result.match), value)
-    return report._replace(luck=MatchLuck(luck.value, luck.total[0]))
+    return report._replace(luck=match_luck(luck))

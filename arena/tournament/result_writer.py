@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from arena.store.database import StoreUnavailable
 from arena.store.finish import StorableMatch, finish_matches
-from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
+from arena.store.match_luck import MatchLuck, luck_of_tournament, match_luck, save_luck
 from arena.store.registry import note_incident
 from arena.store.result_queries import record_of
 from arena.store.store import Store
@@ -77,7 +77,7 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
     It is as it was kept. What was not, or not by the same value as the rest, comes from the records.
     """
     names = [name for name in names_in_points(plan.rules) if name != NoLuck.name]
-    if plan.rules.seats != 2 or not names:
+    if not names:
         return None, {}
     kept = store.read(luck_of_tournament, plan.id)
     counted_in = {result.match for result in results if result.reason != VOID}
@@ -85,11 +85,14 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
     best = max(names, key=lambda name: values[name])
     value = next((name for name, times in values.items() if times == len(counted_in)), best)
     luck = {match: noted for match, noted in kept.items() if noted.value == value}
-    bodies = ((match, store.read(record_of, match)) for match in sorted(counted_in - luck.keys()))
-    anew = {
-        match: MatchLuck(value, luck_of(read(body, match), value).total[0])
-        for match, body in bodies
-        if body is not None
-    }
+    anew = luck_of_records(store, sorted(counted_in - luck.keys()), value)
     store.write(save_luck, anew)
     return value, {match: noted.points for match, noted in (luck | anew).items()}
+
+
+def luck_of_records(store: Store, wanted: Iterable[str], value: str) -> dict[str, MatchLuck]:
+    """The luck of stored matches by a value, worked out from their records; of those whose record is gone there is
+    none.
+    """
+    bodies = ((match, store.read(record_of, match)) for match in wanted)
+    return {match: match_luck(luck_of(read(body, match), value)) for match, body in bodies if body is not None}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from arena.ratings.tournament_pairing import TEST, count
+from arena.ratings.tournament_pairing import count
 from protocol.errors import UsageFault
 from protocol.games.base import Game
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
-FOR_TWO = {"swiss": "a swiss tournament", TEST: "a test"}
+FOR_TWO = {"swiss": "a swiss tournament"}
 """Formats of matches between two."""
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000

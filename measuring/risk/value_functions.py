@@ -22,6 +22,7 @@ from msgspec.structs import replace
 
 from machine.exact.duel import can_judge, table_of
 from measuring.risk.features import NAMES, Features, PositionSums, measure
+from measuring.risk.share_value import SHARES, ShareValue
 from measuring.value_function import (
     Outcomes,
     PositionValue,
@@ -56,7 +57,8 @@ class Constants(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of coefficients: `turn` and `attacks`, those left, add to the logit of the seat to move.
+    """A file of coefficients: `turn` and `attacks`, those left, add to the logit of the seat to move. Where more than
+    two play, there are those of `SHARES` and no odds.
 
     `name`, with a version, is that of the value; `provenance` says how they were made.
     """
@@ -136,11 +138,21 @@ def of_campaign(game: Campaign) -> ValueFactories:
 
 
 def _fits(game: Duel | Campaign) -> ValueFactories:
-    """Those by coefficients, of a match of two: the map's own, then those of another map."""
+    """Those by coefficients: the map's own for so many seats; of a match of two also those of another map."""
     if game.seats > 2:
-        return {}
+        return _by_shares(game)
     shipped = (_shipped(game), _elsewhere(game.name))
     return {found.name: partial(FittedValue, coefficients=found) for found in shipped if found is not None}
+
+
+def _by_shares(game: Duel | Campaign) -> ValueFactories:
+    """That of a campaign of more than two on a map for which it was fitted."""
+    found = _shipped(game, f"-{game.seats}")
+    if found is None:
+        return {}
+    constants = [found.features[share] for share in SHARES]
+    pairs = [(each.always, each.open) for each in constants]
+    return {found.name: lambda game: ShareValue(found.name, game, pairs)}
 
 
 def exact(game: Duel) -> ValueFunction:
@@ -169,10 +181,13 @@ def _means(game: Game[Any, Any], state: Any) -> SeatValues:
     return tuple(0.5 + own - average for own in have)
 
 
-def _shipped(game: Duel | Campaign) -> Coefficients | None:
-    """What was fitted to games on the map; under another cap or draft it is as unbiased, only not quite as sharp."""
+def _shipped(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
+    """What was fitted to games on the map; under another cap or draft it is as unbiased, only not quite as sharp.
+    `seats` is what the file's name ends in where more than two play.
+    """
     name = game.map.name
-    return read_coefficients(game.name, name) if name in maps.NAMES and game.map == maps.load_map(name) else None
+    known = name in maps.NAMES and game.map == maps.load_map(name)
+    return read_coefficients(game.name, name + seats) if known else None
 
 
 def _elsewhere(game: str) -> Coefficients | None:

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from arena.sprt.evidence import Evidence, Question, Ratio, Sample
-from arena.sprt.summary import amount, conclusion, warnings
+from arena.sprt.summary import amount, before_it_starts, conclusion, joint_conclusion, warnings
 from measuring.confidence_sequence import confidence_sequence
 from measuring.elo import compare_scores, normalised_elo
 from measuring.pair_scores import MIN_UNITS, SideScore
@@ -31,7 +31,7 @@ def match(place: int, ann: float, luck: float | None = None, reason: str = WIN) 
         ranks, reasons = ranks[::-1], reasons[::-1]
         luck = None if luck is None else -luck
     done = result(f"m{place}", seated, ranks, reason=reason, reasons=reasons, rated=False, place=place)
-    return Sample(replace(done, plies=Random(place).randrange(9, 99)), luck)
+    return Sample(replace(done, plies=Random(place).randrange(9, 99)), None if luck is None else (luck, -luck))
 
 
 def results(pairs: Sequence[tuple[float, float]]) -> list[Sample]:
@@ -305,3 +305,82 @@ def test_many_forfeits_are_told_and_few_are_not() -> None:
     assert said.startswith(
         "ann forfeited 20 of 120 games, by time, illegal moves, a lost connection or a program that failed: that"
     )
+
+
+# More than two seats
+
+SIDES = (("ann",), ("bob", "bob-2"))
+
+
+def of_three(place: int, ranks: Sequence[int], luck: tuple[float, ...] | None = None) -> Sample:
+    """A match of ann and two bobs, whose ranks these are; the seats are turned by one from match to match."""
+    names = ["ann", "bob", "bob-2"]
+    turned = [*range(3)][place % 3 :] + [*range(3)][: place % 3]
+    done = result(f"m{place}", [names[at] for at in turned], [ranks[at] for at in turned], rated=False, place=place)
+    return Sample(done, None if luck is None else tuple(luck[at] for at in turned))
+
+
+def in_three_seats(
+    matches: Sequence[Sample], value: str | None = None, sides: tuple[Sequence[str], Sequence[str]] = SIDES
+) -> Evidence:
+    found = Evidence(BOTS, Question(hypotheses=BETTER, value=value), sides)
+    found.take(matches)
+    return found
+
+
+def test_of_three_seats_the_matches_of_a_start_from_each_of_them_count_as_one() -> None:
+    first = [of_three(0, (1, 2, 3)), of_three(1, (2, 1, 3)), of_three(2, (3, 1, 2))]
+    found = in_three_seats([*first, of_three(3, (1, 2, 3))]).findings()
+    assert (found.pairs, found.games, found.seats) == (1, 3, 3)
+    assert found.score is not None
+    assert found.score.score == pytest.approx((1 + 0.5 + 0) / 3)
+    assert found.normalised is None
+
+
+def test_luck_is_that_of_the_first_bots_seats_wherever_they_are() -> None:
+    played = [of_three(place, (1, 2, 3), (0.4, -0.1, -0.3)) for place in range(6)]
+    alone = in_three_seats(played, "fitted-1").findings()
+    assert alone.adjusted is not None
+    assert alone.adjusted.score == pytest.approx(1 - 0.4)
+    both = in_three_seats(played, "fitted-1", (("ann", "bob"), ("bob-2",))).findings()
+    assert both.adjusted is not None
+    assert both.adjusted.score == pytest.approx(1 - 2 * 0.3 / 2)
+
+
+def test_results_of_three_seats_are_tested_by_their_spread_over_starts() -> None:
+    chance = Random(3)
+    matches = [of_three(place, chance.choice([(1, 2, 3), (1, 2, 3), (2, 1, 3)])) for place in range(900)]
+    found = in_three_seats(matches)
+    assert found.verdict == "h1"
+    assert MIN_UNITS <= found.findings().pairs < 300
+    assert len(found.matches) == 3 * found.findings().pairs
+
+
+def test_starts_that_all_went_alike_are_warned_of_as_such() -> None:
+    found = in_three_seats([of_three(place, (1, 2, 3)) for place in range(30)])
+    (said,) = warnings(BOTS, replace(found.findings(), seat_0=0.5), ("grid",), ())
+    assert said.startswith("all 10 starts went alike: bots that always play")
+
+
+def test_how_many_games_it_takes_is_said_where_luck_stays_in() -> None:
+    raw = Question(hypotheses=BETTER, value=None)
+    said = before_it_starts(raw, 6, 1)
+    assert said is not None
+    assert "takes about 1,500 games, and 2,500 where the truth lies half way" in said
+    assert "about 860 games" in str(before_it_starts(raw, 6, 3))
+    soon = Question(hypotheses=Hypotheses(h1=0.2), value=None)
+    assert "about 190 games" in str(before_it_starts(soon, 6, 1))  # no verdict before 32 starts
+    assert "about 33 games" in str(before_it_starts(soon, 2, 1))
+    assert before_it_starts(Question(hypotheses=BETTER, value="exact"), 2, 1) is None
+    assert before_it_starts(Question(hypotheses=None, value=None), 2, 1) is None
+
+
+def test_what_tests_against_several_say_together() -> None:
+    assert joint_conclusion("ann", {"bob": "h1", "cid": "h1"}, 0.0, 0.05) == (
+        "ann is better than each of bob, cid; were it no better than one of these, that would come up in at most 5 of "
+        "100 such tests"
+    )
+    assert joint_conclusion("ann", {"bob": "h0", "cid": "h1", "dan": None}, 0.0, 0.05).startswith(
+        "ann is better than 1 of 3: cid; "
+    )
+    assert joint_conclusion("ann", {"bob": "h0", "cid": None}, 0.0, 0.05) == "ann is better than 0 of 2"

@@ -179,7 +179,7 @@ def test_matches_of_the_fourth_schema_have_no_luck_until_it_is_kept(tmp_path: Pa
     with closing(Store.open(store.database)) as later:
         assert later.read(luck_of_tournament, "t1") == {}
         later.write(save_luck, {"placed": MatchLuck("exact", 0.25)})
-        assert later.read(luck_of_tournament, "t1") == {"placed": ("exact", 0.25)}
+        assert later.read(luck_of_tournament, "t1") == {"placed": MatchLuck("exact", 0.25)}
         assert list(later.iterate(check_database)) == []
 
 

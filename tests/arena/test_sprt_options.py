@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from arena.commands.sprt import SprtOptions, read_options
+from arena.commands.sprt import SprtOptions, one_by_one, read_options
 from commands import call
 
 DUEL = ("greedy", "random", "--game", "risk-duel")
 NIM = ("greedy", "random", "--game", "nim")
+THREE = ("greedy", "random", "--game", "risk-campaign", "--set", "players=3")
 REFUSED = [
     (("greedy", "random"), "--game is missing: one of nim, grundy, tictactoe, "),
-    (("greedy", "--game", "nim"), "a test is of two bots: 1 given"),
-    (("greedy", "random", "perfect", "--game", "nim"), "a test is of two bots: 3 given"),
+    (("greedy", "--game", "nim"), "a test is of two bots or more: 1 given"),
+    (
+        ("greedy", "random", "perfect", "--game", "nim", "--pairs", "5"),
+        "--pairs is for two bots: a test of one against several asks which of two hypotheses holds",
+    ),
+    (("greedy", "random", "perfect", "--game", "nim", "--alpha", "0.6"), "--alpha and --beta are above 0 and below 0"),
     (
         ("greedy", "greedy", "--game", "nim"),
         "two bots are called 'greedy': give one another name, like greedy-2=BOT",
     ),
     (("greedy", "gredy", "--game", "nim"), "there is no bot 'gredy': one of "),
     (("greedy", "random", "--game", "chess"), "there is no game 'chess': one of nim, "),
+    ((*NIM, "--seats", "2"), "--seats is 2: two sit in a match of nim under this config, one of each"),
+    ((*THREE, "--seats", "3"), "--seats is 3: the first bot sits in 1 to 2 of the 3 seats"),
+    ((*THREE, "--unit", "nelo", "--h1", "5"), "normalised Elo is of pairs: --unit nelo is for two seats"),
     (
-        ("greedy", "random", "--game", "risk-campaign", "--set", "players=3"),
-        "a test is for two seats: risk-campaign has 3 under this config",
+        ("greedy", "greedy-2=random", "--game", "risk-campaign", "--set", "players=3", "--seats", "2"),
+        "two bots are called 'greedy-2': give one another name, like greedy-2-2=BOT",
     ),
     (
         ("random", "random-2=random", "--game", "dilemma"),
@@ -72,25 +81,48 @@ def test_what_cannot_be_meant_is_refused_in_one_line(tmp_path: Path, words: tupl
     assert list(tmp_path.iterdir()) == []
 
 
+COMMON: dict[str, Any] = {
+    "bots": ["greedy", "random"],
+    "game": "risk-duel",
+    "sets": [],
+    "clock": "10",
+    "seed": None,
+    "jobs": None,
+    "db": None,
+    "data": Path("data"),
+    "to_json": None,
+}
+
+
 def test_what_is_asked_is_kept_in_the_arguments_and_how_many_pairs_at_most_is_not() -> None:
-    common = {
-        "bots": ["greedy", "random"],
-        "game": "risk-duel",
-        "sets": [],
-        "clock": "10",
-        "seed": None,
-        "jobs": None,
-        "db": None,
-        "data": Path("data"),
-        "to_json": None,
-    }
-    setup, question = read_options(SprtOptions(**common))
+    setup, question = read_options(SprtOptions(**COMMON))
     assert setup.arguments["test"] == {
         "hypotheses": {"h0": 0.0, "h1": 0.02, "unit": "score", "alpha": 0.05, "beta": 0.05},
         "value": "exact",
     }
     assert question.value == "exact"
-    assert read_options(SprtOptions(**common, most=5))[0].key == setup.key
-    assert read_options(SprtOptions(**common, h1=0.03))[0].key != setup.key
-    assert read_options(SprtOptions(**common, raw=True))[0].key != setup.key
-    assert read_options(SprtOptions(**common, pairs=5))[0].arguments["rounds"] == 5
+    assert read_options(SprtOptions(**COMMON, most=5))[0].key == setup.key
+    assert read_options(SprtOptions(**COMMON, h1=0.03))[0].key != setup.key
+    assert read_options(SprtOptions(**COMMON, raw=True))[0].key != setup.key
+    assert read_options(SprtOptions(**COMMON, pairs=5))[0].arguments["rounds"] == 5
+
+
+def test_against_several_each_test_has_its_share_of_the_errors() -> None:
+    options = SprtOptions(**{**COMMON, "bots": ["greedy", "random", "equal=random", "perfect"], "game": "nim"})
+    tests = [read_options(each) for each in one_by_one(options)]
+    assert [[one.name for one in setup.contestants] for setup, _ in tests] == [
+        ["greedy", "random"],
+        ["greedy", "equal"],
+        ["greedy", "perfect"],
+    ]
+    asked = [question.hypotheses for _, question in tests]
+    assert {(each.alpha, each.beta) for each in asked if each is not None} == {(0.0166, 0.0166)}
+
+
+def test_with_more_than_two_seats_copies_of_both_bots_sit_in_all_of_them() -> None:
+    options = SprtOptions(**{**COMMON, "game": "risk-campaign", "sets": ["preset=world"], "seats": 2})
+    setup, question = read_options(options)
+    names = [one.name for one in setup.contestants]
+    assert names == ["greedy", "greedy-2", "random", "random-2", "random-3", "random-4"]
+    assert [one.spec.bot for one in setup.contestants if one.spec] == ["greedy"] * 2 + ["random"] * 4
+    assert (question.value, setup.strict) == (None, True)

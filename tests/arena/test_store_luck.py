@@ -35,7 +35,7 @@ def test_luck_that_comes_with_a_result_is_kept_with_it(store: Store) -> None:
     finish(store, result("m2", tournament="t1", place=1), MatchLuck("exact", 0.0))
     finish(store, result("m3", tournament="t1", place=2))
     finish(store, result("m4", tournament="t2", place=0), MatchLuck("exact", -0.2))
-    assert store.read(luck_of_tournament, "t1") == {"m1": ("exact", 0.41), "m2": ("exact", 0.0)}
+    assert store.read(luck_of_tournament, "t1") == {"m1": MatchLuck("exact", 0.41), "m2": MatchLuck("exact", 0.0)}
     assert store.read(luck_of_tournament, "t3") == {}
     assert list(store.iterate(check_database)) == []
 
@@ -43,7 +43,7 @@ def test_luck_that_comes_with_a_result_is_kept_with_it(store: Store) -> None:
 def test_a_match_that_is_stored_already_keeps_its_luck(store: Store) -> None:
     for points in (0.41, -0.3):
         finish(store, result("m1", tournament="t1", place=0), MatchLuck("exact", points))
-    assert store.read(luck_of_tournament, "t1") == {"m1": ("exact", 0.41)}
+    assert store.read(luck_of_tournament, "t1") == {"m1": MatchLuck("exact", 0.41)}
 
 
 def test_luck_that_is_worked_out_later_replaces_what_there_was(store: Store) -> None:
@@ -53,13 +53,13 @@ def test_luck_that_is_worked_out_later_replaces_what_there_was(store: Store) -> 
         save_luck, {"m1": MatchLuck("exact", 0.41), "m2": MatchLuck("exact", -0.1), "gone": MatchLuck("exact", 0.1)}
     )
     store.write(save_luck, {})
-    assert store.read(luck_of_tournament, "t1") == {"m1": ("exact", 0.41), "m2": ("exact", -0.1)}
+    assert store.read(luck_of_tournament, "t1") == {"m1": MatchLuck("exact", 0.41), "m2": MatchLuck("exact", -0.1)}
 
 
 def test_ratings_computed_again_leave_luck_as_it_is(store: Store) -> None:
     finish(store, result("m1", tournament="t1", place=0), MatchLuck("exact", 0.41))
     assert store.write(rebuild_ratings) == 0
-    assert store.read(luck_of_tournament, "t1") == {"m1": ("exact", 0.41)}
+    assert store.read(luck_of_tournament, "t1") == {"m1": MatchLuck("exact", 0.41)}
 
 
 def test_luck_of_a_match_that_was_called_off_or_has_more_seats_is_a_complaint(store: Store) -> None:
@@ -68,3 +68,12 @@ def test_luck_of_a_match_that_was_called_off_or_has_more_seats_is_a_complaint(st
     finish(store, result("m2", ("ann", "bob", "cid"), (1, 2, 3)), luck)
     told = "it has luck, as only matches of two have that were not called off"
     assert list(store.iterate(check_database)) == [f"match m1: {told}", f"match m2: {told}"]
+
+
+def test_luck_of_more_than_two_seats_is_not_kept_as_if_it_were_of_two(store: Store) -> None:
+    luck = MatchLuck("fitted-1", 0.3, (0.3, -0.1, -0.2))
+    assert (luck.by_seat, MatchLuck("exact", 0.3).by_seat) == ((0.3, -0.1, -0.2), (0.3, -0.3))
+    finish(store, result("m1", ("ann", "bob", "cid"), (1, 2, 3), tournament="t1", place=0), luck)
+    store.write(save_luck, {"m1": luck})
+    assert store.read(luck_of_tournament, "t1") == {}
+    assert list(store.iterate(check_database)) == []

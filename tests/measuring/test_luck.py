@@ -34,8 +34,13 @@ AT_WAR = CampaignPosition((0, 0, 1, 1), (3, 4, 2, 3), "attack", 0, 3, 2, (), 0, 
 THREE = Campaign({"map": "south-america", "players": 3})
 THREE_AT_WAR = CampaignPosition((0, 0, 1, 2), (3, 4, 2, 3), "attack", 0, 3, 2, (), 0, 9)
 
+SIX = Campaign({"map": "world", "players": 6, "draft": "classic"})
+SIX_AT_WAR = CampaignPosition(tuple(at * 6 // 42 for at in range(42)), (3,) * 42, "attack", 0, 3, 2, (), 2, 9)
+
 games = pytest.mark.parametrize(
-    ("game", "state"), [(DUEL, CROSSED), (CAMPAIGN, AT_WAR), (THREE, THREE_AT_WAR)], ids=["duel", "campaign", "three"]
+    ("game", "state"),
+    [(DUEL, CROSSED), (CAMPAIGN, AT_WAR), (THREE, THREE_AT_WAR), (SIX, SIX_AT_WAR)],
+    ids=["duel", "campaign", "three", "six"],
 )
 records = pytest.mark.parametrize("name", [name for name, made in make.GOLDEN.items() if not payoff_unit(made.game)])
 

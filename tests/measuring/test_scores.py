@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measuring import scores, variance_reduction
-from measuring.pair_scores import MIN_UNITS, SideScore, side_score
+from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score
 from measuring.scores import Estimate, ScoreEstimates, estimate_scores
 from measuring.variance_reduction import factor
 from seasons import result
@@ -68,6 +68,20 @@ def test_a_match_is_that_of_each_side() -> None:
     assert side_score(won, "bob", 0.3, 7) == SideScore(0.0, -0.3, 7, ("ann",), 1)
     three = result("m3", ("cid", "bob", "ann"), (1, 2, 3))
     assert side_score(three, "bob") == SideScore(0.5, None, None, ("ann", "cid"), 1)
+
+
+def test_several_bots_score_by_how_many_of_the_others_each_was_ahead_of() -> None:
+    six = result("m1", ("a", "x", "b", "y", "c", "z"), (1, 2, 2, 4, 6, 5))
+    luck = (0.3, 0.1, -0.1, 0.0, -0.2, -0.1)
+    ahead = 3 + (0.5 + 1 + 1) + 0  # of x, y and z: a of all, b of two and level with x, c of none
+    found = group_score(six, ["a", "b", "c"], luck, 7)
+    assert found.points == pytest.approx(ahead / 9)
+    assert found.luck == pytest.approx(5 * (0.3 - 0.1 - 0.2) / 9)
+    assert found[2:] == (7, ("x", "y", "z"), 0)
+    for bot, seat in (("a", 0), ("z", 5)):
+        alone = group_score(six, [bot], luck)
+        one = side_score(six, bot)
+        assert (alone.points, alone.luck, alone.against) == (pytest.approx(one.points), luck[seat], one.against)
 
 
 def test_the_adjusted_score_has_students_interval_over_pairs() -> None:

@@ -13,12 +13,14 @@ import pytest
 
 from measuring.luck import luck_along
 from measuring.risk.features import NAMES, Features, PositionSums, measure
+from measuring.risk.share_value import SHARES, ShareValue
 from measuring.risk.value_functions import Coefficients, Constants, FittedValue, read_coefficients
 from measuring.value_registry import names_of, value_of
 from protocol.dice import Dice
 from protocol.games import load
 from protocol.games.base import Game
 from protocol.games.risk import maps
+from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import Duel, Position
 
 DUEL = Duel({"max_troops": 5})
@@ -142,6 +144,7 @@ PINNED = [
     ("risk-campaign", {"map": "grid-6x6", "deal": "17" * 16}, "fitted-1", 0.12252914776436137),
     ("risk-campaign", {"map": "grid-6x6", "deal": "17" * 16}, "features-1", 0.019596951656435563),
     ("risk-campaign", {"map": "world", "deal": "17" * 16}, "fitted-1", -0.19911897387717398),
+    ("risk-campaign", {"preset": "world", "deal": "17" * 16}, "fitted-1", -0.026023868055960405),
 ]
 
 
@@ -157,6 +160,48 @@ def test_a_map_of_ones_own_has_the_coefficients_of_another_and_more_seats_have_f
         assert names_of(load("risk-duel", {"map": own})) == ("general-1", "features-1", "none")
     assert names_of(load("risk-campaign", {"map": "africa"})) == ("features-1", "none")
     assert names_of(load("risk-campaign", {"map": "world", "players": 3})) == ("features-1", "none")
+
+
+SIX = load("risk-campaign", {"preset": "world"})
+
+
+def test_the_value_of_six_seats_is_the_maps_own() -> None:
+    assert names_of(SIX) == ("fitted-1", "features-1", "none")
+    found = read_coefficients("risk-campaign", "world-6")
+    assert found is not None
+    assert tuple(found.features) == SHARES
+    assert found.provenance["games"] >= 500
+
+
+def test_of_more_seats_luck_is_that_of_shares_weighed_by_the_seats_in_the_game() -> None:
+    rules = Campaign({"map": "south-america", "players": 3})
+    before = held_by(rules, (0, 0, 1, 1), (4, 2, 3, 1))  # the third seat is out
+    outcomes = [(Fraction(1, 4), before._replace(troops=(1, 2, 3, 1))), (Fraction(3, 4), before)]
+    value = ShareValue("trial-1", rules, [(1.0, 1.0), (0.5, 0.75), (0.0, 0.0)])
+    share = 3 / 7 - (0.25 * 3 / 7 + 0.75 * 6 / 10)  # of the troops, for the first seat
+    weight = 0.5 + 0.75 * 2 / 3
+    assert value.luck(before, outcomes, outcomes[0][1]) == pytest.approx((weight * share, -weight * share, 0))
+
+
+def held_by(rules: Campaign, owner: tuple[int, ...], troops: tuple[int, ...]) -> Any:
+    state = rules.initial(Dice(b"deal", 0))[0]
+    return state._replace(owner=owner, troops=troops, phase="attack")
+
+
+def test_the_value_of_six_seats_is_the_same_function_of_each() -> None:
+    other = (3, 5, 0, 4, 2, 1)  # what each seat is called elsewhere
+    value = value_of(SIX)
+    for before, move, after in moves(SIX, 4, 60):
+        outcomes = SIX.outcomes(before, move)
+        if len(outcomes) > 1:
+            luck = value.luck(before, outcomes, after)
+            called = [(chance, _called(state, other)) for chance, state in outcomes]
+            elsewhere = value.luck(_called(before, other), called, _called(after, other))
+            assert [elsewhere[seat] for seat in other] == pytest.approx(luck)
+
+
+def _called(state: Any, other: tuple[int, ...]) -> Any:
+    return state._replace(owner=tuple(other[seat] for seat in state.owner), seat=other[state.seat])
 
 
 def test_coefficients_are_general_on_every_map_and_the_maps_own_at_home() -> None:

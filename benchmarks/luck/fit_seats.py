@@ -1,0 +1,132 @@
+"""Makes the coefficients of a campaign of more than two seats: games of `uct` against itself are played, two of each
+deal, and the difference between their results is fitted to that between the lucks of shares. Numpy is needed.
+
+`python benchmarks/luck/fit_seats.py PRESET [--starts N] [--sims N] [--jobs N]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+from collections.abc import Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from random import Random
+from typing import Any, NamedTuple
+
+import numpy as np
+import tomli_w
+
+from bots.search.base import Limit
+from bots.search.risk.campaign_uct import CampaignUct
+from machine.workers.local import processes, spread
+from measuring.risk.share_value import SHARES, luck_of_shares, seats_in
+from protocol import VERSION
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.risk.campaign import Campaign
+from referee.result import points_of
+
+ROOT = Path(__file__).parents[2]
+SEED = "fit-seats-1"
+"""Of games that no benchmark plays."""
+DIGITS = 5
+RIDGE = 1e-2
+
+
+class Told(NamedTuple):
+    """A game: by seat its points; by seat what chance gave it of each share, then the same times the seats in the
+    game.
+    """
+
+    points: np.ndarray[Any, Any]
+    luck: np.ndarray[Any, Any]
+
+
+def games(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[Told, Told]]:
+    """Both games of every start."""
+    rules = load("risk-campaign", {"preset": preset})
+    assert isinstance(rules, Campaign)
+    return [(_played(rules, sims, start, 0), _played(rules, sims, start, 1)) for start in starts]
+
+
+def _played(rules: Campaign, sims: int, start: int, number: int) -> Told:
+    luck, end = np.zeros((rules.seats, 2 * len(SHARES))), rules.initial(Dice(b"", 0))[0]
+    for before, move, end in moves(rules, sims, f"{SEED}/{rules.preset}/{start}", str(number)):
+        outcomes = rules.outcomes(before, move)
+        if len(outcomes) > 1:
+            given = np.array(luck_of_shares(rules, before, outcomes, end)).T
+            luck += np.hstack([given, given * seats_in(before) / rules.seats])
+    return Told(np.array(list(points_of(rules.ranks(end)))), luck)
+
+
+def moves(rules: Campaign, sims: int, start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
+    """A game of `uct` at every seat, which is the raider where it has no simulations, with the state before and after
+    each move.
+    """
+    state = rules.initial(Dice(start.encode(), 0))[0]
+    dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
+    searches = [CampaignUct(rules) for _ in range(rules.seats)]
+    while (seat := rules.to_move(state)) is not None:
+        move = searches[seat].search(state, below=chance.randrange, limit=Limit(nodes=sims)).move
+        assert move is not None
+        after = rules.apply(state, move, Dice(dice, rules.ply(state)))[0]
+        yield state, move, after
+        state = after
+
+
+def fit(pairs: Sequence[tuple[Told, Told]]) -> np.ndarray[Any, Any]:
+    """The least squares of what two games of a deal differ by: who begins where cancels out."""
+    x = np.concatenate([one.luck - other.luck for one, other in pairs])
+    y = np.concatenate([one.points - other.points for one, other in pairs])
+    square = x.T @ x
+    return np.asarray(np.linalg.solve(square + RIDGE * np.diag(np.diag(square)), x.T @ y))
+
+
+def saved(pairs: Sequence[tuple[Told, Told]]) -> tuple[float, float]:
+    """Variance of single games over that within deals: as they came out, and less luck by the other half's fit."""
+    half = len(pairs) // 2
+    raw, less = [], []
+    for own, others in ((pairs[:half], pairs[half:]), (pairs[half:], pairs[:half])):
+        found = fit(others)
+        raw += [one.points - other.points for one, other in own]
+        less += [one.points - other.points - (one.luck - other.luck) @ found for one, other in own]
+    single = float(np.var([told.points for pair in pairs for told in pair]))
+    within = [float(np.mean(np.square(each))) / 2 for each in (raw, less)]
+    return single / within[0], single / within[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("preset", choices=[name for name in Campaign.presets if load_seats(name) > 2])
+    parser.add_argument("--starts", type=int, default=350)
+    parser.add_argument("--sims", type=int, default=16)
+    parser.add_argument("--jobs", type=int, default=1)
+    told = parser.parse_args()
+    with processes(told.jobs) as crew:
+        found = dict(spread(crew, partial(games, told.preset, told.sims), range(told.starts)))
+    pairs = [found[k] for k in sorted(found)]
+    rules = load("risk-campaign", {"preset": told.preset})
+    assert isinstance(rules, Campaign)
+    raw, less = saved(pairs)
+    print(f"{told.preset}: {2 * len(pairs)} games, factor {raw:.2f} by starts, {less:.2f} less luck (other half's fit)")
+    rounded = [round(float(number), DIGITS) for number in fit(pairs)]
+    columns = zip(SHARES, rounded[: len(SHARES)], rounded[len(SHARES) :], strict=True)
+    command = shlex.join(["python", str(Path(__file__).relative_to(ROOT)), *sys.argv[1:]])
+    held = {
+        "name": "fitted-1",
+        "features": {name: {"always": always, "open": more} for name, always, more in columns},
+        "provenance": {"seed": SEED, "games": 2 * len(pairs), "bot_arena": VERSION},
+    }
+    name = f"{rules.map.name}-{rules.seats}.toml"
+    file = ROOT / "measuring" / "risk" / "coefficients" / "risk-campaign" / name
+    file.write_text(f"# {command}\n{tomli_w.dumps(held)}", encoding="utf-8")
+
+
+def load_seats(preset: str) -> int:
+    return load("risk-campaign", {"preset": preset}).seats
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,182 @@
+"""What tests of more than two seats take: how results of starts vary, with luck and less it, and how many games a
+sequential test is long, drawn from the same starts again and again.
+
+Every start is played from all seats, bot A in some and bot B in the rest, with own dice each. A bot is `uct` with so
+many simulations, the raider with 0, random with -1.
+
+`--bias N` instead plays the first plies of N games of random bots on the world of six, and tells the mean luck of each
+seat over its standard error.
+
+`python benchmarks/luck/seats.py [--share X] [--bias N] [--jobs N] [ROW ...]`
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import islice
+from random import Random
+from statistics import fmean, stdev, variance
+from typing import Any, NamedTuple
+
+from bots.search.base import Limit
+from bots.search.risk.campaign_uct import CampaignUct
+from machine.workers.local import WorkerPool, processes, spread
+from measuring.expected_length import equal_variance
+from measuring.luck import luck_along
+from measuring.sequential import Hypotheses, RealValued
+from measuring.value_registry import value_of
+from protocol.dice import Dice
+from protocol.games import load
+from protocol.games.risk.campaign import Campaign
+from referee.result import points_of
+
+SEED = "seats-1"
+"""Of games that no fit played."""
+TESTS = 200
+OPENING = 60
+"""Plies: luck has no bias wherever a match is cut off."""
+
+
+class Row(NamedTuple):
+    """A comparison: the simulations of both bots, how many seats are A's, by what luck is measured, and how much better
+    A is to be for h1.
+    """
+
+    name: str
+    preset: str
+    sims: tuple[int, int]
+    own: int
+    value: str
+    starts: int
+    h1: float
+
+
+ROWS = (
+    Row("uct-raider", "world", (16, 0), 1, "fitted-1", 3334, 0.02),
+    Row("uct-raider-half", "world", (16, 0), 3, "fitted-1", 3334, 0.02),
+    Row("raider", "world", (0, 0), 1, "fitted-1", 3334, 0.02),
+    Row("raider-random", "world", (0, -1), 1, "fitted-1", 1000, 0.02),
+    Row("three", "world-3", (16, 0), 1, "features-1", 1000, 0.02),
+)
+
+Share = tuple[float, float]
+"""What A's seats made of a match, as a share of B's that they left behind, and the luck in it."""
+
+
+def scores(row: Row, starts: Sequence[int]) -> list[list[Share]]:
+    """Those of the matches of every start."""
+    return [list(_of_start(row, start)) for start in starts]
+
+
+def _of_start(row: Row, start: int) -> Iterator[Share]:
+    rules = load("risk-campaign", {"preset": row.preset})
+    assert isinstance(rules, Campaign)
+    told, count = f"{SEED}/{row.preset}/{start}", rules.seats
+    around = Random(told).sample(range(count), count)
+    against = row.own * (count - row.own)
+    for turn in range(count):
+        own = [seat for seat in range(count) if around[(seat + turn) % count] < row.own]
+        plies = list(_moves(rules, [row.sims[seat not in own] for seat in range(count)], told, str(turn)))
+        points = points_of(rules.ranks(plies[-1][2]))
+        luck = luck_along(rules, value_of(rules, row.value), plies).total
+        score = ((count - 1) * sum(points[seat] for seat in own) - row.own * (row.own - 1) / 2) / against
+        yield score, (count - 1) * sum(luck[seat] for seat in own) / against
+
+
+def _moves(rules: Campaign, sims: Sequence[int], start: str, number: str) -> Iterator[tuple[Any, Any, Any]]:
+    state = rules.initial(Dice(start.encode(), 0))[0]
+    dice, chance = f"{start}/{number}".encode(), Random(f"{start}/{number}")
+    searches = [CampaignUct(rules) for _ in sims]
+    while (seat := rules.to_move(state)) is not None:
+        if sims[seat] < 0:
+            move = rules.sample(state, chance.randrange)
+        else:
+            found = searches[seat].search(state, below=chance.randrange, limit=Limit(nodes=sims[seat])).move
+            assert found is not None
+            move = found
+        after = rules.apply(state, move, Dice(dice, rules.ply(state)))[0]
+        yield state, move, after
+        state = after
+
+
+def openings(starts: Sequence[int]) -> list[tuple[float, ...]]:
+    """The luck of each seat in the first plies of games of random bots."""
+    rules = load("risk-campaign", {"preset": "world"})
+    assert isinstance(rules, Campaign)
+    value, random_bots = value_of(rules), [-1] * rules.seats
+    return [
+        luck_along(rules, value, islice(_moves(rules, random_bots, f"{SEED}/opening/{start}", ""), OPENING)).total
+        for start in starts
+    ]
+
+
+def report_bias(crew: WorkerPool, count: int) -> None:
+    """How far luck is from 0 on the average."""
+    played = dict(spread(crew, openings, range(count)))
+    by_seat = zip(*(played[start] for start in range(count)), strict=True)
+    told = (f"{fmean(luck) / (stdev(luck) / math.sqrt(count)):+.1f}" for luck in by_seat)
+    print(f"world, {OPENING} plies of {count:,} games: z by seat {', '.join(told)}")
+
+
+def report(row: Row, crew: WorkerPool, share: float) -> None:
+    """What the matches of a row vary by, and how long tests of them are."""
+    starts = max(2, round(row.starts * share))
+    played = dict(spread(crew, partial(scores, row), range(starts)))
+    units = [played[start] for start in range(starts)]
+    seats = len(units[0])
+    raw = [fmean(score for score, _ in unit) for unit in units]
+    less = [fmean(score - luck for score, luck in unit) for unit in units]
+    given = [fmean(luck for _, luck in unit) for unit in units]
+    single = variance(score for unit in units for score, _ in unit)
+    print(f"{row.name}: {row.preset}, A in {row.own} of {seats} seats, {seats * starts:,} games, by {row.value}")
+    print(f"  score {_told(raw)}, less luck {_told(less)}, z {fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}")
+    # What a pair of bots differ by is told by games of A among copies: those of more seats of A are surer.
+    alone = single * equal_variance(seats) / equal_variance(seats, row.own)
+    factors = ", ".join(f"{alone / variance(each) / seats:.2f}" for each in (raw, less))
+    print(f"  variance of single games of one A over that: of starts, of starts less luck: {factors}")
+    lengths = [
+        _length([score for unit in units for score, _ in unit], 1, row),
+        *(_length(each, seats, row) for each in (raw, less)),
+    ]
+    print(
+        f"  games of a test, h1 {row.h1}: {', '.join(f'{each:,.0f}' for each in lengths)} (single, starts, less luck)"
+    )
+
+
+def _told(units: Sequence[float]) -> str:
+    return f"{fmean(units):.4f} ±{1.96 * stdev(units) / math.sqrt(len(units)):.4f}"
+
+
+def _length(units: Sequence[float], games: int, row: Row) -> float:
+    """The mean number of games of tests of units like these, drawn again and moved to where h1 holds."""
+    chance, moved = Random(row.name), 0.5 + row.h1 - fmean(units)
+    taken = []
+    for _ in range(TESTS):
+        test = RealValued(Hypotheses(h1=row.h1))
+        while test.verdict is None:
+            test.add(chance.choice(units) + moved)
+        taken.append(games * test.pairs)
+    return fmean(taken)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rows", nargs="*", metavar="ROW", help=f"of {', '.join(row.name for row in ROWS)}; else all")
+    parser.add_argument("--share", type=float, default=1.0)
+    parser.add_argument("--bias", type=int, metavar="N")
+    parser.add_argument("--jobs", type=int, default=1)
+    told = parser.parse_args()
+    with processes(told.jobs) as crew:
+        if told.bias is not None:
+            report_bias(crew, told.bias)
+            return
+        for row in ROWS:
+            if not told.rows or row.name in told.rows:
+                report(row, crew, told.share)
+
+
+if __name__ == "__main__":
+    main()

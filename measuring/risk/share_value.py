@@ -1,0 +1,74 @@
+"""The value of a campaign of more than two seats: by the share that each has of territories, units and reach.
+
+Shares sum to 1 over the seats and are the same function of each, so the value is symmetric in seats and what one is
+given the others lose. The luck of seat i in an event is the sum over k of c_k · (s_ki(after) − Σ p s_ki(outcome)), and
+c_k = always_k + open_k · (seats in the game / seats) is known before the dice fall: it is without bias whatever the
+constants are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from measuring.value_function import Outcomes, ValueFunction
+from protocol.games.risk.campaign import Campaign, Position
+
+SHARES = ("territories", "units", "reach")
+"""Of what a seat has a share; `reach` is the troops times the borders that they stand at."""
+
+Rows = list[list[float]]
+"""For each of `SHARES` a number by seat."""
+
+
+class ShareValue(ValueFunction):
+    """`constants` are, for each of `SHARES`, the points always and those in an open game."""
+
+    def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
+        self.name = name
+        self._game = game
+        self._constants = constants
+
+    def luck(self, before: Position, outcomes: Outcomes, after: Position) -> tuple[float, ...]:
+        share = seats_in(before) / self._game.seats
+        given = [0.0] * self._game.seats
+        for (always, more), row in zip(
+            self._constants, luck_of_shares(self._game, before, outcomes, after), strict=True
+        ):
+            weight = always + more * share
+            for seat, part in enumerate(row):
+                given[seat] += weight * part
+        return tuple(given)
+
+
+def seats_in(position: Position) -> int:
+    """How many seats have a territory."""
+    return len(set(position.owner))
+
+
+def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
+    """What chance gave each seat of each share."""
+    neighbours = game.map.neighbours
+    sums: Rows = [[0.0] * game.seats for _ in SHARES]
+    for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):
+        _add(sums, holder, troops, len(neighbours[at]), 1)
+    rows: Rows = [[0.0] * game.seats for _ in SHARES]
+    for chance, state in outcomes:
+        weight = (state == after) - float(chance)
+        come = [row[:] for row in sums]
+        pairs = zip(before.owner, state.owner, before.troops, state.troops, strict=True)
+        for at, (held, holds, had, has) in enumerate(pairs):
+            if held != holds or had != has:
+                _add(come, held, had, len(neighbours[at]), -1)
+                _add(come, holds, has, len(neighbours[at]), 1)
+        for row, found in zip(rows, come, strict=True):
+            part = weight / sum(found)
+            for seat, number in enumerate(found):
+                row[seat] += part * number
+    return rows
+
+
+def _add(sums: Rows, seat: int, troops: int, borders: int, times: int) -> None:
+    territories, units, reach = sums
+    territories[seat] += times
+    units[seat] += times * troops
+    reach[seat] += times * troops * borders
