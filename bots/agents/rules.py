@@ -36,7 +36,9 @@ RULES: Mapping[str, str] = {
         "enemy's next to it, with 1 unit or more, while at least 1 stays behind; they are fought until one side is "
         "gone. With `battle` dice, of at most 3 dice against 2 the highest are compared, and the second highest where "
         "both threw two; the lower side loses a unit, the defender wins ties. With deterministic, more attackers than "
-        "defenders take the territory. All attackers that are left move in. `end` ends the turn early."
+        "defenders take the territory. All attackers that are left move in. `end` ends the turn early. The seats "
+        "follow each other from 0; with `turn_order` snake every other round goes from the last seat to the first, so "
+        "that who ends a round begins the next."
     ),
     "dilemma": (
         "Two seats choose at once, again and again, none knowing the other's choice. `payoffs` of the config has, "

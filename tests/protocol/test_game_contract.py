@@ -61,6 +61,7 @@ CONFIGS = {
             "initial_units": st.integers(1, 4),
             "max_rounds": st.integers(1, 6),
             "deal": st.none() | st.binary(min_size=16, max_size=16).map(bytes.hex),
+            "turn_order": st.sampled_from(("fixed", "snake")),
         }
     ),
     "dilemma": st.fixed_dictionaries(

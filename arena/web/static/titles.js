@@ -25,6 +25,7 @@ export const TITLES = {
   "risk-campaign": {
     title: "Risk: the campaign",
     presets: {
+      "grid-fair": "Grid, two players, fair",
       grid: "Grid, two players",
       world: "World, six players",
       "world-3": "World, three players",
