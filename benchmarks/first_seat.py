@@ -67,9 +67,9 @@ def _told(sample: Sequence[float]) -> str:
 
 def exact(rules: Duel) -> float | None:
     """What the table gives seat 0 above half a point; None where there is no table, and none is solved by the way."""
-    table = load_mapped(rules.map, rules.max_troops, cache_folder())
+    table = load_mapped(rules.map, rules.max_troops, cache_folder(), rules.armies)
     if table is None and can_judge(rules):
-        table = table_of(rules.map, rules.max_troops)
+        table = table_of(rules.map, rules.max_troops, rules.armies)
     return None if table is None else table.value(rules.initial(NO_DICE)[0]) / 2
 
 

@@ -48,6 +48,7 @@ CONFIGS = {
         {
             "map": st.sampled_from(("australia", "africa", "europe")),
             "max_troops": st.integers(3, 12),
+            "armies": st.lists(st.integers(1, 3), max_size=3),
             "max_plies": st.integers(1, 60),
         }
     ),

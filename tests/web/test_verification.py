@@ -121,6 +121,7 @@ GAMES = {
     "sticks": Golden("nim", {"preset": "sticks"}),
     "grundy": Golden("grundy", {"preset": "large"}),
     "tictactoe": Golden("tictactoe", {}),
+    "duel-of-other-armies": Golden("risk-duel", {"armies": [2, 5, 4]}),
     "duel-resigned": Golden("risk-duel", {"preset": "asia"}, leaves=20, leaver=1),
     "campaign-of-four": Golden("risk-campaign", {"preset": "world", "players": 4, "max_rounds": 4}, seats=4),
     "campaign-of-three-in-snake-order": Golden(
