@@ -22,10 +22,11 @@ RULES: Mapping[str, str] = {
     "risk-duel": (
         "Two seats fight for one continent; who owns every territory wins, and after `max_plies` actions it is a draw. "
         "A turn is one action. While any territory is free, the seat to move has to invade a free one, wherever it is: "
-        "it gets 3 troops. When none is free, it reinforces one of its own (2 more troops, up to `max_troops`) or "
-        "attacks, across a border, an enemy's territory that holds no more troops than its own. An attack is one die "
-        "each: if the attacker's is higher (15 of 36), the territory is the attacker's, with 1 troop, and the other "
-        "stays as it was; else (21 of 36) the attacking territory loses as many troops as the attacked one holds, "
+        "it gets 3 troops, with `armies` the first invasions as many as that lists. When none is free, it reinforces "
+        "one of its own (2 more troops, up to `max_troops`) or attacks, across a border, an enemy's territory that "
+        "holds no more troops than its own. An attack is one die each: if the attacker's is higher (15 of 36), the "
+        "territory is the attacker's, with 1 troop, and the other stays as it was; else (21 of 36) the attacking "
+        "territory loses as many troops as the attacked one holds, "
         "and with none left it is free, to be invaded next."
     ),
     "risk-campaign": (
