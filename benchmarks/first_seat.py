@@ -78,7 +78,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("presets", nargs="*", metavar="PRESET", help=f"of {', '.join(presets)}; else all")
     parser.add_argument("--bot", action="append", metavar="BOT", help="else " + " and ".join(BOTS))
-    parser.add_argument("--matches", type=int, default=200)
+    parser.add_argument("--matches", type=int, default=200, help="of each bot; 0: only what is exact")
     parser.add_argument("--seed", type=int, default=0, help="the first match's; the others follow")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the config of every preset")
     parser.add_argument("--raw", action="store_true", help="leave luck in: on the grid that takes half the time")
@@ -94,14 +94,15 @@ def main() -> None:
             rules = load(game.name, config)
             if isinstance(rules, Duel) and (worth := exact(rules)) is not None:
                 print(LINE.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
-            for bot in told.bot or BOTS:
+            for bot in (told.bot or BOTS) if told.matches else ():
                 played = dict(spread(crew, partial(points, Row(game.name, config, bot, told.raw)), seeds))
                 seconds = fmean(spent for _, spent in played.values())
                 for seat in range(rules.seats):
-                    samples = ([each[way][seat] for each, _ in played.values()] for way in range(2))
+                    samples = [[each[way][seat] for each, _ in played.values()] for way in range(2)]
+                    worths = _told(samples[0]), "" if told.raw else _told(samples[1])
                     name = bot.partition("=")[0]
                     count, took = (told.matches, f"{seconds:.2f}") if seat == 0 else ("", "")
-                    print(LINE.format(preset, name, count, seat, *map(_told, samples), took), flush=True)
+                    print(LINE.format(preset, name, count, seat, *worths, took), flush=True)
 
 
 if __name__ == "__main__":

@@ -20,7 +20,13 @@ export const TITLES = {
   },
   "risk-duel": {
     title: "Risk: the duel",
-    presets: { "south-america": "South America", africa: "Africa", europe: "Europe", asia: "Asia" },
+    presets: {
+      "south-america": "South America",
+      africa: "Africa",
+      europe: "Europe",
+      asia: "Asia",
+      "europe-fair": "Europe, fair",
+    },
   },
   "risk-campaign": {
     title: "Risk: the campaign",

@@ -68,12 +68,14 @@ class Duel(Game[Position, Action]):
         "africa": {"map": "africa"},
         "europe": {"map": "europe"},
         "asia": {"map": "asia"},
+        "europe-fair": {"map": "europe", "armies": [3, 4, 3, 4, 3, 4]},
     }
     preset_titles: ClassVar[Mapping[str, str]] = {
         "south-america": "South America",
         "africa": "Africa",
         "europe": "Europe",
         "asia": "Asia",
+        "europe-fair": "Europe, fair",
     }
     late_keys: ClassVar[Mapping[str, Any]] = {"armies": []}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america"}
