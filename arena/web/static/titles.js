@@ -36,6 +36,7 @@ export const TITLES = {
       world: "World, six players",
       "world-3": "World, three players",
       paper: "Grid, without dice",
+      "paper-fair": "Grid, without dice, fair",
     },
   },
   dilemma: {

@@ -60,6 +60,7 @@ class Campaign(Game[Position, Move]):
         "world": {"map": "world", "players": 6, "draft": "classic"},
         "world-3": {"map": "world", "players": 3, "draft": "classic"},
         "paper": {"battle": "deterministic"},
+        "paper-fair": {"battle": "deterministic", "turn_order": "snake"},
     }
     preset_titles: ClassVar[Mapping[str, str]] = {
         "grid-fair": "Grid, two players, fair",
@@ -67,6 +68,7 @@ class Campaign(Game[Position, Move]):
         "world": "World, six players",
         "world-3": "World, three players",
         "paper": "Grid, without dice",
+        "paper-fair": "Grid, without dice, fair",
     }
     late_keys: ClassVar[Mapping[str, Any]] = {"turn_order": "fixed"}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america", "draft": "classic", "initial_units": 2}
