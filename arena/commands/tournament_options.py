@@ -25,7 +25,7 @@ from arena.tournament.schedule_limits import FORMATS, MOST_ROUNDS, at_once, chec
 from machine.arguments import read_clock, read_value
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
-from protocol.games import load
+from protocol.games import config_keys, load
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.names import is_bot_name
@@ -258,7 +258,7 @@ def read_sets(game: str, sets: Sequence[str]) -> tuple[dict[str, Any], dict[str,
     """`--set` words, as the game's config and the reference bots' settings. Raises `UsageFault` and `BadConfig`."""
     game_config: dict[str, Any] = {}
     bot_settings: dict[str, str] = {}
-    keys = load(game).config.keys()
+    keys = config_keys(game)
     for word in sets:
         key, equals, value = word.partition("=")
         if not equals or not key:

@@ -22,10 +22,11 @@ RULES: Mapping[str, str] = {
     "risk-duel": (
         "Two seats fight for one continent; who owns every territory wins, and after `max_plies` actions it is a draw. "
         "A turn is one action. While any territory is free, the seat to move has to invade a free one, wherever it is: "
-        "it gets 3 troops. When none is free, it reinforces one of its own (2 more troops, up to `max_troops`) or "
-        "attacks, across a border, an enemy's territory that holds no more troops than its own. An attack is one die "
-        "each: if the attacker's is higher (15 of 36), the territory is the attacker's, with 1 troop, and the other "
-        "stays as it was; else (21 of 36) the attacking territory loses as many troops as the attacked one holds, "
+        "it gets 3 troops, with `armies` the first invasions as many as that lists. When none is free, it reinforces "
+        "one of its own (2 more troops, up to `max_troops`) or attacks, across a border, an enemy's territory that "
+        "holds no more troops than its own. An attack is one die each: if the attacker's is higher (15 of 36), the "
+        "territory is the attacker's, with 1 troop, and the other stays as it was; else (21 of 36) the attacking "
+        "territory loses as many troops as the attacked one holds, "
         "and with none left it is free, to be invaded next."
     ),
     "risk-campaign": (
@@ -36,7 +37,9 @@ RULES: Mapping[str, str] = {
         "enemy's next to it, with 1 unit or more, while at least 1 stays behind; they are fought until one side is "
         "gone. With `battle` dice, of at most 3 dice against 2 the highest are compared, and the second highest where "
         "both threw two; the lower side loses a unit, the defender wins ties. With deterministic, more attackers than "
-        "defenders take the territory. All attackers that are left move in. `end` ends the turn early."
+        "defenders take the territory. All attackers that are left move in. `end` ends the turn early. The seats "
+        "follow each other from 0; with `turn_order` snake every other round goes from the last seat to the first, so "
+        "that who ends a round begins the next."
     ),
     "dilemma": (
         "Two seats choose at once, again and again, none knowing the other's choice. `payoffs` of the config has, "

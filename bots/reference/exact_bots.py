@@ -111,4 +111,4 @@ class Equilibrium(Bot):
 def table_for(rules: Game[Any, Any]) -> Table:
     """The table of a risk-duel. Raises `UsageFault` where there can be none."""
     assert isinstance(rules, Duel)
-    return table_of(rules.map, rules.max_troops)
+    return table_of(rules.map, rules.max_troops, rules.armies)

@@ -28,7 +28,7 @@ from protocol import VERSION
 from protocol.dice import Dice
 from protocol.display import shown
 from protocol.errors import ArenaFault, BadConfig, UsageFault
-from protocol.games import load
+from protocol.games import game_class
 from protocol.games.base import Game
 from referee.result import points_of
 
@@ -187,7 +187,7 @@ def _rules(setup: Setup) -> Game[Any, Any]:
     if not isinstance(config, dict):
         raise UsageFault(f"{setup.game}: config is {shown(setup.config)}: a map in JSON")
     try:
-        return load(setup.game, config)
+        return game_class(setup.game)(config)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
 

@@ -86,21 +86,30 @@ class FlatValues:
 class Table:
     """The solution of one map and cap. A value is the expected result of the seat to move: win 1, loss −1.
 
-    It ignores `max_plies`: without a limit every game ends, whatever is played, with probability 1.
+    It ignores `max_plies`: without a limit every game ends, whatever is played, with probability 1. `armies` are those
+    of the config: what they change is worked out from the values of the boards that they lead to.
     """
 
-    def __init__(self, board: Board, shape: Shape, values: FlatValues | MappedValues) -> None:
+    def __init__(
+        self, board: Board, shape: Shape, values: FlatValues | MappedValues, armies: Sequence[int] = ()
+    ) -> None:
         self.values = values
         self.positions = shape.positions
         self.equal = equal_within(values.error)
         """Moves whose values differ by less are equally good."""
-        self._rules = Duel({"map": board.wire, "max_troops": shape.cap})
+        self._rules = Duel({"map": board.wire, "max_troops": shape.cap, "armies": list(armies)})
+        self._beginnings: dict[Position, float] = {}
         self._cap = shape.cap
         self._places = shape.places
 
     def value(self, position: Position) -> float:
         """What `position` is worth to the seat whose turn it is. Raises `ValueError` for one of another map or cap."""
-        return self.values.at(self._digits(position))
+        if not self._rules.armies or position.owner.count(FREE) < 2:
+            return self.values.at(self._digits(position))
+        position = position._replace(at=0)
+        if position not in self._beginnings:
+            self._beginnings[position] = max(value for _, value in self.move_values(position))
+        return self._beginnings[position]
 
     def flat(self) -> tuple[Any, list[int]]:
         """For compiled loops the values of all positions, 64-bit floats, and by territory what counts 1 in a position's
@@ -149,12 +158,12 @@ def solve(board: Board, max_troops: int) -> Table:
     return Table(board, shape, FlatValues(shape, *_solved(shape)))
 
 
-def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> Table:
+def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
     """The table that `arena-bot solve` left in `folder` (else `cache_folder`), mapped; or as `solve`, from a file there
     if there is one, else leaving one. Raises `UsageFault`, of a damaged table as well.
     """
     folder = cache_folder() if folder is None else folder
-    if (mapped := load_mapped(board, max_troops, folder)) is not None:
+    if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
         return mapped
     shape = shape_of(board, max_troops)
     path = folder / f"duel-{shape.key}"
@@ -167,7 +176,7 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None) -> 
             write_values(path, shape.key, *found)
         else:
             _bounded.write(shape.key, *found)
-    return Table(board, shape, FlatValues(shape, *found))
+    return Table(board, shape, FlatValues(shape, *found), armies)
 
 
 class BoundedFolder:
@@ -200,22 +209,22 @@ def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
     _bounded = BoundedFolder(folder, most_bytes)
 
 
-def load_mapped(board: Board, max_troops: int, folder: Path) -> Table | None:
+def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
     """The table that `arena-bot solve` left in `folder`; None where it did not. Raises `UsageFault`."""
     check_compiled()
     if not is_solvable(board, max_troops):
         return None
     shape = large_shape_of(board, max_troops)
     try:
-        return Table(board, shape, MappedValues(place_of(shape, folder), shape))
+        return Table(board, shape, MappedValues(place_of(shape, folder), shape), armies)
     except OSError:
         return None
 
 
 @lru_cache(maxsize=4)
-def table_of(board: Board, max_troops: int) -> Table:
+def table_of(board: Board, max_troops: int, armies: tuple[int, ...] = ()) -> Table:
     """As `load_or_solve`, and held in memory for whoever asks again in this process."""
-    return load_or_solve(board, max_troops)
+    return load_or_solve(board, max_troops, armies=armies)
 
 
 def _solved(shape: Shape) -> tuple[Any, int]:
@@ -227,7 +236,7 @@ def _solved(shape: Shape) -> tuple[Any, int]:
 
 def judge_of(game: Duel) -> Judge:
     """Who grades moves by the table. Raises `UsageFault` as `solve` does."""
-    table = table_of(game.map, game.max_troops)
+    table = table_of(game.map, game.max_troops, game.armies)
 
     def judge(state: Any, move: Any) -> Verdict:
         values = dict(table.move_values(state))

@@ -157,7 +157,7 @@ def _by_shares(game: Duel | Campaign) -> ValueFactories:
 
 def exact(game: Duel) -> ValueFunction:
     """By the table of exact play, which ignores the ply limit."""
-    table = table_of(game.map, game.max_troops)
+    table = table_of(game.map, game.max_troops, game.armies)
 
     def worths(position: Position) -> SeatValues:
         mover = (1 + table.value(position)) / 2

@@ -47,9 +47,21 @@ def payoff_unit(name: str) -> str:
     return game_class(name).payoff_unit if name in _WHERE else ""
 
 
+def default_preset(name: str) -> str:
+    """The preset that is played where nobody names a config. Raises `UnknownGame`."""
+    return next(iter(game_class(name).presets))
+
+
 def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """The game called `name` under `config`. Raises `UnknownGame` or `BadConfig`."""
-    return game_class(name)(config or {})
+    """The game called `name` under `config`, or under its default preset where that names nothing. Raises `UnknownGame`
+    or `BadConfig`.
+    """
+    return game_class(name)(config or {"preset": default_preset(name)})
+
+
+def config_keys(name: str) -> tuple[str, ...]:
+    """The keys of a game's configs, also those that a config at their defaults leaves out. Raises `UnknownGame`."""
+    return tuple(dict.fromkeys((*load(name).config, *game_class(name).late_keys)))
 
 
 def rules_of(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:

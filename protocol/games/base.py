@@ -33,12 +33,14 @@ class Game(ABC, Generic[S, M]):
     about: ClassVar[str]
     """What one does in it, in a sentence."""
     config: dict[str, Any]
-    """The whole config, normalised: every key present, ready for the wire."""
+    """The whole config, normalised, ready for the wire: every key present but `late_keys` at their defaults."""
     seats: int = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The configs on which matches are rated."""
+    """The configs on which matches are rated; the first is played where nobody names one."""
     preset_titles: ClassVar[Mapping[str, str]]
     """What people call the presets, as said after the game's title: `Nim, classic`."""
+    late_keys: ClassVar[Mapping[str, Any]] = {}
+    """Keys that came after records were made, with their defaults: left out there, so that digests stay the same."""
     tutorial: ClassVar[Mapping[str, Any] | None] = None
     """The config on which a tutorial teaches the game; None where there is no tutorial."""
     draw_probability: ClassVar[float]
@@ -243,11 +245,11 @@ class Game(ABC, Generic[S, M]):
 
     def _dealt_by(self) -> list[str]:
         """The pools of the presets that deal this config."""
-        found = []
-        for name, (config, drawn) in _presets(type(self)).items():
-            if drawn and all(self.config[key] == value for key, value in config.items() if key not in drawn):
-                found.append(f"{self.name}/{name}")
-        return found
+        return [
+            f"{self.name}/{name}"
+            for name, (config, drawn) in _presets(type(self)).items()
+            if drawn and {**self.config, **{key: config[key] for key in drawn}} == config
+        ]
 
 
 @functools.cache

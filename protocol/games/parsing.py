@@ -12,8 +12,11 @@ from protocol.games.base import Game
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """`config` over its preset (if it names one) over `defaults`. Raises `BadConfig` for an unknown key or preset."""
-    given = dict(config)
+    """`config` over its preset (if it names one) over `defaults` and those of the game's `late_keys`.
+
+    Raises `BadConfig` for an unknown key or preset.
+    """
+    given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
     if "preset" in given:
         preset = given.pop("preset")

@@ -79,7 +79,7 @@ def test_paired_matches_of_a_preset_are_rated_although_their_deal_is_settled() -
     match, back = paired.schedule(())[:2]
     assert paired.game_of(match).config == paired.game_of(back).config
     assert paired.game_of(match).preset is None
-    assert paired.pool == "risk-campaign/grid"
+    assert paired.pool == "risk-campaign/grid-fair"
     assert plan(rules=load("nim", {"heaps": [9]})).pool is None
 
 

@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
+from itertools import cycle, islice
 from typing import Any, get_args
 
 import pytest
@@ -84,7 +85,15 @@ def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: s
     known: dict[Any, int] = {}
     for players in range(2, 4 if map_ in SMALL[:2] else 7):
         draft, rounds = rng.choice(("territories", "classic")), rng.randint(1, 4)
-        search = kernel(map=map_, players=players, battle=battle, draft=draft, max_rounds=rounds, initial_units=2)
+        search = kernel(
+            map=map_,
+            players=players,
+            battle=battle,
+            draft=draft,
+            max_rounds=rounds,
+            initial_units=2,
+            turn_order="snake" if players in (2, 5) else "fixed",
+        )
         starts = [search.rules.initial(Dice(rng.randbytes(32), 0))[0]]
         for state in [*starts, *positions(search.rules, rng, 2, moves=10 if small else 15)]:
             for depth in range(5 if small else 3):
@@ -135,7 +144,8 @@ class Plain:
         for move in moves:
             mean = 0.0
             for chance, after in self.results(state, move):
-                deeper = self.horizon != "turns" or after.seat != state.seat or attacks == 1
+                over = (after.seat, after.round) != (state.seat, state.round) or attacks == 1
+                deeper = self.horizon != "turns" or over
                 mean += chance * self.value(after, attacks - 1, depth - deeper, ply + 1)
             found.append(mean)
         return best(found)
@@ -195,7 +205,7 @@ class Plain:
 def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[CampaignSearch, Position, dict[str, Any]]]:
     """Kernels of mixed configs, positions in the attack phase, and ways to search them."""
     rng = random.Random(seed)
-    for _ in range(count):
+    for turn_order in islice(cycle(("fixed", "snake")), count):
         map_ = rng.choice(maps)
         search = kernel(
             map=map_,
@@ -205,6 +215,7 @@ def searches(seed: int, count: int, maps: tuple[str, ...]) -> Iterator[tuple[Cam
             max_attacks=rng.choice((1, 2, 3, 5)),
             max_rounds=rng.choice((2, 4, 30)),
             initial_units=rng.choice((1, 3)),
+            turn_order=turn_order,
         )
         state = drafted(search.rules, next(positions(search.rules, rng, 1, moves=40)))
         how = {

@@ -46,8 +46,8 @@ def random_position(rules: Duel, rng: random.Random, plies: int) -> Position:
 
 
 @cache
-def kernel(map_: str, max_troops: int = 10, max_plies: int = 400) -> DuelSearch:
-    return DuelSearch(Duel({"map": map_, "max_troops": max_troops, "max_plies": max_plies}))
+def kernel(map_: str, max_troops: int = 10, max_plies: int = 400, armies: tuple[int, ...] = ()) -> DuelSearch:
+    return DuelSearch(Duel({"map": map_, "max_troops": max_troops, "max_plies": max_plies, "armies": armies}))
 
 
 def random_searches(count: int, maps: tuple[str, ...], seed: int) -> list[tuple[DuelSearch, Position]]:
@@ -56,7 +56,8 @@ def random_searches(count: int, maps: tuple[str, ...], seed: int) -> list[tuple[
     chosen = []
     for _ in range(count):
         plies = rng.randrange(30)
-        search = kernel(rng.choice(maps), rng.choice([3, 6, 10]), rng.choice([31, 400]))
+        armies = (3, 2, 1) if plies % 3 == 0 else ()
+        search = kernel(rng.choice(maps), rng.choice([3, 6, 10]), rng.choice([31, 400]), armies)
         chosen.append((search, random_position(search.rules, rng, plies)))
     return chosen
 

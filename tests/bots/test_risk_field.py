@@ -26,6 +26,7 @@ CONFIGS: list[dict[str, Any]] = [
     {"map": "africa", "players": 6, "draft": "classic", "max_attacks": 1},
     {"map": "south-america", "players": 4, "max_attacks": 20, "initial_units": 5},
     {"map": "europe", "players": 5, "draft": "classic", "battle": "deterministic", "max_rounds": 4},
+    {"map": "africa", "players": 4, "turn_order": "snake", "max_rounds": 5},
 ]
 
 

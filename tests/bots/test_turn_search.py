@@ -157,9 +157,10 @@ def test_a_turn_is_worth_what_a_plain_search_over_the_rules_says(algorithm: str)
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_turns_of_others_are_worth_what_a_plain_search_over_the_rules_says(algorithm: str) -> None:
-    for rules, state in positions(4, 8, ("south-america",), max_attacks=1):
-        expected = Plain(rules, state).value(state, 1, 2, 0)
-        assert found(rules, state, algorithm, 2).value == pytest.approx(expected, rel=1e-9), state
+    for turn_order in ("fixed", "snake"):
+        for rules, state in positions(4, 4, ("south-america",), max_attacks=1, turn_order=turn_order):
+            expected = Plain(rules, state).value(state, 1, 2, 0)
+            assert found(rules, state, algorithm, 2).value == pytest.approx(expected, rel=1e-9), state
 
 
 def test_pruning_visits_less_for_the_same_value() -> None:

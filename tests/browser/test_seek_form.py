@@ -72,7 +72,7 @@ async def test_games_and_their_kinds_are_offered_in_words(visiting: Visits, hous
         rules = page.get_by_role("link", name="How to play Risk: the campaign")
         await expect(rules).to_have_attribute("href", "/rules/risk-campaign")
         kinds = await page.get_by_label("Variant").locator("option").all_inner_texts()
-        assert kinds[:3] == ["Grid, two players", "World, six players", "World, three players"]
+        assert kinds[:3] == ["Grid, two players, fair", "Grid, two players", "World, six players"]
         assert kinds[-1] == "A config of your own …"
         await expect(page.get_by_label("Settings as JSON")).to_be_hidden()
         await page.get_by_label("Variant").select_option("A config of your own …")

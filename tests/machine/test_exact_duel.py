@@ -28,6 +28,21 @@ def table_of(name: str, max_troops: int) -> Table:
     return solve(load_map(name), max_troops)
 
 
+def test_armies_change_what_the_start_is_worth_as_the_rules_say() -> None:
+    armies = (3, 1, 2)
+    rules = Duel({"map": "south-america", "max_troops": 4, "armies": armies})
+    table = load_or_solve(load_map("south-america"), 4, armies=armies)
+    plain, first = table_of("south-america", 4), rules.initial(NO_DICE)[0]
+
+    def worth(position: Position) -> float:
+        if position.owner.count(FREE) < 2:
+            return plain.value(position)
+        return max(-worth(rules.outcomes(position, move)[0][1]) for move in rules.legal_moves(position))
+
+    assert table.value(first) == pytest.approx(worth(first), abs=1e-12)
+    assert table.value(first) > plain.value(first) + 0.05, "an army of one is less than one of three"
+
+
 def rules_of(where: Board, max_troops: int) -> Duel:
     return Duel({"map": where.wire, "max_troops": max_troops})
 

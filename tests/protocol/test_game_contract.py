@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from protocol.codec import JSON, MSGPACK
 from protocol.dice import Dice
 from protocol.errors import BadConfig, IllegalMove, MalformedMove, UnknownGame
-from protocol.games import NAMES, game_class, load
+from protocol.games import NAMES, default_preset, game_class, load
 from protocol.games.base import CERTAIN, NO_DICE, Game
 from protocol.games.simultaneous import SimultaneousGame
 from protocol.messages import CHANCE, Turn
@@ -48,6 +48,7 @@ CONFIGS = {
         {
             "map": st.sampled_from(("australia", "africa", "europe")),
             "max_troops": st.integers(3, 12),
+            "armies": st.lists(st.integers(1, 3), max_size=3),
             "max_plies": st.integers(1, 60),
         }
     ),
@@ -61,6 +62,7 @@ CONFIGS = {
             "initial_units": st.integers(1, 4),
             "max_rounds": st.integers(1, 6),
             "deal": st.none() | st.binary(min_size=16, max_size=16).map(bytes.hex),
+            "turn_order": st.sampled_from(("fixed", "snake")),
         }
     ),
     "dilemma": st.fixed_dictionaries(
@@ -311,6 +313,13 @@ def test_the_key_leaves_the_ply_out() -> None:
     grundy = load("grundy")
     split = [grundy.decode_state({"heaps": [3, 4], "to_move": 1, "ply": ply}) for ply in (1, 3)]
     assert grundy.key(split[0]) == grundy.key(split[1])
+
+
+@every_game
+def test_where_no_config_is_named_the_first_preset_is_played(name: str) -> None:
+    assert load(name).preset == load(name, {}).preset == default_preset(name) == next(iter(game_class(name).presets))
+    key, value = next(iter(game_class(name)({}).config.items()), ("preset", "classic"))
+    assert load(name, {key: value}).config == game_class(name)({}).config, "with a key it is not"
 
 
 @every_game

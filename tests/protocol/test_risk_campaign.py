@@ -77,6 +77,46 @@ def test_a_given_deal_leaves_nothing_to_chance_and_settles_the_start() -> None:
     assert Campaign({"deal": DEAL[::-1]}).initial(NO_DICE)[0].owner != state.owner
 
 
+def turns(game: Campaign, count: int) -> list[tuple[int, int]]:
+    """The round and the seat of so many turns in which nobody attacks."""
+    state, _ = game.initial(Dice(b"k", 0))
+    found = []
+    for _ in range(count):
+        found.append((state.round, state.seat))
+        state = play(game, state, game.legal_moves(state)[0], End())
+    return found
+
+
+def test_in_snake_order_every_other_round_goes_the_other_way() -> None:
+    assert turns(row(players=3), 6) == [(1, 0), (1, 1), (1, 2), (2, 0), (2, 1), (2, 2)]
+    snake = row(players=3, turn_order="snake")
+    assert turns(snake, 9) == [(1, 0), (1, 1), (1, 2), (2, 2), (2, 1), (2, 0), (3, 0), (3, 1), (3, 2)]
+    back = position((0, 1, 1, 2, 2, 2), (1,) * 6, seat=1)._replace(round=2, out=(0,))
+    assert play(snake, back, End())[5:8] == (3, (0,), 1), (
+        "seat 0 is out: the round ends with seat 1, which begins the next"
+    )
+
+
+def test_the_last_round_in_snake_order_ends_with_its_last_seat() -> None:
+    game = row(turn_order="snake", max_rounds=2)
+    state = position((0, 0, 1, 1, 1, 1), (1,) * 6, seat=1)._replace(round=2)
+    over = play(game, play(game, state, End())._replace(phase="attack", units=0), End())
+    assert (game.to_move(over), game.reason(over), game.ranks(over)) == (None, "round_limit", (2, 1))
+    assert game.decode_state(game.encode_state(over)) == over
+
+
+def test_a_key_that_came_later_is_left_out_of_a_config_where_it_changes_nothing() -> None:
+    assert Campaign({"turn_order": "fixed"}).config == Campaign({}).config
+    assert "turn_order" not in Campaign({}).config
+    assert Campaign({"turn_order": "snake"}).config["turn_order"] == "snake"
+
+
+def test_a_deal_is_of_the_pool_whose_order_of_turns_it_has() -> None:
+    for preset in ("grid", "grid-fair"):
+        dealt = Campaign({"preset": preset, "deal": DEAL})
+        assert (dealt.pool, dealt.pools) == (None, [f"risk-campaign/{preset}"])
+
+
 def test_different_dice_deal_differently() -> None:
     game = Campaign({})
     starts = {game.initial(Dice(bytes([n]), 0))[0].owner for n in range(20)}
@@ -94,6 +134,7 @@ def test_different_dice_deal_differently() -> None:
         ({"max_attacks": 0}, "max_attacks is 0: it is an integer from 1 to 20"),
         ({"initial_units": 101}, "initial_units is 101: it is an integer from 1 to 100"),
         ({"max_rounds": 1001}, "max_rounds is 1001: it is an integer from 1 to 1000"),
+        ({"turn_order": "random"}, "turn_order is 'random': one of fixed, snake"),
         ({"deal": "12"}, "deal is '12': it is null or 32 hex digits"),
         ({"deal": DEAL + "\n"}, "deal is '00112233445566778899aabbccddeeff"),
         ({"deal": 7}, "deal is 7: it is null or 32 hex digits"),

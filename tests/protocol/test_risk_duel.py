@@ -74,6 +74,22 @@ def test_an_invasion_brings_three_troops_to_a_free_territory() -> None:
     assert after(state, invade(PERU)) == at((0, 1, 1, FREE), (3, 3, 3, 0), seat=0, ply=6)
 
 
+def test_the_first_invasions_bring_the_armies_of_the_config_and_later_ones_three_troops() -> None:
+    game = Duel({"map": "south-america", "armies": [2, 5, 4]})
+    state = game.initial(NO_DICE)[0]
+    for to in range(4):
+        state = after(state, invade(to), game=game)
+    assert state.troops == (2, 5, 4, 3)
+    freed = at((0, FREE, 1, 1), (2, 0, 4, 3))
+    assert after(freed, invade(PERU), game=game).troops == (2, 3, 4, 3)
+
+
+def test_armies_are_left_out_of_a_config_that_has_none() -> None:
+    assert Duel({"armies": []}).config == SOUTH_AMERICA.config
+    assert Duel({"armies": [3, 4]}).config["armies"] == [3, 4]
+    assert Duel({"armies": 4}).armies == (4,)
+
+
 def test_while_a_territory_is_free_only_the_free_ones_can_be_invaded_and_nothing_else_be_done() -> None:
     state = at((0, FREE, 1, FREE), (9, 0, 3, 0))
     assert SOUTH_AMERICA.legal_moves(state) == [invade(PERU), invade(ARGENTINA)]
@@ -366,6 +382,8 @@ def test_a_malformed_move_is_refused_with_its_form(wire: Any, said: str) -> None
         ({"max_plies": 0}, "max_plies is 0: it is an integer from 1 to 10000"),
         ({"max_plies": 10_001}, "max_plies is 10001: it is an integer from 1 to 10000"),
         ({"max_plies": [400]}, r"max_plies is \[400\]: it is an integer"),
+        ({"armies": [3, 3, 3, 4]}, r"armies is \[3, 3, 3, 4\]: it is a list of 0 to 3 integers"),
+        ({"armies": [3, 11]}, r"armies\[1\] is 11: it is an integer from 1 to 10"),
         ({"map": "atlantis"}, "there is no map 'atlantis': one of south-america, .*, or a file: map=@my.toml"),
         ({"map": 4}, "map is 4: it is a name or a table"),
         ({"map": None}, "map is None: it is a name or a table"),
@@ -376,7 +394,7 @@ def test_a_malformed_move_is_refused_with_its_form(wire: Any, said: str) -> None
         ),
         ({"map": {**large_map(), "territories": large_map()["territories"][:1]}}, "there are 1 territories: 2 to 100"),
         ({"map": {**large_map(), "borders": [[0, 100]]}}, r"borders\[0\] names the territory 100, which is not there"),
-        ({"players": 3}, "has no config key 'players': one of map, max_troops, max_plies, preset"),
+        ({"players": 3}, "has no config key 'players': one of map, max_troops, max_plies, armies, preset"),
     ],
 )
 def test_a_bad_config_is_refused_with_its_range(config: dict[str, Any], said: str) -> None:

@@ -20,15 +20,23 @@ export const TITLES = {
   },
   "risk-duel": {
     title: "Risk: the duel",
-    presets: { "south-america": "South America", africa: "Africa", europe: "Europe", asia: "Asia" },
+    presets: {
+      "south-america": "South America",
+      africa: "Africa",
+      europe: "Europe",
+      asia: "Asia",
+      "europe-fair": "Europe, fair",
+    },
   },
   "risk-campaign": {
     title: "Risk: the campaign",
     presets: {
+      "grid-fair": "Grid, two players, fair",
       grid: "Grid, two players",
       world: "World, six players",
       "world-3": "World, three players",
       paper: "Grid, without dice",
+      "paper-fair": "Grid, without dice, fair",
     },
   },
   dilemma: {

@@ -11,10 +11,10 @@ from bots.search.risk.work_buffers import random_numbers
 from machine.compiled import compiled, ints
 from protocol.games.risk.campaign import MOST_PLAYERS, Campaign
 
-BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD = range(4, 14)
+BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD, SNAKE = range(4, 15)
 """The campaign's slots of `board`: [BORDERS] where the cells that borders lead to begin, [SOURCES] those that they lead
-from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC] and [DICE] 0 or 1; [CONTINENTS]
-where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
+from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC], [DICE] and [SNAKE] 0 or 1;
+[CONTINENTS] where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
 
 SPAN = 64
 """Troops enter a search key in digits of this base: two, with the owner, and a third where there are that many."""
@@ -36,8 +36,27 @@ def campaign_board(rules: Campaign) -> list[int]:
     for continent, members in zip(map_.continents, map_.members, strict=True):
         values += [continent.bonus, len(members), *map(cell, members)]
     values[SEATS], values[ATTACKS], values[ROUNDS] = rules.seats, rules.max_attacks, rules.max_rounds
-    values[CLASSIC], values[DICE] = rules.draft == "classic", rules.battle == "dice"
+    values[CLASSIC], values[DICE], values[SNAKE] = rules.draft == "classic", rules.battle == "dice", rules.snake
     return values
+
+
+@compiled
+def next_turn(board: Any, seats: Any, alive: int, seat: int, number: int) -> tuple[int, int]:
+    """The seat that has its turn after `seat` in round `number`, and its round; `seats` has from `alive` on whether
+    each is in the game.
+    """
+    step = -1 if board[SNAKE] and number % 2 == 0 else 1
+    following = seat + step
+    while 0 <= following < board[SEATS]:
+        if seats[alive + following]:
+            return following, number
+        following += step
+    if board[SNAKE]:
+        step = -step
+    following = 0 if step > 0 else board[SEATS] - 1
+    while not seats[alive + following]:
+        following += step
+    return following, number + 1
 
 
 @lru_cache(maxsize=8)

@@ -38,6 +38,7 @@ from bots.search.risk.campaign_board import (
     campaign_board,
     key_of,
     keys_for,
+    next_turn,
 )
 from bots.search.risk.draft_rule import share_out
 from bots.search.risk.flat_position import (
@@ -130,7 +131,7 @@ def play_array(board: list[int], position: Position, depth: int) -> Any:
 
 @compiled
 def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
-    """What the turn and the distance from the root add to the search key, with the round where it may be the last."""
+    """What the turn and the distance from the root add to the search key, with the round where it matters."""
     begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
     key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
     return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[NEAR] else key  # type: ignore[no-any-return]
@@ -207,16 +208,9 @@ def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
 @compiled
 def pass_turn(board: Any, play: Any) -> bool:
     """The turn goes on to the next seat in the game; returns whether the rounds are over."""
-    seat = play[TURN]
-    following = seat
-    while True:
-        following = (following + 1) % board[SEATS]
-        if play[ALIVE + following]:
-            break
-    if following <= seat:
-        play[ROUND] += 1
-    play[TURN], play[LEFT], play[DRAFTING] = following, play[A_TURN], 1
-    return play[ROUND] > board[ROUNDS]  # type: ignore[no-any-return]
+    following, number = next_turn(board, play, ALIVE, play[TURN], play[ROUND])
+    play[TURN], play[ROUND], play[LEFT], play[DRAFTING] = following, number, play[A_TURN], 1
+    return number > board[ROUNDS]  # type: ignore[no-any-return]
 
 
 @compiled
@@ -424,7 +418,7 @@ def expect(
             if over:
                 value = final(board, state, play, ply + 1)
             else:
-                deeper = not play[BY_TURNS] or play[TURN] != seat
+                deeper = not play[BY_TURNS] or play[TURN] != seat or play[ROUND] != number
                 value = expect(board, state, play, keys, scale, chances, free, left - deeper, ply + 1)
             take_back(state, play, ply)
             back_to(play, seat, attacks, number, gone)
@@ -551,7 +545,7 @@ def prune(
             if over:
                 value = final(board, state, play, ply + 1)
             else:
-                deeper = not play[BY_TURNS] or play[TURN] != seat
+                deeper = not play[BY_TURNS] or play[TURN] != seat or play[ROUND] != number
                 value = prune(
                     board, state, play, keys, scale, chances, slots, values, free, left - deeper, ply + 1, worst, most
                 )
@@ -731,7 +725,7 @@ class CampaignSearch:
         play = play_array(self._values, position, depth)
         play[EVERY], play[CALM] = not candidates, settings.horizon == "calm"
         play[FIGHT] = _THROWN[settings.battles] if rules.battle == "dice" else SURE
-        play[NEAR] = position.round + depth >= rules.max_rounds
+        play[NEAR] = rules.snake or position.round + depth >= rules.max_rounds
         if candidates:
             play[LEFT] = min(play[LEFT], MOST_ATTACKS)
             play[A_TURN] = min(play[A_TURN], MOST_ATTACKS)

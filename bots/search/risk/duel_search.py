@@ -56,15 +56,16 @@ from protocol.games.base import NO_DICE
 from protocol.games.risk import duel
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 
-INVADERS, REINFORCEMENT = duel.ARMY, duel.REINFORCEMENT
+REINFORCEMENT = duel.REINFORCEMENT
 TAKEN = float(duel.TAKEN)
 REPELLED = float(1 - duel.TAKEN)
 INFINITY = float("inf")
 
-BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES, CODES, ZOBRIST = 4, 5, 6, 7, 8, 9, 10, 11
+BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES, CODES, ZOBRIST, ARMIES = range(4, 13)
 """board[BORDERS]: where the borders begin; [SOURCES]: how far beyond a border the cell that it leads from is found;
 [ORDER]: where the cells begin by degree; [CODES]: above every number of a move; [ZOBRIST]: where the random numbers
-begin, by territory, seat and troops, then by ply."""
+begin, by territory, seat and troops, then by ply; [ARMIES]: where it stands, by free territories, what comes with an
+invasion."""
 BOUND = 7
 """scale[BOUND]: no evaluation is worth more."""
 
@@ -94,6 +95,8 @@ def duel_board(rules: duel.Duel) -> list[int]:
     values[CODES] = values[BORDERS] + 2 * len(map_.borders)
     values[ZOBRIST] = len(values)
     values += random_numbers(2 * len(map_) * (rules.max_troops + 1) + DEEPEST_SEARCH + 1)
+    values[ARMIES] = len(values)
+    values += map(rules.army, range(len(map_) + 1))
     return values
 
 
@@ -133,7 +136,9 @@ def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int
 @compiled
 def placed(board: Any, state: Any, at: int) -> int:
     """The troops there after an invasion or a reinforcement."""
-    return INVADERS if state[EMPTY] else min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])
+    if state[EMPTY]:
+        return board[board[ARMIES] + state[EMPTY]]  # type: ignore[no-any-return]
+    return min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])  # type: ignore[no-any-return]
 
 
 @compiled
@@ -200,7 +205,7 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
                 found = won
                 wins += 1
             else:
-                found = 0.0 if draw else peek(board, state, scale, at, mover, INVADERS)
+                found = 0.0 if draw else peek(board, state, scale, at, mover, placed(board, state, at))
             if sign * found > best:
                 best, chosen = sign * found, at
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS
+from bots.search.risk.campaign_board import ATTACKS, CLASSIC, DICE, ROUNDS, SEATS, next_turn
 from bots.search.risk.flat_position import ROWS, TERRITORIES, WIDTH, cell
 from machine.compiled import compiled, entry, ints
 from machine.generator import FIRST, SECOND, SPAN, draw, seeded
@@ -143,15 +143,10 @@ def place(field: Any, at: int, units: int) -> None:
 @compiled
 def end_turn(board: Any, field: Any) -> None:
     """The turn goes on to the next seat in the game."""
-    seat = field[TURN]
-    following = (seat + 1) % board[SEATS]
-    while not field[IN + following]:
-        following = (following + 1) % board[SEATS]
-    if following <= seat:
-        field[ROUND] += 1
-        if field[ROUND] > board[ROUNDS]:
-            field[OVER] = 1
-    field[TURN], field[LEFT], field[DRAFTING] = following, board[ATTACKS], 1
+    following, number = next_turn(board, field, IN, field[TURN], field[ROUND])
+    if number > board[ROUNDS]:
+        field[OVER] = 1
+    field[TURN], field[ROUND], field[LEFT], field[DRAFTING] = following, number, board[ATTACKS], 1
     field[UNITS] = income(board, field, following)
 
 

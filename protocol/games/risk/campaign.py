@@ -47,24 +47,30 @@ _DEFAULTS = {
 class Campaign(Game[Position, Move]):
     """Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or "classic"), `battle`
     ("dice" or "deterministic"), `max_attacks` a turn (1 to 20), `initial_units` on each territory (1 to 100),
-    `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that settle who begins where).
+    `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that settle who begins where), `turn_order` ("fixed", or
+    "snake": every other round goes from the last seat to the first).
     """
 
     name = "risk-campaign"
     title = "Risk: the campaign"
     about = "Two to six draft and attack until one is left, with dice."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "grid-fair": {"turn_order": "snake"},
         "grid": {},
         "world": {"map": "world", "players": 6, "draft": "classic"},
         "world-3": {"map": "world", "players": 3, "draft": "classic"},
         "paper": {"battle": "deterministic"},
+        "paper-fair": {"battle": "deterministic", "turn_order": "snake"},
     }
     preset_titles: ClassVar[Mapping[str, str]] = {
+        "grid-fair": "Grid, two players, fair",
         "grid": "Grid, two players",
         "world": "World, six players",
         "world-3": "World, three players",
         "paper": "Grid, without dice",
+        "paper-fair": "Grid, without dice, fair",
     }
+    late_keys: ClassVar[Mapping[str, Any]] = {"turn_order": "fixed"}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america", "draft": "classic", "initial_units": 2}
     draw_probability = 0.05
     move_syntax = moves.WRITTEN
@@ -81,6 +87,7 @@ class Campaign(Game[Position, Move]):
         self.initial_units = integer(self.name, "initial_units", given["initial_units"], 1, 100)
         self.max_rounds = integer(self.name, "max_rounds", given["max_rounds"], 1, 1000)
         self.deal = _deal(given["deal"])
+        self.snake = one_of(self.name, "turn_order", given["turn_order"], ("fixed", "snake")) == "snake"
         self.config = {
             "map": self.map.wire,
             "players": self.seats,
@@ -91,6 +98,8 @@ class Campaign(Game[Position, Move]):
             "max_rounds": self.max_rounds,
             "deal": self.deal,
         }
+        if self.snake:
+            self.config["turn_order"] = "snake"
 
     def check_cost(self) -> None:
         count, bonuses = len(self.map), sum(continent.bonus for continent in self.map.continents)
@@ -219,15 +228,25 @@ class Campaign(Game[Position, Move]):
 
     def _passed(self, state: Position) -> Position:
         """The turn goes on to the next seat that is not out; a round ends where that is none further on."""
-        seats = range(state.seat + 1, state.seat + self.seats + 1)
-        seat = next(seat % self.seats for seat in seats if seat % self.seats not in state.out)
+        order = self._order(state.round)
+        later = [seat for seat in order[order.index(state.seat) + 1 :] if seat not in state.out]
+        number = state.round if later else state.round + 1
+        seat = later[0] if later else self._first(number, state.out)
         return state._replace(
             phase="draft",
             units=self._income(state.owner, seat),
             attacks_left=self.max_attacks,
-            round=state.round + (seat <= state.seat),
+            round=number,
             seat=seat,
         )
+
+    def _order(self, number: int) -> range:
+        """The seats as they follow each other in a round, also those that are out."""
+        return range(self.seats - 1, -1, -1) if self.snake and number % 2 == 0 else range(self.seats)
+
+    def _first(self, number: int, out: Sequence[int]) -> int:
+        """The seat in the game that a round begins with."""
+        return next(seat for seat in self._order(number) if seat not in out)
 
     def remove_seat(self, state: Position, seat: int) -> Position:
         """The seat is out; its troops stay and defend themselves."""
@@ -270,9 +289,9 @@ class Campaign(Game[Position, Move]):
         owner, troops, out, seat = tuple(wire["owner"]), tuple(wire["troops"]), tuple(wire["out"]), wire["to_move"]
         if not len(owner) == len(troops) == len(self.map):
             raise ValueError(f"{len(owner)} owners and {len(troops)} troops on {len(self.map)} territories")
-        if seat is None:
-            seat = min(set(range(self.seats)) - set(out))
         phase, units, left, number = (wire[key] for key in ("phase", "units", "attacks_left", "round"))
+        if seat is None:
+            seat = self._first(number, out)
         return Position(owner, troops, phase, units, left, number, out, seat, wire["ply"])
 
     def encode_move(self, move: Move) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
 class Position(NamedTuple):
     """By territory its owner and its troops; whose turn it is and how far; the seats that are out, first to last.
 
-    `phase` is draft or attack, `units` what there is to place in a draft. When the game is over, `seat` is the lowest
-    that is not out.
+    `phase` is draft or attack, `units` what there is to place in a draft. When the game is over, `seat` is the first
+    of its round that is not out.
     """
 
     owner: tuple[int, ...]

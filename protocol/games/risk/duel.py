@@ -14,7 +14,7 @@ from protocol.dice import Dice
 from protocol.display import few, shown
 from protocol.errors import MalformedMove
 from protocol.games.base import CERTAIN, Game
-from protocol.games.parsing import integer, raise_illegal, read_config, read_move_kind
+from protocol.games.parsing import integer, integers, raise_illegal, read_config, read_move_kind
 from protocol.games.risk import maps
 from protocol.games.risk.battle import told
 from protocol.games.risk.text import MOST_TOLD, changes, describe, draw, holdings
@@ -24,7 +24,7 @@ from protocol.reasons import PLY_LIMIT, WIN
 
 FREE = -1
 ARMY = 3
-"""Troops that come with an invasion."""
+"""Troops that come with an invasion where the config says nothing else."""
 REINFORCEMENT = 2
 TAKEN = Fraction(15, 36)
 """How often one die beats another."""
@@ -56,7 +56,9 @@ class Action(NamedTuple):
 
 
 class Duel(Game[Position, Action]):
-    """Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000)."""
+    """Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000), `armies` (the troops
+    that come with each of the first invasions, in their order, 1 to `max_troops`).
+    """
 
     name = "risk-duel"
     title = "Risk: the duel"
@@ -66,13 +68,16 @@ class Duel(Game[Position, Action]):
         "africa": {"map": "africa"},
         "europe": {"map": "europe"},
         "asia": {"map": "asia"},
+        "europe-fair": {"map": "europe", "armies": [3, 4, 3, 4, 3, 4]},
     }
     preset_titles: ClassVar[Mapping[str, str]] = {
         "south-america": "South America",
         "africa": "Africa",
         "europe": "Europe",
         "asia": "Asia",
+        "europe-fair": "Europe, fair",
     }
+    late_keys: ClassVar[Mapping[str, Any]] = {"armies": []}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america"}
     draw_probability = 0.05
     move_syntax = "b2 > a2 to attack, invade c1, reinforce a2"
@@ -82,7 +87,13 @@ class Duel(Game[Position, Action]):
         self.map = maps.read(given["map"], self.name)
         self.max_troops = integer(self.name, "max_troops", given["max_troops"], ARMY, 100)
         self.max_plies = integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
+        # Later a single territory may be free again: were the last one of the start among these, its army would depend
+        # on more than the position.
+        most = len(self.map) - 1
+        self.armies = integers(self.name, "armies", given["armies"], count=(0, most), each=(1, self.max_troops))
         self.config = {"map": self.map.wire, "max_troops": self.max_troops, "max_plies": self.max_plies}
+        if self.armies:
+            self.config["armies"] = list(self.armies)
 
     def initial(self, dice: Dice) -> tuple[Position, None]:
         count = len(self.map)
@@ -137,8 +148,13 @@ class Duel(Game[Position, Action]):
 
     def _placed(self, state: Position, move: Action) -> Position:
         if move.do == "invade":
-            return _with(state, move.to, state.seat, ARMY)
+            return _with(state, move.to, state.seat, self.army(state.owner.count(FREE)))
         return _with(state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT, self.max_troops))
+
+    def army(self, free: int) -> int:
+        """The troops that come with an invasion while so many territories are free."""
+        invasion = len(self.map) - free
+        return self.armies[invasion] if invasion < len(self.armies) else ARMY
 
     def _taken(self, state: Position, move: Action) -> Position:
         return _with(state, move.to, state.seat, 1)

@@ -97,12 +97,19 @@ export class Campaign {
 
   /** The state in which the next seat drafts that is not out. */
   #passed(state) {
-    let { seat } = state;
-    do seat = (seat + 1) % this.seats;
-    while (state.out.includes(seat));
-    const round = state.round + (seat <= state.seat ? 1 : 0);
+    let { seat, round } = state;
+    let order = this.#order(round);
+    order = order.slice(order.indexOf(seat) + 1);
+    if (order.every((later) => state.out.includes(later))) order = this.#order(++round);
+    seat = order.find((later) => !state.out.includes(later));
     const units = this.#income(state.owner, seat);
     return { ...state, phase: "draft", units, attacks_left: this.config.max_attacks, round, seat };
+  }
+
+  /** The seats as they follow each other in a round, also those that are out. */
+  #order(round) {
+    const seats = Array.from({ length: this.seats }, (_, seat) => seat);
+    return this.config.turn_order === "snake" && round % 2 === 0 ? seats.reverse() : seats;
   }
 
   async #attack(before, move, dice) {

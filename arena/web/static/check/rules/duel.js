@@ -7,8 +7,8 @@ const ARMY = 3;
 const REINFORCEMENT = 2;
 const FIELDS = { invade: ["to"], reinforce: ["at"], attack: ["from", "to"] };
 
-/** @param {{map: object, max_troops: number, max_plies: number}} config */
-export function duel({ map, max_troops, max_plies }) {
+/** @param {{map: object, max_troops: number, max_plies: number, armies?: number[]}} config */
+export function duel({ map, max_troops, max_plies, armies = [] }) {
   const count = map.territories.length;
   const winner = ({ owner }) => (owner[0] !== FREE && owner.every((held) => held === owner[0]) ? owner[0] : null);
   const state = (owner, troops, ply) => {
@@ -41,7 +41,10 @@ export function duel({ map, max_troops, max_plies }) {
       if (move.do === "attack") return attack(before, move, dice);
       const seat = before.to_move;
       const event = { ply: before.ply, seat, move };
-      if (move.do === "invade") return { state: withTerritory(before, move.to, seat, ARMY), event };
+      if (move.do === "invade") {
+        const invasion = before.owner.filter((held) => held !== FREE).length;
+        return { state: withTerritory(before, move.to, seat, armies[invasion] ?? ARMY), event };
+      }
       const number = Math.min(before.troops[move.at] + REINFORCEMENT, max_troops);
       return { state: withTerritory(before, move.at, seat, number), event };
     },

@@ -1,0 +1,109 @@
+"""What beginning is worth between equal bots, by presets: the points of each seat, less those of a player at par.
+
+By the exact table where there is one, else by matches of a bot against itself, each of a start of its own.
+
+    python benchmarks/first_seat.py [--bot BOT]... [--matches N] [--raw] [--set KEY=VALUE]... [--jobs N] [PRESET ...]
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import time
+from collections.abc import Sequence
+from functools import partial
+from statistics import fmean, stdev
+from typing import Any, NamedTuple
+
+from bots import play_all
+from machine.arguments import read_value
+from machine.cache import cache_folder
+from machine.exact.duel import can_judge, load_mapped, table_of
+from machine.workers.local import processes, spread
+from measuring.scores import student_reach
+from measuring.value_function import NoLuck
+from measuring.value_registry import names_of
+from protocol.games import load
+from protocol.games.base import NO_DICE
+from protocol.games.risk.campaign import Campaign
+from protocol.games.risk.duel import Duel
+
+BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
+GAMES = (Duel, Campaign)
+LINE = "{:<20} {:<12} {:>7} {:>4}  {:<18} {:<18} {:>7}"
+Points = tuple[tuple[float, ...], tuple[float, ...]]
+"""By seat what a match brought, as it came out and less luck."""
+
+
+class Row(NamedTuple):
+    """A bot that plays itself under a config."""
+
+    game: str
+    config: dict[str, Any]
+    bot: str
+    raw: bool
+
+
+def points(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
+    """Those of each match, with the seconds of a processor that it took."""
+    rules = load(row.game, row.config)
+    value = NoLuck.name if row.raw else names_of(rules)[0]
+    found = []
+    began = time.process_time()
+    starts = [f"first-seat-{seed}" for seed in seeds]
+    for played in play_all([row.bot] * rules.seats, row.game, starts, config=row.config):
+        came = tuple(played.points)
+        less = tuple(own - luck for own, luck in zip(came, played.luck(value).total, strict=True))
+        found.append(((came, less), time.process_time() - began))
+        began = time.process_time()
+    return found
+
+
+def _told(sample: Sequence[float]) -> str:
+    """What a seat has above half the points, ± half of its 95 % interval."""
+    reach = student_reach(len(sample) - 1) * stdev(sample) / math.sqrt(len(sample))
+    return f"{fmean(sample) - 0.5:+.4f} ±{reach:.4f}"
+
+
+def exact(rules: Duel) -> float | None:
+    """What the table gives seat 0 above half a point; None where there is no table, and none is solved by the way."""
+    table = load_mapped(rules.map, rules.max_troops, cache_folder(), rules.armies)
+    if table is None and can_judge(rules):
+        table = table_of(rules.map, rules.max_troops, rules.armies)
+    return None if table is None else table.value(rules.initial(NO_DICE)[0]) / 2
+
+
+def main() -> None:
+    presets = {preset: game for game in GAMES for preset in game.presets}
+    parser = argparse.ArgumentParser()
+    parser.add_argument("presets", nargs="*", metavar="PRESET", help=f"of {', '.join(presets)}; else all")
+    parser.add_argument("--bot", action="append", metavar="BOT", help="else " + " and ".join(BOTS))
+    parser.add_argument("--matches", type=int, default=200, help="of each bot; 0: only what is exact")
+    parser.add_argument("--seed", type=int, default=0, help="the first match's; the others follow")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the config of every preset")
+    parser.add_argument("--raw", action="store_true", help="leave luck in: on the grid that takes half the time")
+    parser.add_argument("--jobs", type=int, default=1)
+    told = parser.parse_args()
+    changed = {key: read_value(value) for key, _, value in (word.partition("=") for word in told.set)}
+    print(LINE.format("", "bot", "matches", "seat", "points above ½", "less luck", "s each"), flush=True)
+    seeds = range(told.seed, told.seed + told.matches)
+    with processes(told.jobs) as crew:
+        for preset in told.presets or presets:
+            game = presets[preset]
+            config = {"preset": preset, **changed}
+            rules = load(game.name, config)
+            if isinstance(rules, Duel) and (worth := exact(rules)) is not None:
+                print(LINE.format(preset, "exact", "", 0, f"{worth:+.4f}", "", ""), flush=True)
+            for bot in (told.bot or BOTS) if told.matches else ():
+                played = dict(spread(crew, partial(points, Row(game.name, config, bot, told.raw)), seeds))
+                seconds = fmean(spent for _, spent in played.values())
+                for seat in range(rules.seats):
+                    samples = [[each[way][seat] for each, _ in played.values()] for way in range(2)]
+                    worths = _told(samples[0]), "" if told.raw else _told(samples[1])
+                    name = bot.partition("=")[0]
+                    count, took = (told.matches, f"{seconds:.2f}") if seat == 0 else ("", "")
+                    print(LINE.format(preset, name, count, seat, *worths, took), flush=True)
+
+
+if __name__ == "__main__":
+    main()
