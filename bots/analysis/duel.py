@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-from machine.exact.duel import Table, solve
+from machine.cache import cache_folder
+from machine.exact.duel import Table, load_mapped, solve
+from machine.exact.duel_file import MappedValues
+from machine.exact.duel_shape import large_shape_of
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
 from protocol.games.risk.duel import ARMY, Duel, Position
@@ -58,6 +64,41 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
         "sweeps": table.values.sweeps,
         "seconds": seconds,
     }
+
+
+class Worth(NamedTuple):
+    """What beginning on the empty board is worth with so many troops: the expected result of seat 0, off by `error` at
+    most; `seconds` are those of every processor, null where the table was there.
+    """
+
+    max_troops: int
+    positions: int
+    value: float
+    error: float
+    sweeps: int
+    seconds: float | None
+
+
+def curve(board: Board, first: int, last: int) -> Iterator[Worth]:
+    """By `max_troops` from `first` to `last`, each as soon as it is known, of tables that `is_solvable` takes.
+
+    A table that `arena-bot solve` has left is read, others are made on one core and not kept.
+    """
+    from machine.exact.duel_solving import solve_mapped  # with numba, over a second
+
+    folder = cache_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    for max_troops in range(first, last + 1):
+        there = table = load_mapped(board, max_troops, folder)
+        if table is None:
+            with TemporaryDirectory(dir=folder) as passing:
+                solve_mapped(large_shape_of(board, max_troops), Path(passing), 1, lambda step: None)
+                table = load_mapped(board, max_troops, Path(passing))
+        assert table is not None
+        assert isinstance(table.values, MappedValues)
+        spent = table.values.spent
+        seconds = None if there else round(spent.cpu, 2)
+        yield Worth(max_troops, table.positions, table.start[0], spent.error, spent.sweeps, seconds)
 
 
 def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:

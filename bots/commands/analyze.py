@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bots.commands.output import Json, print_table
+from bots.commands.output import Json, print_table, stoppable
 from machine.arguments import read_file
 from machine.terminal import say
 from protocol.display import shown
@@ -87,6 +87,7 @@ def duel(
     map_: Annotated[str, typer.Argument(metavar="MAP", help="A map's name, or a file like my.toml.")],
     max_troops: Annotated[int, typer.Option(help="The cap on a territory's troops, 3 to 100.")] = 10,
     play: Annotated[bool, typer.Option("--best-play", help="Also how long best play lasts and attacks.")] = False,
+    curve: Annotated[str | None, typer.Option(metavar="A-B", help="The value alone, for each cap from A to B.")] = None,
     json_: Json = False,
 ) -> None:
     """Bounded Risk on a small map, solved: the value of the empty board and of each first move."""
@@ -101,6 +102,11 @@ def duel(
         board = from_argument(map_)
     except BadConfig as exc:
         raise UsageFault(str(exc)) from exc
+    if curve is not None:
+        if play:
+            raise UsageFault("--best-play is for one cap: not with --curve")
+        _show_curve(board, curve, as_json=json_)
+        return
     table = load_mapped(board, max_troops, cache_folder())
     positions = shape_of(board, max_troops).positions if table is None else 0
     if positions > _MANY_POSITIONS:
@@ -185,6 +191,33 @@ def _show(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool, strategies: b
         ("difficulty", _or_many(facts["difficulty"])),
     ]
     print_table(["", ""], rows, header=False)
+
+
+def _show_curve(board: Board, range_: str, *, as_json: bool) -> None:
+    from bots.analysis.duel import curve
+    from machine.exact.duel_shape import check_compiled, is_solvable
+
+    first, dash, last = range_.partition("-")
+    if not (dash and first.isascii() and first.isdigit() and last.isascii() and last.isdigit() and len(range_) <= 7):
+        raise UsageFault(f"--curve is {shown(range_)}: two caps, as 3-8")
+    if not 3 <= int(first) <= int(last) <= 100:
+        raise UsageFault(f"--curve is {range_}: from 3 to 100, the lower cap first")
+    check_compiled()
+    most = max((cap for cap in range(3, int(last) + 1) if is_solvable(board, cap)), default=0)
+    if most < int(last):
+        would = f"up to {most} it would do" if most >= int(first) else "it is too large for an exact answer"
+        raise UsageFault(f"{board.name} with {last} troops has too many positions to solve: {would}")
+    worth = curve(board, int(first), int(last))
+    with stoppable(lambda: "stopped"):
+        if as_json:
+            say(json.dumps({"map": board.name, "curve": [one._asdict() for one in worth]}))
+            return
+        say(f"{board.name}: what beginning is worth, the expected result of seat 0\n")
+        say(f"{'troops':>6}  {'positions':>15}  {'value':>9}  {'off by':>7}  {'sweeps':>6}  {'s':>7}")
+        for one in worth:
+            spent = "before" if one.seconds is None else f"{one.seconds:.1f}"
+            facts = f"{one.value:>+9.6f}  {one.error:>7.1g}  {one.sweeps:>6}  {spent:>7}"
+            say(f"{one.max_troops:>6}  {one.positions:>15,}  {facts}")
 
 
 def _print_duel(facts: dict[str, Any]) -> None:

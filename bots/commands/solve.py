@@ -23,7 +23,8 @@ from protocol.errors import BadConfig, UnknownGame, UsageFault, os_errors_as
 
 if TYPE_CHECKING:
     from machine.exact.duel import Table
-    from machine.exact.duel_file import MappedValues, Spent
+    from machine.exact.duel_file import MappedValues
+    from machine.exact.duel_solving import Step
 
 _EVERY = 5.0
 """Seconds between two lines."""
@@ -119,7 +120,9 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
         raise UsageFault(f"{game} is not solved here: risk-duel, kuhn and leduc are")
     check_compiled()
     if not is_solvable(rules.map, rules.max_troops):
-        raise UsageFault(f"{rules.map.name} with {rules.max_troops} troops has more than {MOST_BOARDS:,} full boards")
+        raise UsageFault(
+            f"{rules.map.name} with {rules.max_troops} troops has more than {MOST_BOARDS:,} boards to keep"
+        )
     folder = cache_folder()
     table = load_mapped(rules.map, rules.max_troops, folder)
     if table is None:
@@ -141,21 +144,26 @@ class _Progress:
 
     def __init__(self) -> None:
         self._told = -math.inf
-        self._earlier: Spent | None = None
+        self._earlier: tuple[float, float] | None = None
 
-    def tell(self, sweep: Spent) -> None:
+    def tell(self, step: Step) -> None:
         """A line about the sweep, unless one was printed a moment ago."""
-        from machine.exact.duel_solving import CLOSE
+        from machine.exact.duel_file import ONE
+        from machine.exact.duel_solving import STILL
 
         now = time.monotonic()
         if now - self._told < _EVERY:
             return
-        left = ""
-        if self._earlier is not None and 0 < sweep.widest < self._earlier.widest:
-            rate = math.log(self._earlier.widest / sweep.widest) / (sweep.seconds - self._earlier.seconds)
-            left = f", {timedelta(seconds=round(math.log(sweep.widest / CLOSE) / rate))} left"
-        say(f"arena-bot: sweep {sweep.sweeps}, bounds {sweep.widest:.2g} apart, {CLOSE:g} to reach{left}", err=True)
-        self._told, self._earlier = now, sweep
+        self._told = now
+        if step.change is None:
+            say(f"arena-bot: sweep {step.sweeps}, proving how close the values are", err=True)
+            return
+        left, still = "", STILL / ONE
+        if self._earlier is not None and still < step.change < self._earlier[0]:
+            rate = math.log(self._earlier[0] / step.change) / (step.seconds - self._earlier[1])
+            left = f", {timedelta(seconds=round(math.log(step.change / still) / rate))} left"
+        say(f"arena-bot: sweep {step.sweeps}, values change by {step.change:.2g}, {still:.0e} to reach{left}", err=True)
+        self._earlier = step.change, step.seconds
 
 
 def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> None:
@@ -164,7 +172,6 @@ def _print(where: str, values: MappedValues, table: Table, *, as_json: bool) -> 
         "file": str(values.path),
         "bytes": size,
         "positions": table.positions,
-        "error": values.error,
         "value": table.start[0],
         **spent._asdict(),
     }

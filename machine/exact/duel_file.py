@@ -15,18 +15,18 @@ from protocol.errors import UsageFault
 from protocol.games.risk.duel import ARMY
 
 _HEAD = 4096
-"""Bytes of JSON, spaces and a newline; then the heads of the rows, 32-bit integers, and 32-bit floats by row, by
-holders."""
-_ROUNDING = 2.0**-25
-"""Of a 32-bit float from -1 to 1."""
-_ROWS_AT_ONCE = 10_000
+"""Bytes of JSON, spaces and a newline; then, as 32-bit integers, the heads of the rows, and values by row, by what the
+side that waits holds."""
+ONE = 1 << 30
+"""The value of a win."""
+_AT_ONCE = 1 << 20
 
 
 class Spent(NamedTuple):
-    """What solving took: `widest` is left between a chance's bounds, `cpu` are the seconds of every processor."""
+    """What solving took and has come to: a value is off by `error` at most, `cpu` are seconds of every processor."""
 
     sweeps: int
-    widest: float
+    error: float
     seconds: float
     cpu: float
 
@@ -40,20 +40,16 @@ def place_of(shape: Shape, folder: Path) -> Path:
     return folder / f"duel-{shape.key}.table"
 
 
-def write_mapped(path: Path, shape: Shape, spent: Spent, heads: Any, chances: Any) -> None:
-    """Write values that are half way between their bounds. Raises `OSError`."""
-    many = _ROWS_AT_ONCE * (2 << len(shape.places))
-    parts = [heads.astype("<i4").tobytes()]
+def write_mapped(path: Path, shape: Shape, spent: Spent, heads: Any, values: Any) -> None:
+    """Write values of which a win is `ONE`. Raises `OSError`."""
+    parts = [heads, *(values[first : first + _AT_ONCE] for first in range(0, len(values), _AT_ONCE))]
     digest = hashlib.sha256()
     with in_place_of(path) as there, there.open("wb") as file:
         file.write(b" " * _HEAD)
-        for first in range(0, len(chances), many):
-            both = chances[first : first + many]
-            parts.append((both[::2] - both[1::2]).astype("<f4").tobytes())
-            for part in parts:
-                digest.update(part)
-                file.write(part)
-            parts.clear()
+        for part in parts:
+            content = part.astype("<i4").tobytes()
+            digest.update(content)
+            file.write(content)
         head = {"key": shape.key, "rows": len(heads), **spent._asdict(), "sha256": digest.hexdigest()}
         file.seek(0)
         file.write(json.dumps(head).encode().ljust(_HEAD - 1) + b"\n")
@@ -70,13 +66,12 @@ class MappedValues:
         self._head = _head(path, shape)
         self.spent = Spent(**{name: self._head[name] for name in Spent._fields})
         self.sweeps = self.spent.sweeps
-        self.error = self.spent.widest + _ROUNDING
-        """A value is off by no more; the bounds' own rounding is in it."""
+        self.error = self.spent.error
         count, rows = len(shape.places), int(self._head["rows"])
         self._cap = shape.cap
         mapped = _mapped(path)
         self._heads = numpy.frombuffer(mapped, "<i4", rows, _HEAD)
-        self._values = numpy.frombuffer(mapped, "<f4", rows << count, _HEAD + 4 * rows)
+        self._values = numpy.frombuffer(mapped, "<i4", rows << count, _HEAD + 4 * rows)
         self._images = symmetries(shape)
 
     def at(self, digits: Sequence[int]) -> float:
@@ -99,12 +94,12 @@ class MappedValues:
         import numpy
 
         down = [self._cap - digit if digit <= self._cap else 2 * self._cap - digit for digit in digits]
-        held = sum((digit <= self._cap) << place for place, digit in enumerate(digits))
+        waits = sum((digit > self._cap) << place for place, digit in enumerate(digits))
         number, image = min(
             (sum(d * self._cap**to for d, to in zip(down, image, strict=True)), image) for image in self._images
         )
         row = int(numpy.searchsorted(self._heads, number))
-        return float(self._values[(row << len(digits)) + turned(held, image)])
+        return int(self._values[(row << len(digits)) + turned(waits, image)]) / ONE
 
     def check(self) -> None:
         """Read all of it. Raises `UsageFault` where a byte is not what was written."""

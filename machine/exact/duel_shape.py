@@ -15,11 +15,13 @@ from protocol.games.risk.maps import NAMES
 
 MOST_POSITIONS = 20_000_000
 """Of a table that is solved by the way."""
-MOST_BOARDS = 1 << 28
-"""Full boards of a table that is solved at all: 16 bytes each are 4 GiB."""
+MOST_BOARDS = (4 << 30) // 6
+"""Full boards that are kept of a table that is solved at all: 6 bytes each are 4 GiB."""
+_MOST_ORDERED = 9
+"""Territories of a map whose symmetries are looked for to see whether a table is small enough."""
 _MOST_SYMMETRIES = 128
 """A larger group costs more than it saves."""
-FORMAT = 1
+FORMAT = 2
 """Of the values; another number for another meaning of their bytes."""
 
 
@@ -76,7 +78,12 @@ def check_compiled() -> None:
 
 def is_solvable(board: Board, max_troops: int) -> bool:
     """Whether `arena-bot solve` takes it."""
-    return int((2 * max_troops) ** len(board)) <= MOST_BOARDS
+    boards = int((2 * max_troops) ** len(board))
+    if boards <= MOST_BOARDS:
+        return True
+    if len(board) > _MOST_ORDERED or boards > _MOST_SYMMETRIES * MOST_BOARDS:
+        return False
+    return _kept(large_shape_of(board, max_troops)) <= MOST_BOARDS
 
 
 def solving(board: Board, max_troops: int) -> str:
@@ -127,6 +134,25 @@ def symmetries(shape: Shape) -> list[tuple[int, ...]]:
     for place in range(count):
         if len(found) > _MOST_SYMMETRIES:
             found = [image for image in found if image[place] == place]
+    return found
+
+
+def _kept(shape: Shape) -> int:
+    """Full boards of which no symmetry makes others that are kept (W. Burnside, 1897)."""
+    images = symmetries(shape)
+    rows = sum(int(shape.cap ** _cycles(image)) for image in images) // len(images)
+    return rows << len(shape.places)
+
+
+def _cycles(image: Sequence[int]) -> int:
+    """Of how many circles a renumbering consists."""
+    left, found = set(range(len(image))), 0
+    while left:
+        at = left.pop()
+        found += 1
+        while image[at] in left:
+            at = image[at]
+            left.remove(at)
     return found
 
 

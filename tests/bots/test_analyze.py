@@ -7,6 +7,7 @@ import resource
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
@@ -370,3 +371,43 @@ def test_what_is_no_question_about_the_dilemma_is_refused_in_one_line(args: list
     code, out, err = call("arena-bot", "analyze", "dilemma", *args)
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert message in err
+
+
+@needs_numba
+def test_analyze_duel_draws_the_curve_of_what_beginning_is_worth() -> None:
+    told = read("analyze", "duel", "south-america", "--curve", "3-5")
+    assert told["map"] == "south-america"
+    assert [one["max_troops"] for one in told["curve"]] == [3, 4, 5]
+    for one in told["curve"]:
+        exact = solve(load_map("south-america"), one["max_troops"])
+        assert one["value"] == pytest.approx(exact.start[0], abs=one["error"] + 1e-9)
+        assert (one["positions"], one["error"] < 1e-7, one["seconds"] is not None) == (exact.positions, True, True)
+
+
+@needs_numba
+def test_the_curve_reads_tables_that_are_there_and_leaves_no_others(tmp_path: Path) -> None:
+    there = {"XDG_CACHE_HOME": str(tmp_path)}
+    call("arena-bot", "solve", "risk-duel", "--config", "max_troops=4", **there)
+    code, out, err = call("arena-bot", "analyze", "duel", "australia", "--curve", "3-4", **there)
+    assert (code, err) == (0, "")
+    rows = [line.split() for line in out.splitlines()[3:]]
+    assert [(row[0], row[2]) for row in rows] == [("3", "-0.154192"), ("4", "+0.032074")]
+    assert (rows[0][5] != "before", rows[1][5]) == (True, "before")
+    assert len([*(tmp_path / "bot-arena").glob("**/*.table")]) == 1
+
+
+@needs_numba
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["africa", "--curve", "5"], "--curve is '5': two caps, as 3-8"),
+        (["africa", "--curve", "8-3"], "--curve is 8-3: from 3 to 100, the lower cap first"),
+        (["africa", "--curve", "3-40"], "africa with 40 troops has too many positions to solve: up to 16 it would do"),
+        (["asia", "--curve", "3-4"], "asia with 4 troops has too many positions to solve: it is too large"),
+        (["africa", "--curve", "3-4", "--best-play"], "--best-play is for one cap: not with --curve"),
+    ],
+)
+def test_a_curve_that_cannot_be_drawn_is_refused_in_one_line(words: list[str], said: str) -> None:
+    code, out, err = call("arena-bot", "analyze", "duel", *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert said in err

@@ -5,21 +5,24 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+import random
 import signal
 from pathlib import Path
 from typing import Any
 
+import numpy
 import pytest
 
 from commands import call
 from exact_boards import PAIR, PATH, STAR, TRIANGLE, board, some
 from machine.atomic_write import locked
 from machine.compiled import FAST
-from machine.exact import duel_file, duel_solving
+from machine.exact import duel_file, duel_rows, duel_solving
 from machine.exact.duel import Table, load_mapped, solve
-from machine.exact.duel_file import MappedValues, Spent, place_of
+from machine.exact.duel_file import ONE, MappedValues, place_of
 from machine.exact.duel_shape import Shape, shape_of, symmetries
-from machine.exact.duel_solving import CLOSE, solve_mapped
+from machine.exact.duel_solving import STILL, Solving, Step, solve_mapped
+from machine.exact.duel_sweeps import MARGIN
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
@@ -31,7 +34,7 @@ AFRICA = load_map("africa")
 SQUARE = [(0, 1), (0, 3), (1, 2), (2, 3)]
 
 
-def told_nobody(spent: Spent) -> None:
+def told_nobody(step: Step) -> None:
     """Hears of a sweep."""
 
 
@@ -42,23 +45,18 @@ def mapped(where: Board, max_troops: int, folder: Path, jobs: int = 1) -> Table:
     return table
 
 
-def contents(path: Path) -> bytes:
-    """A table without what is said of it, the seconds among it."""
-    return path.read_bytes()[4096:]
-
-
 def after(folder: Path, part: int, happens: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have something happen when the rows of africa were drawn closer so many times, 100 at a time."""
-    draw, parts = duel_solving.draw_closer, [0]
+    """Have something happen when the rows of africa were improved so many times, 100 at a time."""
+    improve, parts = duel_solving.improve, [0]
 
-    def counted(*args: Any) -> float:
+    def counted(*args: Any) -> int:
         parts[0] += 1
         if parts[0] == part:
             happens()
-        return draw(*args)
+        return improve(*args)
 
     monkeypatch.setattr(duel_solving, "_AT_ONCE", 100)
-    monkeypatch.setattr(duel_solving, "draw_closer", counted)
+    monkeypatch.setattr(duel_solving, "improve", counted)
     solve_mapped(shape_of(AFRICA, 3), folder, 1, told_nobody)
 
 
@@ -87,7 +85,7 @@ def test_a_mapped_table_has_the_values_and_the_best_moves_of_one_in_memory(
     where: Board, max_troops: int, tmp_path: Path
 ) -> None:
     table, exact = mapped(where, max_troops, tmp_path), solve(where, max_troops)
-    assert table.values.error < 1.3e-7
+    assert table.values.error < 1e-7
     assert table.start == pytest.approx(exact.start, abs=table.values.error)
     for position in some(300, len(where), max_troops, seed=1):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
@@ -132,47 +130,77 @@ def test_of_very_many_symmetries_those_are_used_that_leave_the_first_places_alon
 
 def test_symmetries_save_positions_and_change_no_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with_them = mapped(AFRICA, 3, tmp_path / "with")
-    for module in (duel_solving, duel_file):
+    for module in (duel_rows, duel_file):
         monkeypatch.setattr(module, "symmetries", lambda shape: [tuple(range(len(shape.places)))])
     without = mapped(AFRICA, 3, tmp_path / "without")
     for position in some(300, 6, 3, seed=3):
-        assert with_them.value(position) == pytest.approx(without.value(position), abs=2 * CLOSE)
+        assert with_them.value(position) == pytest.approx(without.value(position), abs=2 * with_them.values.error)
     sizes = [place_of(shape_of(AFRICA, 3), tmp_path / name).stat().st_size - 4096 for name in ("with", "without")]
     assert sizes == [(3**6 + 3**4) // 2 * 65 * 4, 3**6 * 65 * 4]
 
 
-@pytest.mark.parametrize("sweeps", [1, 10, 40])
-def test_the_bounds_are_right_at_any_time(sweeps: int, tmp_path: Path) -> None:
-    shape, exact = shape_of(AFRICA, 3), solve(AFRICA, 3)
-
-    def stop(spent: Spent) -> None:
-        if spent.sweeps == sweeps:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        solve_mapped(shape, tmp_path, 1, stop)
-    (unfinished,) = tmp_path.glob("*.unfinished")
-    chances = duel_solving.opened(unfinished, unfinished.stat().st_size // 8)[3:]
-    rows = duel_solving.rows_of(shape)
-    for row in range(0, len(rows.heads), 7):
-        troops = [3 - rows.heads[row] // 3**place % 3 for place in range(6)]
-        for held in range(64):
-            won, lost = chances[2 * (64 * row + held) : 2 * (64 * row + held) + 2]
-            value = exact.values.at([t if held >> place & 1 else 3 + t for place, t in enumerate(troops)])
-            assert 2 * won - 1 <= value + 1e-9
-            assert value - 1e-9 <= 1 - 2 * lost
+@pytest.mark.parametrize("still", [1, 30])
+def test_values_are_off_by_no_more_than_what_was_proven(
+    still: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of sweeps that end too early."""
+    monkeypatch.setattr(duel_solving, "STILL", still)
+    table, exact = mapped(AFRICA, 3, tmp_path), solve(AFRICA, 3)
+    assert table.values.error < max(6e-8, 30 * still / ONE)
+    for position in some(3000, 6, 3, seed=8):
+        assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
 
-def test_stopped_between_sweeps_it_goes_on_to_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    whole = mapped(AFRICA, 3, tmp_path / "whole")
-    parts = -(-duel_solving.rows_of(shape_of(AFRICA, 3)).heads.size // 100)
+def test_margins_that_reach_to_the_true_values_still_do_after_a_sweep(tmp_path: Path) -> None:
+    solving = Solving(shape_of(load_map("south-america"), 4), tmp_path / "values", 1, told_nobody)
+    while solving.improved(0, solving.length) > STILL:
+        """Comes to stand."""
+    boards = solving.values[: 16 * solving.length].reshape(-1, 16)[:, 1:-1]
+    margins = solving.margins[: 16 * solving.length].reshape(-1, 16)[:, 1:-1]
+    true = boards.copy()
+    boards += numpy.random.default_rng(1).integers(-2000, 2001, boards.shape, numpy.int32)
+    margins[:] = 2100 * MARGIN
+    for _ in range(5):
+        solving.proven(0, solving.length)
+        assert (margins >= MARGIN * (abs(boards - true) - 100)).all()
+    assert margins.min() < 2100 * MARGIN
+
+
+def test_values_that_nothing_proves_make_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(duel_solving, "STILL", ONE // 1000)
+    with pytest.raises(ArenaFault, match="the values stand still and are not proven to be right"):
+        mapped(AFRICA, 3, tmp_path)
+    assert not list(tmp_path.glob("*.table"))
+
+
+@pytest.mark.parametrize("place", [0, 1000, 7777])
+def test_a_single_value_that_is_wrong_is_not_proven(
+    place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its board has to be one that somebody still moves on."""
+    prove, parts = duel_solving.prove, [0]
+
+    def spoil(values: Any, *more: Any) -> int:
+        if parts[0] == 1:
+            values[64 * (place // 62) + 1 + place % 62] -= ONE // 100_000
+        parts[0] += 1
+        return prove(values, *more)
+
+    monkeypatch.setattr(duel_solving, "prove", spoil)
+    with pytest.raises(ArenaFault, match="are not proven to be right"):
+        mapped(AFRICA, 3, tmp_path)
+
+
+def test_stopped_between_sweeps_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = -(-duel_rows.rows_of(shape_of(AFRICA, 3)).heads.size // 100)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        after(tmp_path / "stopped", 2 + 40 * parts, interrupt, patch)
-    again = mapped(AFRICA, 3, tmp_path / "stopped")
-    assert again.values.sweeps == whole.values.sweeps
-    one, other = (place_of(shape_of(AFRICA, 3), tmp_path / name) for name in ("whole", "stopped"))
-    assert contents(one) == contents(other)
-    assert [path.name for path in other.parent.iterdir()] == [other.name]
+        after(tmp_path, 2 + 40 * parts, interrupt, patch)
+    first: list[Step] = []
+    solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, first.append)
+    assert first[0].sweeps == 41
+    assert first[0].change is not None
+    assert first[0].change < 0.01
+    assert [path.name for path in tmp_path.iterdir()] == [place_of(shape_of(AFRICA, 3), tmp_path).name]
 
 
 def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,27 +209,26 @@ def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: py
     child.start()
     child.join()
     assert child.exitcode == -signal.SIGKILL
-    first: list[Spent] = []
+    first: list[Step] = []
     solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, first.append)
     assert first[0].sweeps > 40
-    assert first[0].widest < 0.5
     table = load_mapped(AFRICA, 3, tmp_path)
     assert table is not None
     for position in some(300, 6, 3, seed=4):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
 
-def test_bounds_that_exclude_each_other_are_told_and_make_no_table(
+def test_whatever_an_unfinished_file_holds_leads_to_the_same_values(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         after(tmp_path, 42, interrupt, patch)
     (unfinished,) = tmp_path.glob("*.unfinished")
-    chances = duel_solving.opened(unfinished, unfinished.stat().st_size // 8)
-    chances[3 + 2 * 10 : 3 + 2 * 10 + 2] = 0.6
-    with pytest.raises(ArenaFault, match="unfinished is damaged: remove it, and the same command begins anew"):
-        solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, told_nobody)
-    assert list(tmp_path.iterdir()) == [unfinished]
+    content = unfinished.read_bytes()
+    unfinished.write_bytes(content[:24] + random.Random(5).randbytes(len(content) - 24))
+    table, exact = mapped(AFRICA, 3, tmp_path), solve(AFRICA, 3)
+    for position in some(300, 6, 3, seed=5):
+        assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
 
 def test_a_table_is_solved_by_one_process_at_a_time(tmp_path: Path) -> None:
@@ -228,7 +255,7 @@ def test_a_full_disk_is_told_before_the_first_sweep(tmp_path: Path, monkeypatch:
         lambda content: b"{}" + content[2:],
         lambda content: content.replace(b'"key": "', b'"key": "0', 1),
         lambda content: content[:4096].replace(b'"rows": ', b'"rows":-', 1) + content[4096:],
-        lambda content: content.replace(b'"widest"', b'"widesT"', 1),
+        lambda content: content.replace(b'"error"', b'"erroR"', 1),
         lambda content: b"[]".ljust(4095) + b"\n" + content[4096:],
     ],
     ids=["empty", "cut short", "too long", "no JSON", "another table's", "a negative number", "untold", "a list"],
@@ -254,11 +281,11 @@ def test_a_bit_that_has_changed_is_found_where_all_is_read(tmp_path: Path) -> No
 def test_solve_makes_a_table_that_analyze_reads_and_checks_it_the_next_time(tmp_path: Path) -> None:
     words = ("solve", "risk-duel", "--config", "map=africa", "--config", "max_troops=3")
     code, out, err = call("arena-bot", *words, XDG_CACHE_HOME=str(tmp_path))
-    assert (code, err.splitlines()[0]) == (0, "arena-bot: sweep 1, bounds 1 apart, 1e-07 to reach")
+    assert (code, err.splitlines()[0]) == (0, "arena-bot: sweep 1, values change by 1, 9e-10 to reach")
     assert "117,649, kept in " in out
     assert "-0.064884, expected result of seat 0" in out
     code, out, err = call("arena-bot", "analyze", "duel", "africa", "--max-troops", "3", XDG_CACHE_HOME=str(tmp_path))
-    assert "sweeps, before; values off by 1e-07 at most" in out
+    assert "sweeps, before; values off by 6e-08 at most" in out
     (path,) = (tmp_path / "bot-arena").glob("*.table")
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
     code, out, err = call("arena-bot", *words, XDG_CACHE_HOME=str(tmp_path))
@@ -269,7 +296,7 @@ def test_solve_makes_a_table_that_analyze_reads_and_checks_it_the_next_time(tmp_
 def test_solve_stopped_by_ctrl_c_says_that_the_same_command_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duel_solving, "draw_closer", lambda *args: interrupt())
+    monkeypatch.setattr(duel_solving, "improve", lambda *args: interrupt())
     code, out, err = call("arena-bot", "solve", "risk-duel", "--preset", "africa", XDG_CACHE_HOME=str(tmp_path))
     assert (code, out, err) == (130, "", "arena-bot: stopped; the same command goes on\n")
 
@@ -279,7 +306,7 @@ def test_solve_stopped_by_ctrl_c_says_that_the_same_command_goes_on(
     [
         (["nim"], "nim is not solved here: risk-duel, kuhn and leduc are"),
         (["chess"], "there is no game 'chess'"),
-        (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 268,435,456 full boards"),
+        (["risk-duel", "--preset", "asia"], "asia with 10 troops has more than 715,827,882 boards to keep"),
         (["risk-duel", "--jobs", "0"], "--jobs is 0: 1 to 64"),
     ],
 )
@@ -293,3 +320,12 @@ def test_a_position_that_is_not_full_is_worth_its_best_invasion(tmp_path: Path) 
     table = mapped(AFRICA, 3, tmp_path)
     position = Position((0, 1, -1, 0, 1, -1), (3, 2, 0, 1, 3, 0), 0, 9)
     assert table.value(position) == max(value for _, value in table.move_values(position))
+
+
+def test_values_that_rounding_keeps_going_are_proven_as_they_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duel_solving, "STILL", -1)
+    monkeypatch.setattr(duel_solving, "_PATIENCE", 20)
+    table = mapped(board(TRIANGLE), 5, tmp_path)
+    assert table.start == pytest.approx(solve(board(TRIANGLE), 5).start, abs=table.values.error + 1e-9)

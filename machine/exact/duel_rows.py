@@ -1,0 +1,130 @@
+"""The rows that full boards of bounded Risk lie in, and the moves of a row.
+
+What stands on each territory is a row, who holds which a place in it. Of the rows that symmetries of the map turn into
+each other one is kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from machine.compiled import compiled, entry, ints, zeros
+from machine.exact.duel_shape import Shape, symmetries, turned
+from protocol.games.risk.duel import ARMY, REINFORCEMENT
+
+TURN_BITS = 7
+"""A spot is the index of a row, and in so many bits below it that of a symmetry."""
+TURN = (1 << TURN_BITS) - 1
+REINFORCED, ATTACKED, ATTACKED_EQUALS = 0, 1, 2
+MOVE = 6
+"""Numbers of a move: which of these, its place in `masks_of`; the spot that it leads to, and as a bit what it takes;
+the spot where an attack leads that fails, and as a bit what that frees."""
+
+
+class BoardRows(NamedTuple):
+    """A row's number has a digit for each territory, in base `cap`: its troops, counted down from the cap. So to
+    reinforce leads to a lower number. All are flat arrays of integers.
+    """
+
+    heads: Any
+    """The numbers of the rows that are kept, ascending."""
+    spots: Any
+    """By number, the spot of the row that is kept for it, with the symmetry that leads there."""
+    holders: Any
+    """By symmetry, then by who holds the territories, who does after it: of 32 bits, without a sign."""
+
+
+def rows_of(shape: Shape) -> BoardRows:
+    """The rows of a map; seconds for the largest."""
+    import numpy
+
+    count = len(shape.places)
+    images = symmetries(shape)
+    weights = ints(shape.cap ** image[place] for image in images for place in range(count))
+    heads, spots = zeros(shape.cap**count), zeros(shape.cap**count)
+    kept = number_rows(heads, spots, shape.cap, weights, zeros(count))
+    holders = ints(turned(held, image) for image in images for held in range(1 << count))
+    return BoardRows(heads[:kept].copy(), spots, holders.astype(numpy.uint32))
+
+
+@entry
+def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> int:
+    """Fill `heads` and `spots`; how many rows are kept. `digits` begin and end at 0."""
+    count = len(digits)
+    kept = 0
+    for number in range(len(spots)):
+        least = number
+        turn = 0
+        for first in range(0, len(weights), count):
+            image = 0
+            for k in range(count):
+                image += digits[k] * weights[first + k]
+            if image < least:
+                least = image
+                turn = first // count
+        if least == number:
+            heads[kept] = number
+            spots[number] = kept << TURN_BITS
+            kept += 1
+        else:
+            spots[number] = (spots[least] >> TURN_BITS << TURN_BITS) + turn
+        k = 0
+        while k < count and digits[k] == cap - 1:
+            digits[k] = 0
+            k += 1
+        if k < count:
+            digits[k] += 1
+    return kept
+
+
+def masks_of(shape: Shape) -> Any:
+    """For each move that there is on a map, in the order of `moves_of`, and for each who holds the territories: 0 where
+    that side can make it, else minus infinity. A flat array of 64-bit floats.
+    """
+    import numpy
+
+    held = numpy.arange(1 << len(shape.places))
+    can = [held >> place & 1 for place in range(len(shape.places))]
+    can += [can[source] & ~can[to] for edge in shape.edges for source, to in (edge, edge[::-1])]
+    return numpy.concatenate([numpy.where(able, 0.0, -numpy.inf) for able in can])
+
+
+# A board with a free territory needs no value of its own: an attack that leaves one is followed by its invasion.
+
+
+@compiled
+def moves_of(number: int, cap: int, ends: Any, spots: Any, room: Any, moves: Any) -> int:
+    """Fill `moves` with those of a row; how many numbers that are.
+
+    `ends` has each border twice, as where an attack comes from and where it goes; there is `room` for two integers a
+    territory.
+    """
+    weight = 1
+    for k in range(0, len(room), 2):
+        room[k] = weight
+        room[k + 1] = cap - number // weight % cap
+        weight *= cap
+    at = 0
+    for k in range(0, len(room), 2):
+        more = min(REINFORCEMENT, cap - room[k + 1])
+        if more > 0:
+            moves[at] = REINFORCED
+            moves[at + 1] = k // 2
+            moves[at + 2] = spots[number - more * room[k]]
+            moves[at + 3] = 0
+            at += MOVE
+    for end in range(0, len(ends), 2):
+        source = 2 * ends[end]
+        to = 2 * ends[end + 1]
+        strength = room[source + 1]
+        defence = room[to + 1]
+        if strength >= defence:
+            lost = defence if strength > defence else strength - ARMY
+            moves[at] = ATTACKED if strength > defence else ATTACKED_EQUALS
+            moves[at + 1] = (len(room) + end) // 2
+            moves[at + 2] = spots[number + (defence - 1) * room[to]]
+            moves[at + 3] = 1 << to // 2
+            moves[at + 4] = spots[number + lost * room[source]]
+            moves[at + 5] = 0 if strength > defence else 1 << source // 2
+            at += MOVE
+    return at

@@ -1,0 +1,220 @@
+"""Sweeps over the full boards of bounded Risk: one brings values closer to what the moves say, one proves how close.
+
+A value is a 32-bit integer, `ONE` a win of the mover. In a row it stands where the side that waits holds the
+territories of its place: after a move that is the mover, so that a row is read in the order in which it is written.
+All boards of a row go through a move together, and the inner loops have no branches: many times as fast as board by
+board.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+
+from machine.compiled import compiled, entry
+from machine.exact.duel_file import ONE
+from machine.exact.duel_rows import ATTACKED, MOVE, REINFORCED, TURN, TURN_BITS, moves_of
+from protocol.games.risk.duel import TAKEN
+
+MARGIN = 16
+"""Margins count in so many parts of a unit of values."""
+WIDEST = (1 << 16) - 1
+"""The largest margin, where there is none."""
+_WON = float(TAKEN.numerator)
+_LOST = float(TAKEN.denominator - TAKEN.numerator)
+_ALL = float(TAKEN.denominator)
+"""Chances of an attack are these shares of the last: whole numbers, so that nothing is rounded before the end."""
+SPARE = 4
+"""Rows behind those of the boards, for each thread, to turn others in."""
+
+
+@compiled
+def _row(table: Any, spot: int, holders: Any, boards: int, spare: int) -> int:
+    """Where the row of `spot` is found in the order of who asks: itself, or turned, in the spare one."""
+    at = (spot >> TURN_BITS) * boards
+    turn = (spot & TURN) * boards
+    if turn == 0:
+        return at
+    images = holders[turn : turn + boards]
+    row = table[at : at + boards]
+    to = table[spare : spare + boards]
+    for held in range(boards):
+        to[held] = row[images[held]]
+    return spare
+
+
+@compiled
+def _reinforce(best: Any, mask: Any, after: Any) -> None:
+    for held in range(len(best)):
+        best[held] = max(best[held], mask[held] - _ALL * after[held])
+
+
+@compiled
+def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
+    for held in range(len(best)):
+        best[held] = max(best[held], mask[held] - _WON * taken[held] - _LOST * repelled[held])
+
+
+@compiled
+def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
+    """An attack that frees its source when it fails: the other invades that, and the mover moves again."""
+    last = len(best) - 1
+    for held in range(len(best)):
+        best[held] = max(best[held], mask[held] - _WON * taken[held] + _LOST * again[numpy.uint64(last - held)])
+
+
+@compiled
+def _entered(row: Any, best: Any) -> int:
+    """Enter the values of a row; the largest change."""
+    last = len(best) - 1
+    best[0] = -_ALL * ONE
+    best[last] = _ALL * ONE
+    change = 0
+    for held in range(len(best)):
+        value = numpy.int32(numpy.floor(best[numpy.uint64(last - held)] / _ALL + 0.5))
+        change = max(change, abs(numpy.int64(value) - row[held]))
+        row[held] = value
+    return change
+
+
+@entry
+def improve(
+    values: Any,
+    first: int,
+    last: int,
+    cap: int,
+    ends: Any,
+    masks: Any,
+    heads: Any,
+    spots: Any,
+    holders: Any,
+    spare: int,
+    room: Any,
+    moves: Any,
+    best: Any,
+) -> int:
+    """Value the boards of rows `first` to `last` anew, in place, by the values so far; the largest change.
+
+    `masks` are those of `masks_of`, `heads`, `spots` and `holders` those of `BoardRows`, `ends`, `room` and `moves` as
+    `moves_of` has them. From `spare` on there are `SPARE` rows of no boards; `best` has room for a row.
+    """
+    boards = len(best)
+    change = 0
+    for at in range(first, last):
+        best[:] = -numpy.inf
+        for move in range(0, moves_of(heads[at], cap, ends, spots, room, moves), MOVE):
+            kind = moves[move]
+            mask = masks[moves[move + 1] * boards : (moves[move + 1] + 1) * boards]
+            to = _row(values, moves[move + 2], holders, boards, spare) + moves[move + 3]
+            if kind == REINFORCED:
+                _reinforce(best, mask, values[to : to + boards])
+                continue
+            failed = _row(values, moves[move + 4], holders, boards, spare + 2 * boards) + moves[move + 5]
+            if kind == ATTACKED:
+                _attack(best, mask, values[to : to + boards], values[failed : failed + boards])
+            else:
+                _attack_equals(best, mask, values[to : to + boards], values[failed : failed + boards])
+        change = max(change, _entered(values[at * boards : (at + 1) * boards], best))
+    return change
+
+
+# Between values less and more their margins the true ones lie, if after sweeps no margin is wider than where they
+# began: what follows of right bounds is right, and sweeps draw them closer to the only values that follow of
+# themselves, so that what does not widen has been around those all along.
+
+
+@compiled
+def _reinforce_between(low: Any, high: Any, mask: Any, after: Any, margin: Any) -> None:
+    for held in range(len(low)):
+        value = mask[held] - _ALL * MARGIN * after[held]
+        low[held] = max(low[held], value - _ALL * margin[held])
+        high[held] = max(high[held], value + _ALL * margin[held])
+
+
+@compiled
+def _attack_between(
+    low: Any, high: Any, mask: Any, taken: Any, taken_margin: Any, repelled: Any, repelled_margin: Any
+) -> None:
+    for held in range(len(low)):
+        value = mask[held] - _WON * MARGIN * taken[held] - _LOST * MARGIN * repelled[held]
+        margin = _WON * taken_margin[held] + _LOST * repelled_margin[held]
+        low[held] = max(low[held], value - margin)
+        high[held] = max(high[held], value + margin)
+
+
+@compiled
+def _attack_equals_between(
+    low: Any, high: Any, mask: Any, taken: Any, taken_margin: Any, again: Any, again_margin: Any
+) -> None:
+    last = len(low) - 1
+    for held in range(len(low)):
+        other = numpy.uint64(last - held)
+        value = mask[held] - _WON * MARGIN * taken[held] + _LOST * MARGIN * again[other]
+        margin = _WON * taken_margin[held] + _LOST * again_margin[other]
+        low[held] = max(low[held], value - margin)
+        high[held] = max(high[held], value + margin)
+
+
+@compiled
+def _margins_entered(margins: Any, values: Any, low: Any, high: Any) -> int:
+    """Enter the margins of a row; the widest."""
+    last = len(low) - 1
+    low[0] = high[0] = -_ALL * MARGIN * ONE
+    low[last] = high[last] = _ALL * MARGIN * ONE
+    widest = 0
+    for held in range(len(low)):
+        other = numpy.uint64(last - held)
+        value = _ALL * MARGIN * values[held]
+        margin = numpy.ceil(max(high[other] - value, value - low[other]) / _ALL)
+        margins[held] = min(margin, WIDEST)
+        widest = max(widest, int(margins[held]))
+    return widest
+
+
+@entry
+def prove(
+    values: Any,
+    margins: Any,
+    first: int,
+    last: int,
+    cap: int,
+    ends: Any,
+    masks: Any,
+    heads: Any,
+    spots: Any,
+    holders: Any,
+    spare: int,
+    room: Any,
+    moves: Any,
+    low: Any,
+    high: Any,
+) -> int:
+    """Margins anew, in place, of what follows of values within those so far; the widest, `WIDEST` if there are none.
+
+    Arguments are as in `improve`, of which `low` and `high` have room for a row.
+    """
+    boards = len(low)
+    widest = 0
+    for at in range(first, last):
+        low[:] = -numpy.inf
+        high[:] = -numpy.inf
+        for move in range(0, moves_of(heads[at], cap, ends, spots, room, moves), MOVE):
+            kind = moves[move]
+            mask = masks[moves[move + 1] * boards : (moves[move + 1] + 1) * boards]
+            to = _row(values, moves[move + 2], holders, boards, spare) + moves[move + 3]
+            _row(margins, moves[move + 2], holders, boards, spare)
+            if kind == REINFORCED:
+                _reinforce_between(low, high, mask, values[to : to + boards], margins[to : to + boards])
+                continue
+            failed = _row(values, moves[move + 4], holders, boards, spare + 2 * boards) + moves[move + 5]
+            _row(margins, moves[move + 4], holders, boards, spare + 2 * boards)
+            taken, taken_margin = values[to : to + boards], margins[to : to + boards]
+            after, after_margin = values[failed : failed + boards], margins[failed : failed + boards]
+            if kind == ATTACKED:
+                _attack_between(low, high, mask, taken, taken_margin, after, after_margin)
+            else:
+                _attack_equals_between(low, high, mask, taken, taken_margin, after, after_margin)
+        row = slice(at * boards, (at + 1) * boards)
+        widest = max(widest, _margins_entered(margins[row], values[row], low, high))
+    return widest
