@@ -35,13 +35,13 @@ CONFIGS: Mapping[str, Sequence[tuple[Mapping[str, Any], str, float]]] = {
     "risk-duel": (
         ({}, "exact" if FAST else "features-1", 0.5),
         ({}, "features-1", 0.2),
-        ({"map": "australia", "max_troops": 3, "max_plies": 15}, "features-1", 0.2998),
+        ({"map": "australia", "max_troops": 3, "max_plies": 15, "armies": [3, 2]}, "features-1", 0.2998),
         ({"map": "asia"}, USUAL, 0.0002),
     ),
     "risk-campaign": (
         ({"map": "south-america", "max_rounds": 4}, USUAL, 0.6),
         ({"map": "south-america", "players": 4, "max_rounds": 2, "max_attacks": 20}, USUAL, 0.1),
-        ({"map": "australia", "players": 3, "draft": "classic", "initial_units": 4, "max_rounds": 2}, USUAL, 0.2),
+        ({"map": "australia", "players": 3, "draft": "classic", "turn_order": "snake", "max_rounds": 3}, USUAL, 0.2),
         ({"map": "africa", "battle": "deterministic", "max_rounds": 2}, USUAL, 0.0998),
         ({}, USUAL, 0.0001),
         ({"preset": "world"}, USUAL, 0.0001),

@@ -22,8 +22,8 @@ CONFIGS: list[tuple[str, Mapping[str, Any], str, int]] = [
     ("nim", {}, "none", 60),
     ("tictactoe", {}, "none", 100),
     ("risk-duel", {}, "exact", 50),
-    ("risk-duel", {"map": "africa", "max_troops": 4, "max_plies": 20}, "features-1", 50),
-    ("risk-campaign", {"map": "south-america", "players": 3, "max_rounds": 4, "max_attacks": 5}, "none", 60),
+    ("risk-duel", {"map": "africa", "max_troops": 4, "max_plies": 20, "armies": [3, 4, 2]}, "features-1", 50),
+    ("risk-campaign", {"map": "south-america", "players": 3, "max_rounds": 4, "turn_order": "snake"}, "none", 60),
     ("risk-campaign", {"map": "africa", "players": 4, "draft": "classic", "initial_units": 3}, "none", 4),
     ("risk-campaign", {"map": "south-america", "players": 4, "battle": "deterministic", "max_rounds": 1}, "none", 30),
 ]
