@@ -170,7 +170,7 @@ def test_the_view_for_others_is_in_the_order_of_payoffs(store: Store) -> None:
 def test_the_leaderboard_keeps_to_80_columns_and_tells_payoffs_with_intervals(store: Store) -> None:
     long = "a-bot-of-thirty-two-letters-long"
     finish(store, *(paid(f"m{number}", (long, "bob"), (-10.0, -0.25)) for number in range(3)))
-    out = on_terminal(lambda: leaderboard(str(store.database), None, None, to_json=False, to_csv=False))
+    out = on_terminal(lambda: leaderboard(str(store.database), None, None, people=False, to_json=False, to_csv=False))
     assert max(map(len, out.splitlines())) <= 80
     assert "dilemma/axelrod, by the mean payoff a round, each opponent weighing the same" in out
     assert re.search(r"^1 +bob +-0\.250 +-0\.250 to -0\.250 +1 ", out, re.MULTILINE)

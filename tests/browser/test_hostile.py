@@ -65,7 +65,7 @@ async def test_a_stored_name_version_or_note_that_is_markup_is_harmless(visiting
         library = Library(store)
         tournament, _ = store.write(open_tournament, json.dumps(TOURNAMENT), None)
         finish(store, result("m-hostile", (NAME, "bob"), version=MARKUP, reason=MARKUP, tournament=tournament, place=0))
-        match = library.play("nim", [Entrant(NAME, RandomBot, MARKUP, note=MARKUP), ANN._replace(name=MARKUP)])
+        match = library.play("nim", [Entrant("mallory", RandomBot, MARKUP, note=MARKUP), ANN])
     async with showing(tmp_path) as home, visiting(home) as visit:
         page = await visit.open()
         await expect(page.get_by_text(NAME).first).to_be_visible()

@@ -114,7 +114,7 @@ def test_a_key_that_came_later_is_left_out_of_a_config_where_it_changes_nothing(
 def test_a_deal_is_of_the_pool_whose_order_of_turns_it_has() -> None:
     for preset in ("grid", "grid-fair"):
         dealt = Campaign({"preset": preset, "deal": DEAL})
-        assert (dealt.pool, dealt.pools) == (None, [f"risk-campaign/{preset}"])
+        assert (dealt.pool, dealt.pools) == (None, [f"risk-campaign/{preset}", f"risk-campaign/{preset}:people"])
 
 
 def test_different_dice_deal_differently() -> None:
