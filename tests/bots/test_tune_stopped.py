@@ -20,8 +20,8 @@ from commands import children, run, started
 from protocol.errors import UsageFault
 from timeouts import WITHIN, found_in
 
-SETS = ["genes=8", "tournaments=2", "starts=4", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
-GAMES = 48
+SETS = ["genes=8", "tournaments=2", "starts=2", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
+GAMES = 24
 COMMAND = [
     "arena-bot",
     "tune",
@@ -95,7 +95,7 @@ def test_a_tuning_that_is_stopped_says_where_and_goes_on_from_there(whole: bytes
         out, err = process.communicate(timeout=WITHIN)
     assert (process.returncode, out) == (130, "")
     stopped = re.fullmatch(
-        r"arena-bot: stopped in generation (\d) after (\d+) of 96 games; the same command with --resume goes on",
+        r"arena-bot: stopped in generation (\d) after (\d+) of 48 games; the same command with --resume goes on",
         err.splitlines()[-1],
     )
     assert stopped, err
