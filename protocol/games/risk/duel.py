@@ -68,7 +68,7 @@ class Duel(Game[Position, Action]):
         "africa": {"map": "africa"},
         "europe": {"map": "europe"},
         "asia": {"map": "asia"},
-        "europe-fair": {"map": "europe", "armies": [3, 4, 3, 4, 3, 4]},
+        "europe-fair": {"map": "europe", "armies": [2, 4, 2, 4]},
     }
     preset_titles: ClassVar[Mapping[str, str]] = {
         "south-america": "South America",
