@@ -30,8 +30,10 @@ settings.register_profile(
 
 LONGEST = ("test_agents.py", "test_container_image.py", "test_crash.py", "test_doctor.py", "test_every_page.py")
 """Files whose tests take a minute together."""
-UNMEASURED = ("tests", "bots", "browser")
+UNMEASURED = ("tests", "bots", "browser", "web")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
+MEASURED_ONCE = "[postgresql"
+"""In the name of a test that runs on SQLite too."""
 
 
 def pytest_configure() -> None:
@@ -46,7 +48,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("ci") and not os.environ.get("CI"):
             item.add_marker(in_ci)
-        if item.path.parent.name in UNMEASURED:
+        if item.path.parent.name in UNMEASURED or MEASURED_ONCE in item.name:
             item.add_marker("no_cover")
 
 
