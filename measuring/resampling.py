@@ -20,7 +20,7 @@ from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdic
 TESTS = 500
 """At each hypothesis, at most."""
 MOST_DRAWN = 150_000
-"""Pairs for these tests, in all: some seconds."""
+"""Pairs for the tests at one hypothesis, after which no other begins: some seconds for both."""
 
 
 class Outlook(Struct, frozen=True, kw_only=True):

@@ -15,8 +15,9 @@ from typing import Any
 
 from machine.atomic_write import in_place_of
 from machine.cache import cache_folder, make_room
+from machine.compiled import FAST
 from machine.exact.duel_file import MappedValues, place_of
-from machine.exact.duel_shape import Shape, check_compiled, is_solvable, large_shape_of, shape_of
+from machine.exact.duel_shape import Shape, check_compiled, is_small, is_solvable, large_shape_of, shape_of
 from machine.exact.graders import Judge, Verdict
 from protocol.errors import UsageFault
 from protocol.games.risk.board import Board
@@ -248,8 +249,4 @@ def judge_of(game: Duel) -> Judge:
 
 def can_judge(game: Duel) -> bool:
     """Whether `judge_of` gives a judge everywhere: also where `arena-bot solve` left no table."""
-    try:
-        shape_of(game.map, game.max_troops)
-    except UsageFault:
-        return False
-    return True
+    return FAST and is_small(game.map, game.max_troops)

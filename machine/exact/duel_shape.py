@@ -76,6 +76,11 @@ def check_compiled() -> None:
         raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
 
 
+def is_small(board: Board, max_troops: int) -> bool:
+    """Whether its table is solved by the way; told without looking at the graph."""
+    return _count(len(board), max_troops) <= MOST_POSITIONS
+
+
 def is_solvable(board: Board, max_troops: int) -> bool:
     """Whether `arena-bot solve` takes it."""
     boards = int((2 * max_troops) ** len(board))
