@@ -39,7 +39,7 @@ RULES: Mapping[str, str] = {
         "both threw two; the lower side loses a unit, the defender wins ties. With deterministic, more attackers than "
         "defenders take the territory. All attackers that are left move in. `end` ends the turn early. The seats "
         "follow each other from 0; with `turn_order` snake every other round goes from the last seat to the first, so "
-        "that who ends a round begins the next."
+        "that who ends a round begins the next. With `first_draft` the first draft has so many units."
     ),
     "dilemma": (
         "Two seats choose at once, again and again, none knowing the other's choice. `payoffs` of the config has, "

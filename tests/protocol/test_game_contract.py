@@ -63,6 +63,7 @@ CONFIGS = {
             "max_rounds": st.integers(1, 6),
             "deal": st.none() | st.binary(min_size=16, max_size=16).map(bytes.hex),
             "turn_order": st.sampled_from(("fixed", "snake")),
+            "first_draft": st.none() | st.integers(1, 9),
         }
     ),
     "dilemma": st.fixed_dictionaries(

@@ -105,6 +105,16 @@ def test_the_last_round_in_snake_order_ends_with_its_last_seat() -> None:
     assert game.decode_state(game.encode_state(over)) == over
 
 
+def test_the_first_draft_alone_has_the_units_of_the_config() -> None:
+    game = row(first_draft=2)
+    drafts = []
+    state, _ = game.initial(Dice(bytes(32), 0))
+    for _ in range(3):
+        drafts.append((state.seat, state.units))
+        state = play(game, play(game, state, game.legal_moves(state)[0]), End())
+    assert drafts == [(0, 2), (1, 3), (0, 3)]
+
+
 def test_a_key_that_came_later_is_left_out_of_a_config_where_it_changes_nothing() -> None:
     assert Campaign({"turn_order": "fixed"}).config == Campaign({}).config
     assert "turn_order" not in Campaign({}).config
@@ -132,6 +142,7 @@ def test_different_dice_deal_differently() -> None:
         ({"draft": "free"}, "draft is 'free': one of territories, classic"),
         ({"battle": "chess"}, "battle is 'chess': one of dice, deterministic"),
         ({"max_attacks": 0}, "max_attacks is 0: it is an integer from 1 to 20"),
+        ({"first_draft": 0}, "first_draft is 0: it is an integer from 1 to 100"),
         ({"initial_units": 101}, "initial_units is 101: it is an integer from 1 to 100"),
         ({"max_rounds": 1001}, "max_rounds is 1001: it is an integer from 1 to 1000"),
         ({"turn_order": "random"}, "turn_order is 'random': one of fixed, snake"),

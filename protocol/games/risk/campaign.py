@@ -30,6 +30,7 @@ __all__ = ["Attack", "Campaign", "Draft", "End", "Move", "Position"]
 
 MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
+MOST_FIRST_DRAFT = 100
 MOST_UNITS = 10_500
 """That can come into a game with dice: a battle of all takes some 3 ms."""
 _DEFAULTS = {
@@ -48,14 +49,15 @@ class Campaign(Game[Position, Move]):
     """Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or "classic"), `battle`
     ("dice" or "deterministic"), `max_attacks` a turn (1 to 20), `initial_units` on each territory (1 to 100),
     `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that settle who begins where), `turn_order` ("fixed", or
-    "snake": every other round goes from the last seat to the first).
+    "snake": every other round goes from the last seat to the first), `first_draft` (null: as any other; or the units of
+    seat 0's first draft, 1 to 100).
     """
 
     name = "risk-campaign"
     title = "Risk: the campaign"
     about = "Two to six draft and attack until one is left, with dice."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "grid-fair": {"turn_order": "snake"},
+        "grid-fair": {"turn_order": "snake", "first_draft": 16},
         "grid": {},
         "world": {"map": "world", "players": 6, "draft": "classic"},
         "world-3": {"map": "world", "players": 3, "draft": "classic"},
@@ -70,7 +72,7 @@ class Campaign(Game[Position, Move]):
         "paper": "Grid, without dice",
         "paper-fair": "Grid, without dice, fair",
     }
-    late_keys: ClassVar[Mapping[str, Any]] = {"turn_order": "fixed"}
+    late_keys: ClassVar[Mapping[str, Any]] = {"turn_order": "fixed", "first_draft": None}
     tutorial: ClassVar[Mapping[str, Any] | None] = {"map": "south-america", "draft": "classic", "initial_units": 2}
     draw_probability = 0.05
     move_syntax = moves.WRITTEN
@@ -88,6 +90,9 @@ class Campaign(Game[Position, Move]):
         self.max_rounds = integer(self.name, "max_rounds", given["max_rounds"], 1, 1000)
         self.deal = _deal(given["deal"])
         self.snake = one_of(self.name, "turn_order", given["turn_order"], ("fixed", "snake")) == "snake"
+        self.first_draft = None
+        if given["first_draft"] is not None:
+            self.first_draft = integer(self.name, "first_draft", given["first_draft"], 1, MOST_FIRST_DRAFT)
         self.config = {
             "map": self.map.wire,
             "players": self.seats,
@@ -100,6 +105,8 @@ class Campaign(Game[Position, Move]):
         }
         if self.snake:
             self.config["turn_order"] = "snake"
+        if self.first_draft is not None:
+            self.config["first_draft"] = self.first_draft
 
     def check_cost(self) -> None:
         count, bonuses = len(self.map), sum(continent.bonus for continent in self.map.continents)
@@ -127,7 +134,8 @@ class Campaign(Game[Position, Move]):
         for k, territory in enumerate(Dice(bytes.fromhex(deal), 0).shuffle("deal", range(len(self.map)))):
             owner[territory] = k % self.seats
         troops = (self.initial_units,) * len(owner)
-        return Position(tuple(owner), troops, "draft", self._income(owner, 0), self.max_attacks, 1, (), 0, at)
+        units = self._income(owner, 0) if self.first_draft is None else self.first_draft
+        return Position(tuple(owner), troops, "draft", units, self.max_attacks, 1, (), 0, at)
 
     def _income(self, owner: Sequence[int], seat: int) -> int:
         """The units that a seat has to place in a draft."""

@@ -30,9 +30,9 @@ export class Campaign {
 
   /** The state after a deal. */
   begun(owner, ply) {
-    const { initial_units: units, max_attacks: attacks_left } = this.config;
+    const { initial_units: units, max_attacks: attacks_left, first_draft } = this.config;
     const troops = owner.map(() => units);
-    const state = { owner, troops, phase: "draft", units: this.#income(owner, 0), attacks_left, round: 1, out: [], seat: 0, ply };
+    const state = { owner, troops, phase: "draft", units: first_draft ?? this.#income(owner, 0), attacks_left, round: 1, out: [], seat: 0, ply };
     return this.#seen(state);
   }
 
