@@ -20,7 +20,7 @@ from arena.commands.rerun_programs import Cast, Programs
 from arena.commands.rerun_report import print_one, print_programs, print_total
 from arena.commands.rerun_workers import Reply, Task, perform_all
 from arena.commands.tournament_options import MOST_JOBS, check_writable
-from arena.replay.rerun_worth import ENOUGH_ALIKE, Worth, all_alike, totals, worth_of
+from arena.replay.rerun_worth import Worth, totals, worth_of
 from arena.store.database import DatabaseNotFound
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import Origin, tournament_origin
@@ -36,7 +36,9 @@ from referee import record_reader
 from referee.record import Header, Record
 from referee.result import Result
 
-MOST_CONTINUATIONS = 100_000
+LEAST_CONTINUATIONS, MOST_CONTINUATIONS = 2, 100_000
+CONTINUATIONS_A_TASK = 10
+"""Of one match: so many are not lost where somebody stops it."""
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
@@ -100,8 +102,9 @@ def run(options: RerunOptions) -> None:
 
 
 def _check(options: RerunOptions) -> None:
-    if not 2 <= options.continuations <= MOST_CONTINUATIONS:
-        raise UsageFault(f"--continuations is {options.continuations}: it is 2 to {MOST_CONTINUATIONS}")
+    if not LEAST_CONTINUATIONS <= options.continuations <= MOST_CONTINUATIONS:
+        bounds = f"{LEAST_CONTINUATIONS} to {MOST_CONTINUATIONS}"
+        raise UsageFault(f"--continuations is {options.continuations}: it is {bounds}")
     if not 1 <= options.jobs <= MOST_JOBS:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
     if options.limit is not None and options.limit < 1:
@@ -129,19 +132,28 @@ def _run_one(options: RerunOptions, programs: Programs, seed: str) -> None:
     seat = _seat_of(record, options.seat, options.bot)
     sitting = Sitting(header, seat, programs.cast(header, seat))
     most = options.continuations
-    parts = [(at, min(at + ENOUGH_ALIKE, most)) for at in range(0, most, ENOUGH_ALIKE)]
+    parts = [(at, min(at + CONTINUATIONS_A_TASK, most)) for at in range(0, most, CONTINUATIONS_A_TASK)]
     tasks = [sitting.task(body, options, seed, part) for part in parts]
     found: dict[int, Reply] = {}
-    with closing(perform_all(tasks, options.jobs)) as replies:
-        for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
-            found[number] = reply
-            if number == 0 and (reply.first.ply is None or all_alike(reply.continuations)):
-                found = {0: reply}
-                break
+    stopped = False
+    try:
+        with closing(perform_all(tasks, options.jobs)) as replies:
+            for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
+                found[number] = reply
+                if reply.first.ply is None:
+                    break
+    except KeyboardInterrupt:
+        played = sum(len(reply.continuations) for reply in found.values())
+        if played < LEAST_CONTINUATIONS:
+            raise
+        stopped = True
+        say(f"arena: stopped after {played} of {most} continuations", err=True)
     worth = sitting.worth([found[number] for number in sorted(found)], options.value)
     if options.to_json is not None:
         write_document(options.to_json, {"seed": seed, **_document(sitting, worth)})
     print_one(worth, options.bot, sitting.cast, record)
+    if stopped:
+        raise KeyboardInterrupt
 
 
 def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:

@@ -35,7 +35,7 @@ def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
     rows = [("recorded", worth.recorded, f"{worth.old:z.3f}"), ("new", worth.made, f"{worth.new:z.3f}")]
     say(table(("", "move", worth.unit), rows, elastic=1, left=(0,), width=columns()))
     console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
-    if worth.value is not None and not worth.alike:
+    if worth.value is not None:
         console.print(f"with luck left in {told(worth.raw)}")
     for line in (*_who(worth.seat, cast), *_doubts([worth])):
         console.print(line)
@@ -43,11 +43,8 @@ def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
 
 def _by(worth: Worth) -> str:
     """How it was measured."""
-    many = f"{worth.continuations} continuations each"
-    if worth.alike:
-        return f"for certain: {many} went the same way, move for move, and so would all"
     luck = "" if worth.value is None else f", less luck by {worth.value}"
-    return f"by {many} with the same dice{luck}"
+    return f"by {worth.continuations} continuations each with the same dice{luck}"
 
 
 def _who(seat: int, cast: Cast) -> Iterator[str]:
@@ -92,8 +89,8 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
     if total.same == total.matches:
         console.print("the difference is 0")
         return
-    certain = f"better for certain in {total.better}, worse in {total.worse}"
-    console.print(f"worth {told(total.worth)} {total.unit} in all, {certain}")
+    console.print(f"worth {told(total.worth)} {total.unit} in all")
+    console.print(f"each by its own 95 % interval: better in {total.better}, worse in {total.worse}")
     if by_outcome:
         console.print(f"these matches were chosen by how they ended: that is no measure of {bot} against {total.bot}")
     elif total.a_match is not None:
@@ -138,7 +135,7 @@ def print_programs(casts: Sequence[tuple[Cast, int]], worths: Sequence[Worth]) -
 
 
 def told(difference: Difference) -> str:
-    """`+0.243 (+0.221 to +0.265)`; without an interval where it is known for certain."""
+    """`+0.243 (+0.221 to +0.265)`; without an interval where there is none."""
     mean = format_signed(difference.mean)
     return f"{mean} ({_interval(difference)})" if difference.error else mean
 

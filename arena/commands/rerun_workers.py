@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from msgspec.json import decode
 
 from arena.replay.rerun import Continuation, Followed, follow, go_on
-from arena.replay.rerun_worth import ENOUGH_ALIKE, FirstDifference, all_alike, described
+from arena.replay.rerun_worth import FirstDifference, described
 from arena.replay.verify import verify
 from arena.tournament.in_process import players_of
 from machine.terminal import say
@@ -48,7 +48,7 @@ class Task(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """What came of a task: no more than the first continuations where these show that all go the same way."""
+    """What came of a task: no continuations where the bot goes along to the end."""
 
     first: FirstDifference
     continuations: list[Continuation]
@@ -75,10 +75,8 @@ def perform(task: Task) -> Reply:
             game = followed.fork.game
             value = value_of(game, task.value)
             new, old = _players(task.new, game), _players(task.old or task.new, game)
-            for number in range(*task.numbers):
-                found.append(go_on(followed.fork, number, task.seed, old, new, value))
-                if number == ENOUGH_ALIKE - 1 and all_alike(found):
-                    break
+            numbers = range(*task.numbers)
+            found += [go_on(followed.fork, number, task.seed, old, new, value) for number in numbers]
         return Reply(first, found)
 
 

@@ -73,23 +73,21 @@ class Followed(NamedTuple):
 
 class Continuation(NamedTuple):
     """What the recorded act and the new one came to for the seat, played on with the same dice; the luck that it had
-    meanwhile; what tells whether another one went the same way; and the bots that forfeited it, either way.
+    meanwhile; and the bots that forfeited it, either way.
     """
 
     old: float
     new: float
     old_luck: float
     new_luck: float
-    course: bytes
     forfeits: tuple[str, ...] = ()
 
 
 class Ending(NamedTuple):
-    """What one way came to: a seat's points and luck, what tells its course from others, and who forfeited."""
+    """What one way came to: a seat's points and luck, and who forfeited."""
 
     points: float
     luck: float
-    course: bytes
     forfeits: tuple[str, ...]
 
 
@@ -229,8 +227,7 @@ def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, va
     now.strikes = {**now.strikes, fork.seat: fork.strikes}
     then = _play_on(fork, was, fork.recorded, secret, old, value)
     instead = _play_on(fork, now, fork.made, secret, new, value)
-    course = hashlib.sha256(then.course + instead.course).digest()
-    return Continuation(then.points, instead.points, then.luck, instead.luck, course, then.forfeits + instead.forfeits)
+    return Continuation(then.points, instead.points, then.luck, instead.luck, then.forfeits + instead.forfeits)
 
 
 def _play_on(
@@ -245,10 +242,9 @@ def _play_on(
     events = (*fork.others, *_event(fork, act))
     closed = players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
     luck = luck_after(game, value, before.state, lines)
-    told = b"".join(repr(line.event).encode() for line, _ in lines if isinstance(line, Ply))
     gone = {*before.out, *([seat] if act is not None and act.out is not None else [])}
     forfeits = (each.bot for at, each in enumerate(closed.result.seats) if each.reason in FORFEITS and at not in gone)
-    return Ending(_points(closed.result, seat, game), luck.total[seat], hashlib.sha256(told).digest(), tuple(forfeits))
+    return Ending(_points(closed.result, seat, game), luck.total[seat], tuple(forfeits))
 
 
 def _event(fork: Fork, act: Act | None) -> Iterator[MatchEvent]:

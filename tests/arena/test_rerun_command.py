@@ -41,7 +41,7 @@ def refused(data: Path, *words: str) -> str:
 
 
 def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_played_on(data: Path) -> None:
-    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST)
+    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST, "--continuations", "10")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[0].partition(": ")[2] == f"nim, seat 1: {LAST} in place of greedy, which lost"
     assert done.out.splitlines()[1:] == [
@@ -49,7 +49,7 @@ def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_play
         "          move           points",
         "recorded  1 from heap 1   0.000",
         "new       2 from heap 1   1.000",
-        "worth +1.000 points, for certain: 10 continuations each went the same way, move for move, and so would all",
+        "worth +1.000 (+0.741 to +1.259) points, by 10 continuations each with the same dice",
         f"seat 0, ann: {FIRST}",
         f"seat 1, greedy as it was: {FIRST}",
         "each played on after its own move: that is what the new bot in its place was worth",
@@ -89,15 +89,16 @@ def test_the_very_same_bot_is_worth_nothing_more(data: Path) -> None:
 def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data: Path) -> None:
     done = rerun(data, "--all", "greedy", "--bot", LAST, *ANN, "--old", FIRST, "--json", str(data / "all.json"))
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[:8] == [
+    assert done.out.splitlines()[:9] == [
         f"nim, {LAST} in place of greedy: 3 matches, 0 of them the same to the end",
-        "worth +1.000 points in all, better for certain in 2, worse in 1",
+        "worth +1.000 (+0.949 to +1.051) points in all",
+        "each by its own 95 % interval: better in 2, worse in 1",
         "a match +0.333 (-2.535 to +3.202), as a sample of such matches",
         "",
-        "by            kind of position  matches  better  worse   worth  95 %",
-        "theory        won                     3       2      1  +1.000",
-        "heaps         1 to 2                  3       2      1  +1.000",
-        "largest heap  up to 3                 3       2      1  +1.000",
+        "by            kind of position  matches  better  worse   worth              95 %",
+        "theory        won                     3       2      1  +1.000  +0.949 to +1.051",
+        "heaps         1 to 2                  3       2      1  +1.000  +0.949 to +1.051",
+        "largest heap  up to 3                 3       2      1  +1.000  +0.949 to +1.051",
     ]
     told = json.loads((data / "all.json").read_text())
     assert [each["match"]["worth"]["mean"] for each in told["matches"]] == [1.0, -1.0, 1.0]
@@ -105,13 +106,23 @@ def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data
     assert told["totals"][0]["worth"]["mean"] == 1.0
     lost = rerun(data, "--all", "greedy", "--lost", "--bot", LAST, *ANN, "--old", FIRST).out.splitlines()
     assert lost[0].endswith("2 matches, 0 of them the same to the end")
-    assert lost[2].startswith("these matches were chosen by how they ended: ")
+    assert lost[3].startswith("these matches were chosen by how they ended: ")
 
 
 def test_who_stops_it_is_told_what_was_found_so_far(data: Path) -> None:
     done = rerun(data, "--all", "greedy", "--bot", f"{FILE}:Interrupted", *ANN, "--old", FIRST)
     assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 1 of 3 matches")
-    assert "worth +1.000 points in all, better for certain in 1, worse in 0" in done.out.splitlines()
+    assert "each by its own 95 % interval: better in 1, worse in 0" in done.out.splitlines()
+
+
+def test_who_stops_a_match_is_told_what_was_found_so_far_and_has_it_in_the_file(data: Path) -> None:
+    file = data / "one.json"
+    late = ("--opponent", f"ann={FILE}:InterruptedLate")
+    words = ("latest", "--bot", LAST, *late, "--old", FIRST, "--continuations", "30", "--json", str(file))
+    done = rerun(data, *words)
+    assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 10 of 30 continuations")
+    assert "worth +1.000 (+0.741 to +1.259) points, by 10 continuations each with the same dice" in done.out
+    assert json.loads(file.read_text())["match"]["continuations"] == 10
 
 
 @pytest.mark.ci
