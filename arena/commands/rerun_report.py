@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from arena.commands.output import columns, table
-from arena.commands.rerun_programs import Cast
 from arena.replay.luck_report import format_signed
-from arena.replay.rerun_worth import TotalWorth, Worth
+from arena.rerun.lineup import Lineup
+from arena.rerun.worth import TotalWorth, Worth
 from machine.console import Console
 from machine.terminal import say
 from measuring.differences import Difference
@@ -21,7 +21,7 @@ INSTEAD = "that is what the new bot in its place was worth"
 ALONE = "that is what the move alone was worth"
 
 
-def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
+def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
     """Print what came of a match."""
     console = Console(width=columns())
     came = _came(record.footer.ranks, worth.seat)
@@ -37,7 +37,7 @@ def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
     console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
     if worth.value is not None:
         console.print(f"with luck left in {told(worth.raw)}")
-    for line in (*_who(worth.seat, cast), *_doubts([worth])):
+    for line in (*_who(worth.seat, lineup), *_doubts([worth])):
         console.print(line)
 
 
@@ -47,15 +47,15 @@ def _by(worth: Worth) -> str:
     return f"by {worth.continuations} continuations each with the same dice{luck}"
 
 
-def _who(seat: int, cast: Cast) -> Iterator[str]:
+def _who(seat: int, lineup: Lineup) -> Iterator[str]:
     """Who played on, and what it was therefore that was measured."""
-    for at, bot in enumerate(cast.new):
+    for at, bot in enumerate(lineup.new):
         if at != seat:
-            yield f"seat {at}, {bot.name}: {cast.others[at]}"
-        elif cast.old is not None:
-            yield f"seat {at}, {bot.name} as it was: {cast.old_told}"
-    if cast.old is None:
-        name = cast.new[seat].name
+            yield f"seat {at}, {bot.name}: {lineup.others[at]}"
+        elif lineup.old is not None:
+            yield f"seat {at}, {bot.name} as it was: {lineup.old_told}"
+    if lineup.old is None:
+        name = lineup.new[seat].name
         yield f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {ALONE}"
     else:
         yield f"each played on after its own move: {INSTEAD}"
@@ -68,14 +68,14 @@ def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
     if unknown:
         where = f"in {counted(unknown, 'match', 'matches')} " if many else ""
         yield f"{where}what {worths[0].bot} drew lots by is not known: a bot that draws lots may differ by that alone"
-    strayed: defaultdict[str, list[Worth]] = defaultdict(list)
+    diverged: defaultdict[str, list[Worth]] = defaultdict(list)
     for each in worths:
-        for bot in each.strayed:
-            strayed[bot].append(each)
-    for bot, found in strayed.items():
+        for bot in each.diverged:
+            diverged[bot].append(each)
+    for bot, found in diverged.items():
         where = f"in {counted(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
         why = "by other lots, by the clock, or it is another program"
-        yield f"{bot} moves otherwise {where}, at ply {found[0].strayed[bot]}: {why}"
+        yield f"{bot} moves otherwise {where}, at ply {found[0].diverged[bot]}: {why}"
     games = 2 * sum(each.continuations for each in worths)
     for bot, count in sum((Counter(each.forfeits) for each in worths), Counter()).items():
         yield f"{bot} forfeited {count} of {counted(games, 'game', 'games')}: standard error says why"
@@ -113,20 +113,20 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
         say("\n" + table(headers_of_one, shown, elastic=2, left=(0, 3), width=columns()))
 
 
-def print_programs(casts: Sequence[tuple[Cast, int]], worths: Sequence[Worth]) -> None:
+def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth]) -> None:
     """Print who played matches on, each with the new bot's seat, what it was therefore that was measured, and what may
     be wrong with it.
     """
     console = Console(width=columns())
-    others = [f"{cast.new[at].name}: {program}" for cast, _ in casts for at, program in cast.others.items()]
-    olds = [f"{cast.new[seat].name} as it was: {cast.old_told}" for cast, seat in casts if cast.old_told]
+    others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
+    olds = [f"{lineup.new[seat].name} as it was: {lineup.old_told}" for lineup, seat in lineups if lineup.old_told]
     for line in dict.fromkeys((*others, *olds)):
         console.print(line)
-    alone = sum(cast.old is None for cast, _ in casts)
-    if alone < len(casts):
+    alone = sum(lineup.old is None for lineup, _ in lineups)
+    if alone < len(lineups):
         console.print(f"each played on after its own move: {INSTEAD}")
     if alone:
-        where = "" if alone == len(casts) else f"in {counted(alone, 'match', 'matches')} "
+        where = "" if alone == len(lineups) else f"in {counted(alone, 'match', 'matches')} "
         console.print(
             f"{where}the new bot played both on, as the old program is not known (--old BOT names it): {ALONE}"
         )

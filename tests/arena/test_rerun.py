@@ -11,8 +11,8 @@ import pytest
 from msgspec.structs import replace
 
 import rerun_bots
-from arena.replay.rerun import Act, Continuation, Followed, follow, go_on
-from arena.replay.rerun_worth import Worth, described, totals, worth_of
+from arena.rerun.fork import Action, Continuation, Followed, follow, go_on
+from arena.rerun.worth import Worth, described, totals, worth_of
 from arena.store.result_queries import record_of
 from arena.store.store import Store
 from arena.tournament.in_process import players_of
@@ -124,7 +124,7 @@ def test_a_difference_is_told_with_both_moves_and_what_each_came_to() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 2]})
     again = followed(record, 0, "Last")
     assert again.fork is not None
-    assert (again.moves, again.fork.ply, again.fork.recorded.move, again.fork.made) == (0, 0, (0, 1), Act((1, 2)))
+    assert (again.moves, again.fork.ply, again.fork.recorded.move, again.fork.made) == (0, 0, (0, 1), Action((1, 2)))
     # 1-2: after "1 of heap 0" first moves are 1 of heap 1, then the last: won. After "2 of heap 1" the other wins.
     found = continued(record, 0, ["Last", "First"], ["First", "First"], 10)
     game = game_of(record)
@@ -183,7 +183,7 @@ def test_where_the_recorded_bot_left_the_new_one_plays_on(tmp_path: Path, ends: 
     record = record_reader.read(body, match)
     fork = followed(record, 0, "First").fork
     assert fork is not None
-    assert (fork.ply, fork.recorded.out, fork.made) == (2, record.footer.reason, Act((2, 1)))
+    assert (fork.ply, fork.recorded.out, fork.made) == (2, record.footer.reason, Action((2, 1)))
     both = ["First", "First"]
     assert [(each.old, each.new) for each in continued(record, 0, both, both, 2)] == [(0.0, 1.0)] * 2
     assert followed(record, 0, "GivesUp").fork is None  # it is lost either way
@@ -193,7 +193,7 @@ def test_a_bot_that_leaves_has_lost_from_there_on() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1, 1, 1]})
     fork = followed(record, 0, "GivesUp").fork
     assert fork is not None
-    assert fork.made == Act(out="resigned")
+    assert fork.made == Action(out="resigned")
     found = continued(record, 0, ["GivesUp", "First"], ["First", "First"], 1)
     assert [(each.old, each.new) for each in found] == [(1.0, 0.0)]
 

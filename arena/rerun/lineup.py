@@ -32,7 +32,7 @@ class Program(NamedTuple):
     told: str
 
 
-class Cast(NamedTuple):
+class Lineup(NamedTuple):
     """Who plays a match on, by seat: with the `new` bot in its seat, and with the `old` one; None where that is not to
     be had. `others` says who plays the other seats.
     """
@@ -47,7 +47,7 @@ class Cast(NamedTuple):
     """By seat, from which the recorded bot's own chance may follow."""
 
 
-class Programs:
+class BotResolver:
     """Finds who plays, by the words of the command line: `bot` is the new one, `old` the one in its seat, `opponents`
     are others by name. `origin` says what a tournament was made of. Raises `UsageFault` for words that name no bot.
     """
@@ -76,7 +76,7 @@ class Programs:
         for what in self._given:
             in_process_spec("bot", what)
 
-    def cast(self, header: Header, seat: int) -> Cast:
+    def lineup(self, header: Header, seat: int) -> Lineup:
         """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play, and for a bot that
         was named and does not play the game.
         """
@@ -98,7 +98,7 @@ class Programs:
             return (*of_tournament, name, f"{self._seed}/{header.match}/{name}")
 
         known = [at for at, program in found.items() if program is not None]
-        return Cast(
+        return Lineup(
             new=table_with(in_process_spec(names[seat], self._bot)),
             old=None if old is None else table_with(old.spec),
             old_told=None if old is None else old.told,

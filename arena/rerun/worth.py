@@ -10,7 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from arena.replay.rerun import Act, Continuation, Followed
+from arena.rerun.fork import Action, Continuation, Followed
 from measuring.differences import NO_DIFFERENCE, Difference, mean_difference, sum_of
 from measuring.value_function import POINTS, NoLuck, ValueFunction
 from protocol.games.base import Game
@@ -23,7 +23,7 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far a bot went along with a record: its `moves` that are as recorded, and what was `recorded` and `made` at
     the ply where it first did otherwise; None where it never did. The kinds are those of the position there.
 
-    `strayed` are bots of the match whose programs, which play on, make other moves than theirs in the record, and the
+    `diverged` are bots of the match whose programs, which play on, make other moves than theirs in the record, and the
     plies where they first do.
     """
 
@@ -38,7 +38,7 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     recorded: str | None = None
     made: str | None = None
     kinds: Mapping[str, str] = {}
-    strayed: Mapping[str, int] = {}
+    diverged: Mapping[str, int] = {}
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
@@ -90,7 +90,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def described(
-    header: Header, seat: int, game: Game[Any, Any], followed: Followed, strayed: Mapping[str, int]
+    header: Header, seat: int, game: Game[Any, Any], followed: Followed, diverged: Mapping[str, int]
 ) -> FirstDifference:
     """How far a bot went along with the record of a header, in numbers and words, and which others did not."""
     found = FirstDifference(
@@ -111,12 +111,12 @@ def described(
         recorded=_told(fork.recorded, game),
         made=made,
         kinds=dict(fork.kinds),
-        strayed=dict(strayed),
+        diverged=dict(diverged),
     )
 
 
-def _told(act: Act, game: Game[Any, Any]) -> str:
-    return game.notation(act.move) if act.out is None else f"leaves, {act.out}"
+def _told(action: Action, game: Game[Any, Any]) -> str:
+    return game.notation(action.move) if action.out is None else f"leaves, {action.out}"
 
 
 def worth_of(

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 
 from msgspec.json import decode
 
-from arena.replay.rerun import Continuation, Followed, follow, go_on
-from arena.replay.rerun_worth import FirstDifference, described
 from arena.replay.verify import verify
+from arena.rerun.fork import Continuation, Followed, follow, go_on
+from arena.rerun.worth import FirstDifference, described
 from arena.tournament.in_process import players_of
 from machine.terminal import say
 from machine.workers.local import processes
@@ -93,13 +93,13 @@ def _followed(task: Task) -> tuple[Followed, FirstDifference]:
         return follow(record, seat, listen, task.seeds[seat], until)
 
     followed = along(task.seat, task.new)
-    strayed = {}
+    diverged = {}
     if followed.fork is not None:
         for seat in task.known:
             fork = along(seat, task.old or task.new, followed.fork.ply).fork
             if fork is not None:
-                strayed[header.seats[seat].bot] = fork.ply
-    return followed, described(header, task.seat, game, followed, strayed)
+                diverged[header.seats[seat].bot] = fork.ply
+    return followed, described(header, task.seat, game, followed, diverged)
 
 
 @lru_cache(maxsize=4)
