@@ -56,6 +56,13 @@ class InterruptedLate(Bot):
         return turn.legal[0]
 
 
+class Fails(Bot):
+    """Fails at every move."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        raise LookupError("nothing found")
+
+
 class GivesUp(Bot):
     """Makes the first move, and resigns from ply 2 on."""
 

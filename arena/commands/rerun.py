@@ -81,6 +81,7 @@ class MatchRerun(NamedTuple):
             numbers=numbers,
             seed=seed,
             value=options.value,
+            bot=options.bot,
         )
 
     def worth(self, found: Sequence[Reply], value: str | None) -> Worth:
@@ -128,6 +129,7 @@ def _run_one(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
     header = record.header
     if record.footer.reason == VOID:
         raise UsageFault(f"{header.match} was called off: there is no result that another bot could have changed")
+    resolver.check_games({header.game: header.match})
     resolver.check_opponents([each.bot for each in header.seats])
     seat = _seat_of(record, options.seat, options.bot)
     rerun = MatchRerun(header, seat, resolver.lineup(header, seat))
@@ -169,6 +171,7 @@ def _run_all(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
         results = [result for result in iter_matches(store, search, options.limit) if result.reason != VOID]
         if not results:
             raise UsageFault(f"no match of {bot} fits: `arena matches --bot {bot}` lists those there are")
+        resolver.check_games({result.game: result.match for result in results})
         resolver.check_opponents({seat.bot for result in results for seat in result.seats})
 
         def tasks() -> Iterator[Task]:

@@ -27,6 +27,9 @@ from referee.replay import course_of, replay_standing
 from referee.result import Result, points
 from referee.state import MatchStanding
 
+CONTINUATION = "rerun-"
+"""What the ids of matches that are played on begin with."""
+
 
 class Action(NamedTuple):
     """What a seat did in its turn: a move, or it left, for the reason `out`."""
@@ -81,6 +84,13 @@ class Continuation(NamedTuple):
     old_luck: float
     new_luck: float
     forfeits: tuple[str, ...] = ()
+
+
+class Side(NamedTuple):
+    """Who plays on, and what the `bot` in the seat is called, which others know by another name."""
+
+    players: InProcess
+    bot: str
 
 
 class Outcome(NamedTuple):
@@ -216,7 +226,7 @@ def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
             yield Played(line.seat, line.ply, line.move)
 
 
-def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, value: ValueFunction) -> Continuation:
+def go_on(fork: Fork, number: int, seed: str, old: Side, new: Side, value: ValueFunction) -> Continuation:
     """Play on after the recorded action with the `old` players, after the new one with the `new`.
 
     The dice, and the bots' own chance, follow from the seed, the match and the number of the continuation.
@@ -231,20 +241,23 @@ def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, va
 
 
 def _play_on(
-    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, players: InProcess, value: ValueFunction
+    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: Side, value: ValueFunction
 ) -> Outcome:
     """Play a branch of the match on after what the seat does, from dice of this secret."""
     game, seat, before = fork.game, fork.seat, standing.playing
-    header = replace(fork.header, match=f"rerun-{secret.hex()[:32]}")
+    header = replace(fork.header, match=f"{CONTINUATION}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))
     standing.told = {}
     lines: list[tuple[Any, Any]] = []
     events = (*fork.others, *_event(fork, action))
-    closed = players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
+    closed = side.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
     luck = luck_after(game, value, before.state, lines)
-    gone = {*before.out, *([seat] if action is not None and action.out is not None else [])}
-    forfeits = (each.bot for at, each in enumerate(closed.result.seats) if each.reason in FORFEITS and at not in gone)
-    return Outcome(_points(closed.result, seat, game), luck.total[seat], tuple(forfeits))
+    ended = enumerate(closed.result.seats)
+    forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.out]
+    if action is fork.recorded and action.out is not None:  # that was its own forfeit, and not of who plays on
+        forfeiting = [at for at in forfeiting if at != seat]
+    forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
+    return Outcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
 
 
 def _event(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:

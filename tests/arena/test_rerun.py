@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 import rerun_bots
-from arena.rerun.fork import Action, Continuation, Followed, follow, go_on
+from arena.rerun.fork import Action, Continuation, Followed, Side, follow, go_on
 from arena.rerun.worth import Worth, described, totals, worth_of
 from arena.store.result_queries import record_of
 from arena.store.store import Store
@@ -84,7 +84,7 @@ def continued(
     fork = followed(record, seat, new[seat]).fork
     assert fork is not None
     by = value_of(game_of(record), value)
-    on_old, on_new = players(record, old), players(record, new)
+    on_old, on_new = Side(players(record, old), "old"), Side(players(record, new), "new")
     return [go_on(fork, number, "1", on_old, on_new, by) for number in range(many)]
 
 
@@ -202,13 +202,13 @@ def test_bots_come_in_as_after_a_restart_with_all_events_so_far_and_whoever_forf
     record = recorded("nim", ["First", "First"], {"heaps": [2, 2, 2]})
     both = ["First", "Forgetful"]
     (found,) = continued(record, 1, both, ["Historian", "Historian"], 1)
-    assert (found.new, found.forfeits) == (0.0, ("bot-1",))
+    assert (found.new, found.forfeits) == (0.0, ("new",))
 
 
 def test_the_new_bot_keeps_its_strikes() -> None:
     record = recorded("nim", ["First", "First"], {"heaps": [1] * 5})
     (found,) = continued(record, 0, ["Careless", "First"], ["First", "First"], 1)
-    assert (found.old, found.new, found.forfeits) == (1.0, 0.0, ("bot-0",))
+    assert (found.old, found.new, found.forfeits) == (1.0, 0.0, ("new",))
 
 
 def test_of_more_than_two_seats_the_others_play_on_the_same_for_the_same_seed() -> None:

@@ -91,7 +91,7 @@ def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[:9] == [
         f"nim, {LAST} in place of greedy: 3 matches, 0 of them the same to the end",
-        "worth +1.000 (+0.949 to +1.051) points in all",
+        "worth +1.000 (+0.949 to +1.051) points in all, by 100 continuations each with the same dice",
         "each by its own 95 % interval: better in 2, worse in 1",
         "a match +0.333 (-2.535 to +3.202), as a sample of such matches",
         "",
@@ -123,6 +123,49 @@ def test_who_stops_a_match_is_told_what_was_found_so_far_and_has_it_in_the_file(
     assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 10 of 30 continuations")
     assert "worth +1.000 (+0.741 to +1.259) points, by 10 continuations each with the same dice" in done.out
     assert json.loads(file.read_text())["match"]["continuations"] == 10
+
+
+def test_a_class_of_a_file_is_named_as_a_file_is(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FILE.parent)
+    words = ("--bot", f"{FILE.name}:Last", "--old", f"{FILE.name}:First", "--opponent", f"ann={FILE.name}:First")
+    done = rerun(data, "latest", *words, "--continuations", "2")
+    assert (done.code, done.err) == (0, "")
+    assert f": nim, seat 1: {FILE.name}:Last in place of greedy" in done.out
+
+
+def test_what_goes_wrong_with_the_new_bot_is_told_by_its_own_name_and_once(data: Path) -> None:
+    failing = f"{FILE}:Fails"
+    done = rerun(data, "latest", "--bot", failing, *ANN, "--continuations", "4")
+    assert done.err.startswith(f"{failing} as greedy: its code failed at ply 1 of play-")
+    assert done.out.splitlines()[-1] == f"{failing} forfeited 4 games of 4 continuations each: standard error says why"
+    done = rerun(data, "latest", "--seat", "ann", "--bot", failing, "--opponent", f"greedy={FIRST}")
+    assert done.out.splitlines()[-1].startswith(f"{failing} forfeited 200 games of 100 continuations each: ")
+    assert done.err.count("its code failed") == 2  # in the match, and from there on
+    assert refused(data, "latest", "--bot", "alphabeta:no=3").startswith("alphabeta:no=3 as greedy has no setting 'no'")
+
+
+def test_a_level_of_the_house_is_known_by_its_name(tmp_path: Path) -> None:
+    with_level = Store.open(tmp_path / "arena.db")
+    played = play([f"ann={FIRST}", f"level-2={FIRST}"], "nim", seed=1, config={"heaps": [1, 2]})
+    with_level.write(finish_matches, [StorableMatch(played.result, played.closed.record)])
+    with_level.close()
+    out = rerun(tmp_path, "latest", "--bot", LAST, "--seat", "ann", "--continuations", "2").out.splitlines()
+    assert "seat 1, level-2: the reference bot level:2, by its name" in out
+
+
+def test_over_several_games_it_is_said_which_one_to_choose_and_payoffs_are_said_to_be_sums(data: Path) -> None:
+    store = Store.open(data / "arena.db")
+    played = play([f"ann={FIRST}", f"ben={FIRST}"], "kuhn", seed=1, config={"hands": 4})
+    store.write(finish_matches, [StorableMatch(played.result, played.closed.record)])
+    store.close()
+    match = played.result.match
+    assert refused(data, "--all", "ann", "--bot", "alphabeta") == (
+        f"alphabeta does not play kuhn, as in {match}: add --game nim"
+    )
+    words = ("--game", "kuhn", "--bot", LAST, "--old", FIRST, "--opponent", f"ben={FIRST}", "--continuations", "2")
+    done = rerun(data, "--all", "ann", *words)
+    assert "payoff in all, by 2 continuations each with the same dice, less luck by " in done.out
+    assert ", summed over the rounds of a match\n" in done.out
 
 
 @pytest.mark.ci
