@@ -534,17 +534,12 @@ def replay_rerun(
     from arena.commands.matches import Selection
     from arena.commands.rerun import RerunOptions, run
 
-    if (target is None) == (every is None):
-        raise UsageFault("play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them")
-    chosen = Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament)
-    if every is None and (chosen != Selection() or limit is not None):
-        raise UsageFault("--game, --won, --lost, --drawn, --tournament and --limit are for --all NAME")
     run(
         RerunOptions(
             database=_database_of(db, data),
             target=target,
             bot=bot,
-            chosen=chosen,
+            chosen=Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament),
             limit=limit,
             seat=seat,
             old=old,

@@ -103,6 +103,13 @@ def run(options: RerunOptions) -> None:
 
 
 def _check(options: RerunOptions) -> None:
+    chosen = options.chosen
+    if (options.target is None) == (chosen.bot is None):
+        raise UsageFault("play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them")
+    if chosen.bot is None and (chosen != Selection() or options.limit is not None):
+        raise UsageFault("--game, --won, --lost, --drawn, --tournament and --limit are for --all NAME")
+    if chosen.bot is not None and options.seat is not None:
+        raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {chosen.bot}")
     if not LEAST_CONTINUATIONS <= options.continuations <= MOST_CONTINUATIONS:
         bounds = f"{LEAST_CONTINUATIONS} to {MOST_CONTINUATIONS}"
         raise UsageFault(f"--continuations is {options.continuations}: it is {bounds}")
@@ -161,8 +168,6 @@ def _run_one(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
 def _run_all(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
     bot = options.chosen.bot
     assert bot is not None
-    if options.seat is not None:
-        raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {bot}")
     reruns: list[MatchRerun] = []
     found: dict[int, Worth] = {}
     stopped = False

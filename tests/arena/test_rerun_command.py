@@ -203,6 +203,7 @@ def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: P
     one = "play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them"
     assert refused(data, "--bot", LAST) == refused(data, "latest", "--all", "ann", "--bot", LAST) == one
     assert refused(data, "latest", "--lost", "--bot", LAST).endswith(" are for --all NAME")
+    assert refused(data, "--all", "ann", "--seat", "1", "--bot", LAST).startswith("--seat is for one match: ")
     assert refused(data, "--all", "eve", "--bot", LAST).startswith("there is no bot called eve")
     assert refused(data, "--all", "ann", "--drawn", "--bot", LAST).startswith("no match of ann fits")
 
