@@ -43,10 +43,12 @@ def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
     if record.lines or footer.reason != VOID:
         course, deal = course.begin()
     yield None, course
-    yield from redo(course, deal, record.lines, header.match)
+    yield from replay_courses(course, deal, record.lines, header.match)
 
 
-def redo(course: Course, deal: Event | None, lines: Iterable[Between], match: str) -> Iterator[tuple[Between, Course]]:
+def replay_courses(
+    course: Course, deal: Event | None, lines: Iterable[Between], match: str
+) -> Iterator[tuple[Between, Course]]:
     """Referee again, on a course that has just begun, what the lines say: each line, and the course after it.
 
     Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
@@ -105,7 +107,7 @@ class Recalled(NamedTuple):
 
 def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
     """Bring a new standing to where the lines of a journal leave it; `course` makes the one that has not begun, once
-    the nonces are known. Raises `BadRecord` as `redo` does.
+    the nonces are known. Raises `BadRecord` as `replay_courses` does.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -125,21 +127,23 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
 def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> list[int]:
     """Bring a standing that has just begun to where the lines leave it; the seats that are free since.
 
-    Raises `BadRecord` as `redo` does.
+    Raises `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat
-        for line in relive(standing, deal, lines, match)
+        for line in replay_standing(standing, deal, lines, match)
         if isinstance(line, Ply) and line.event.out is not None and not standing.playing.over
     ]
 
 
-def relive(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> Iterator[Between]:
+def replay_standing(
+    standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str
+) -> Iterator[Between]:
     """Bring a standing that has just begun through the lines, one at a time: each, once the standing is behind it.
 
-    Raises `BadRecord` as `redo` does.
+    Raises `BadRecord` as `replay_courses` does.
     """
-    for line, course in redo(standing.playing, deal, lines, match):
+    for line, course in replay_courses(standing.playing, deal, lines, match):
         was_to_move, standing.course = standing.playing.to_move, course
         if isinstance(line, Strike):
             standing.strike(line.seat)

@@ -42,6 +42,27 @@ class Interrupted(Bot):
         return turn.legal[-1]
 
 
+class InterruptedLate(Bot):
+    """Makes the first move; at the fifteenth that it is asked for somebody presses Ctrl-C."""
+
+    def __init__(self, name: str, version: str = "") -> None:
+        super().__init__(name, version)
+        self._asked = 0
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        self._asked += 1
+        if self._asked == 15:
+            raise KeyboardInterrupt
+        return turn.legal[0]
+
+
+class Fails(Bot):
+    """Fails at every move."""
+
+    def choose(self, turn: Turn) -> Mapping[str, Any]:
+        raise LookupError("nothing found")
+
+
 class GivesUp(Bot):
     """Makes the first move, and resigns from ply 2 on."""
 

@@ -16,11 +16,11 @@ from arena.commands.matches import Selection, iter_matches, selected
 from arena.commands.output import write_document
 from arena.commands.progress import tracked
 from arena.commands.replay import load, read, stored_record
-from arena.commands.rerun_programs import Cast, Programs
 from arena.commands.rerun_report import print_one, print_programs, print_total
-from arena.commands.rerun_workers import Reply, Task, perform_all
 from arena.commands.tournament_options import MOST_JOBS, check_writable
-from arena.replay.rerun_worth import ENOUGH_ALIKE, Worth, all_alike, totals, worth_of
+from arena.rerun.lineup import BotResolver, Lineup
+from arena.rerun.workers import Reply, Task, perform_all
+from arena.rerun.worth import Worth, totals, worth_of
 from arena.store.database import DatabaseNotFound
 from arena.store.store import Reader, Store
 from arena.store.tournament_state import Origin, tournament_origin
@@ -36,7 +36,9 @@ from referee import record_reader
 from referee.record import Header, Record
 from referee.result import Result
 
-MOST_CONTINUATIONS = 100_000
+LEAST_CONTINUATIONS, MOST_CONTINUATIONS = 2, 100_000
+CONTINUATIONS_A_TASK = 10
+"""Of one match: so many are not lost where somebody stops it."""
 
 
 class RerunOptions(Struct, frozen=True, kw_only=True):
@@ -58,27 +60,28 @@ class RerunOptions(Struct, frozen=True, kw_only=True):
     to_json: Path | None
 
 
-class Sitting(NamedTuple):
+class MatchRerun(NamedTuple):
     """A match that is to be played again: whose seat it is, and who plays on."""
 
     header: Header
     seat: int
-    cast: Cast
+    lineup: Lineup
 
     def task(self, body: bytes, options: RerunOptions, seed: str, numbers: tuple[int, int]) -> Task:
         """To play continuations of it, whose record this is, from one number up to another."""
-        cast = self.cast
+        lineup = self.lineup
         return Task(
             name=self.header.match,
             body=body,
             seat=self.seat,
-            new=encode(cast.new),
-            old=None if cast.old is None else encode(cast.old),
-            seeds=cast.seeds,
-            known=cast.known,
+            new=encode(lineup.new),
+            old=None if lineup.old is None else encode(lineup.old),
+            seeds=lineup.seeds,
+            known=lineup.known,
             numbers=numbers,
             seed=seed,
             value=options.value,
+            bot=options.bot,
         )
 
     def worth(self, found: Sequence[Reply], value: str | None) -> Worth:
@@ -93,15 +96,23 @@ def run(options: RerunOptions) -> None:
     _check(options)
     seed = options.seed or secrets.token_hex(4)
     origin = lru_cache(partial(_origin, options.database))
-    programs = Programs(options.bot, options.old, options.opponents, options.stand_in, seed, origin)
-    (_run_all if options.target is None else _run_one)(options, programs, seed)
+    resolver = BotResolver(options.bot, options.old, options.opponents, options.stand_in, seed, origin)
+    (_run_all if options.target is None else _run_one)(options, resolver, seed)
     if options.seed is None:
         say(f"seed {seed}: `--seed {seed}` plays the same again")
 
 
 def _check(options: RerunOptions) -> None:
-    if not 2 <= options.continuations <= MOST_CONTINUATIONS:
-        raise UsageFault(f"--continuations is {options.continuations}: it is 2 to {MOST_CONTINUATIONS}")
+    chosen = options.chosen
+    if (options.target is None) == (chosen.bot is None):
+        raise UsageFault("play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them")
+    if chosen.bot is None and (chosen != Selection() or options.limit is not None):
+        raise UsageFault("--game, --won, --lost, --drawn, --tournament and --limit are for --all NAME")
+    if chosen.bot is not None and options.seat is not None:
+        raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {chosen.bot}")
+    if not LEAST_CONTINUATIONS <= options.continuations <= MOST_CONTINUATIONS:
+        bounds = f"{LEAST_CONTINUATIONS} to {MOST_CONTINUATIONS}"
+        raise UsageFault(f"--continuations is {options.continuations}: it is {bounds}")
     if not 1 <= options.jobs <= MOST_JOBS:
         raise UsageFault(f"--jobs is {options.jobs}: it is 1 to {MOST_JOBS}")
     if options.limit is not None and options.limit < 1:
@@ -118,38 +129,46 @@ def _origin(database: str, tournament: str) -> Origin | None:
         return None
 
 
-def _run_one(options: RerunOptions, programs: Programs, seed: str) -> None:
+def _run_one(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
     assert options.target is not None
     name, body = load(options.target, options.database)
     record = read(name, body)
     header = record.header
     if record.footer.reason == VOID:
         raise UsageFault(f"{header.match} was called off: there is no result that another bot could have changed")
-    programs.check_opponents([each.bot for each in header.seats])
+    resolver.check_games({header.game: header.match})
+    resolver.check_opponents([each.bot for each in header.seats])
     seat = _seat_of(record, options.seat, options.bot)
-    sitting = Sitting(header, seat, programs.cast(header, seat))
+    rerun = MatchRerun(header, seat, resolver.lineup(header, seat))
     most = options.continuations
-    parts = [(at, min(at + ENOUGH_ALIKE, most)) for at in range(0, most, ENOUGH_ALIKE)]
-    tasks = [sitting.task(body, options, seed, part) for part in parts]
+    parts = [(at, min(at + CONTINUATIONS_A_TASK, most)) for at in range(0, most, CONTINUATIONS_A_TASK)]
+    tasks = [rerun.task(body, options, seed, part) for part in parts]
     found: dict[int, Reply] = {}
-    with closing(perform_all(tasks, options.jobs)) as replies:
-        for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
-            found[number] = reply
-            if number == 0 and (reply.first.ply is None or all_alike(reply.continuations)):
-                found = {0: reply}
-                break
-    worth = sitting.worth([found[number] for number in sorted(found)], options.value)
+    stopped = False
+    try:
+        with closing(perform_all(tasks, options.jobs)) as replies:
+            for number, reply in tracked(replies, len(tasks), f"playing {header.match} on"):
+                found[number] = reply
+                if reply.first.ply is None:
+                    break
+    except KeyboardInterrupt:
+        played = sum(len(reply.continuations) for reply in found.values())
+        if played < LEAST_CONTINUATIONS:
+            raise
+        stopped = True
+        say(f"arena: stopped after {played} of {most} continuations", err=True)
+    worth = rerun.worth([found[number] for number in sorted(found)], options.value)
     if options.to_json is not None:
-        write_document(options.to_json, {"seed": seed, **_document(sitting, worth)})
-    print_one(worth, options.bot, sitting.cast, record)
+        write_document(options.to_json, {"seed": seed, **_document(rerun, worth)})
+    print_one(worth, options.bot, rerun.lineup, record)
+    if stopped:
+        raise KeyboardInterrupt
 
 
-def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
+def _run_all(options: RerunOptions, resolver: BotResolver, seed: str) -> None:
     bot = options.chosen.bot
     assert bot is not None
-    if options.seat is not None:
-        raise UsageFault(f"--seat is for one match: with --all the new bot has the seat of {bot}")
-    sittings: list[Sitting] = []
+    reruns: list[MatchRerun] = []
     found: dict[int, Worth] = {}
     stopped = False
     with closing(Store.open(options.database, create=False)) as store:
@@ -157,52 +176,55 @@ def _run_all(options: RerunOptions, programs: Programs, seed: str) -> None:
         results = [result for result in iter_matches(store, search, options.limit) if result.reason != VOID]
         if not results:
             raise UsageFault(f"no match of {bot} fits: `arena matches --bot {bot}` lists those there are")
-        programs.check_opponents({seat.bot for result in results for seat in result.seats})
+        resolver.check_games({result.game: result.match for result in results})
+        resolver.check_opponents({seat.bot for result in results for seat in result.seats})
 
         def tasks() -> Iterator[Task]:
-            for sitting, body in _sittings(store, results, bot, programs):
-                sittings.append(sitting)
-                yield sitting.task(body, options, seed, (0, options.continuations))
+            for rerun, body in _reruns(store, results, bot, resolver):
+                reruns.append(rerun)
+                yield rerun.task(body, options, seed, (0, options.continuations))
 
         try:
             with closing(perform_all(tasks(), options.jobs)) as replies:
                 for number, reply in tracked(replies, len(results), f"playing the matches of {bot} again"):
-                    found[number] = sittings[number].worth([reply], options.value)
+                    found[number] = reruns[number].worth([reply], options.value)
         except KeyboardInterrupt:
             if not found:
                 raise
             stopped = True
             say(f"arena: stopped after {len(found)} of {counted(len(results), 'match', 'matches')}", err=True)
-    if not stopped and len(sittings) < len(results):
-        gone = counted(len(results) - len(sittings), "match has", "matches have")
+    if not stopped and len(reruns) < len(results):
+        gone = counted(len(results) - len(reruns), "match has", "matches have")
         say(f"arena: {gone} no record any more", err=True)
     numbers = sorted(found)
-    _tell_all([sittings[number] for number in numbers], [found[number] for number in numbers], options, seed)
+    _tell_all([reruns[number] for number in numbers], [found[number] for number in numbers], options, seed)
     if stopped:
         raise KeyboardInterrupt
 
 
-def _tell_all(sittings: Sequence[Sitting], worths: Sequence[Worth], options: RerunOptions, seed: str) -> None:
+def _tell_all(reruns: Sequence[MatchRerun], worths: Sequence[Worth], options: RerunOptions, seed: str) -> None:
     summed = totals(worths)
     if options.to_json is not None:
-        each = [_document(*pair) for pair in zip(sittings, worths, strict=True)]
+        each = [_document(*pair) for pair in zip(reruns, worths, strict=True)]
         write_document(options.to_json, {"seed": seed, "totals": summed, "matches": each})
     chosen = options.chosen
     for total in summed:
         of_game = [worth for worth in worths if worth.game == total.game]
         print_total(total, of_game, options.bot, by_outcome=chosen.won or chosen.lost or chosen.drawn)
         say("")
-    print_programs([(sitting.cast, sitting.seat) for sitting in sittings], worths)
+    print_programs([(rerun.lineup, rerun.seat) for rerun in reruns], worths)
 
 
-def _sittings(store: Store, results: Sequence[Result], bot: str, programs: Programs) -> Iterator[tuple[Sitting, bytes]]:
+def _reruns(
+    store: Store, results: Sequence[Result], bot: str, resolver: BotResolver
+) -> Iterator[tuple[MatchRerun, bytes]]:
     """The matches that have a record, each with that."""
     for result in results:
         body = stored_record(store, result.match)
         if body is not None:
             header = record_reader.read(body, result.match).header
             seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
-            yield Sitting(header, seat, programs.cast(header, seat)), body
+            yield MatchRerun(header, seat, resolver.lineup(header, seat)), body
 
 
 def _seat_of(record: Record, given: str | None, bot: str) -> int:
@@ -225,8 +247,8 @@ def _seat_of(record: Record, given: str | None, bot: str) -> int:
     return ranks.index(max(ranks))
 
 
-def _document(sitting: Sitting, worth: Worth) -> dict[str, object]:
+def _document(rerun: MatchRerun, worth: Worth) -> dict[str, object]:
     """What JSON has of a match."""
-    cast = sitting.cast
-    played_on = {"old": cast.old_told, **{f"seat {seat}": told for seat, told in cast.others.items()}}
+    lineup = rerun.lineup
+    played_on = {"old": lineup.old_told, **{f"seat {seat}": told for seat, told in lineup.others.items()}}
     return {"match": worth, "played_on_by": played_on}

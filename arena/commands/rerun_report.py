@@ -6,9 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 
 from arena.commands.output import columns, table
-from arena.commands.rerun_programs import Cast
 from arena.replay.luck_report import format_signed
-from arena.replay.rerun_worth import TotalWorth, Worth
+from arena.rerun.lineup import Lineup
+from arena.rerun.worth import PAYOFF, TotalWorth, Worth
 from machine.console import Console
 from machine.terminal import say
 from measuring.differences import Difference
@@ -17,11 +17,11 @@ from referee.record import Record
 
 MOST_SHOWN = 3
 """Matches that are shown of those in which most was gained, and of those in which most was lost."""
-INSTEAD = "that is what the new bot in its place was worth"
+EACH = "each played on after its own move: that is what the new bot in its place was worth"
 ALONE = "that is what the move alone was worth"
 
 
-def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
+def print_one(worth: Worth, bot: str, lineup: Lineup, record: Record) -> None:
     """Print what came of a match."""
     console = Console(width=columns())
     came = _came(record.footer.ranks, worth.seat)
@@ -34,34 +34,34 @@ def print_one(worth: Worth, bot: str, cast: Cast, record: Record) -> None:
     console.print(f"{same}, at ply {worth.ply}:")
     rows = [("recorded", worth.recorded, f"{worth.old:z.3f}"), ("new", worth.made, f"{worth.new:z.3f}")]
     say(table(("", "move", worth.unit), rows, elastic=1, left=(0,), width=columns()))
-    console.print(f"worth {told(worth.worth)} {worth.unit}, {_by(worth)}")
-    if worth.value is not None and not worth.alike:
+    console.print(f"worth {told(worth.worth)} {worth.unit}, {_by([worth])}")
+    if worth.value is not None:
         console.print(f"with luck left in {told(worth.raw)}")
-    for line in (*_who(worth.seat, cast), *_doubts([worth])):
+    for line in (*_who(worth.seat, lineup), *_doubts([worth])):
         console.print(line)
 
 
-def _by(worth: Worth) -> str:
-    """How it was measured."""
-    many = f"{worth.continuations} continuations each"
-    if worth.alike:
-        return f"for certain: {many} went the same way, move for move, and so would all"
-    luck = "" if worth.value is None else f", less luck by {worth.value}"
-    return f"by {many} with the same dice{luck}"
+def _by(worths: Sequence[Worth]) -> str:
+    """How these, which went apart and are of a game, were measured."""
+    values = sorted({each.value for each in worths if each.value is not None})
+    luck = f", less luck by {' or '.join(values)}" if values else ""
+    summed = ", summed over the rounds of a match" if worths[0].unit == PAYOFF else ""
+    return f"by {worths[0].continuations} continuations each with the same dice{luck}{summed}"
 
 
-def _who(seat: int, cast: Cast) -> Iterator[str]:
+def _who(seat: int, lineup: Lineup) -> Iterator[str]:
     """Who played on, and what it was therefore that was measured."""
-    for at, bot in enumerate(cast.new):
+    for at, bot in enumerate(lineup.new):
         if at != seat:
-            yield f"seat {at}, {bot.name}: {cast.others[at]}"
-        elif cast.old is not None:
-            yield f"seat {at}, {bot.name} as it was: {cast.old_told}"
-    if cast.old is None:
-        name = cast.new[seat].name
-        yield f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {ALONE}"
-    else:
-        yield f"each played on after its own move: {INSTEAD}"
+            yield f"seat {at}, {bot.name}: {lineup.others[at]}"
+        elif lineup.old is not None:
+            yield f"seat {at}, {bot.name} as it was: {lineup.old_told}"
+    yield _alone(lineup.new[seat].name) if lineup.old is None else EACH
+
+
+def _alone(name: str) -> str:
+    """What was measured where the program of the bot of this name is not known."""
+    return f"the new bot played both on, as the program of {name} is not known (--old BOT names it): {ALONE}"
 
 
 def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
@@ -71,17 +71,18 @@ def _doubts(worths: Sequence[Worth]) -> Iterator[str]:
     if unknown:
         where = f"in {counted(unknown, 'match', 'matches')} " if many else ""
         yield f"{where}what {worths[0].bot} drew lots by is not known: a bot that draws lots may differ by that alone"
-    strayed: defaultdict[str, list[Worth]] = defaultdict(list)
+    diverged: defaultdict[str, list[Worth]] = defaultdict(list)
     for each in worths:
-        for bot in each.strayed:
-            strayed[bot].append(each)
-    for bot, found in strayed.items():
+        for bot in each.diverged:
+            diverged[bot].append(each)
+    for bot, found in diverged.items():
         where = f"in {counted(len(found), 'match', 'matches')}, as in {found[0].match}" if many else "in the record"
         why = "by other lots, by the clock, or it is another program"
-        yield f"{bot} moves otherwise {where}, at ply {found[0].strayed[bot]}: {why}"
-    games = 2 * sum(each.continuations for each in worths)
+        yield f"{bot} moves otherwise {where}, at ply {found[0].diverged[bot]}: {why}"
+    games = sum(each.continuations for each in worths)
     for bot, count in sum((Counter(each.forfeits) for each in worths), Counter()).items():
-        yield f"{bot} forfeited {count} of {counted(games, 'game', 'games')}: standard error says why"
+        of = f"{counted(count, 'game', 'games')} of {games} continuations each"
+        yield f"{bot} forfeited {of}: standard error says why"
 
 
 def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outcome: bool) -> None:
@@ -92,8 +93,9 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
     if total.same == total.matches:
         console.print("the difference is 0")
         return
-    certain = f"better for certain in {total.better}, worse in {total.worse}"
-    console.print(f"worth {told(total.worth)} {total.unit} in all, {certain}")
+    apart = sorted((each for each in worths if each.ply is not None), key=lambda each: -each.worth.mean)
+    console.print(f"worth {told(total.worth)} {total.unit} in all, {_by(apart)}")
+    console.print(f"each by its own 95 % interval: better in {total.better}, worse in {total.worse}")
     if by_outcome:
         console.print(f"these matches were chosen by how they ended: that is no measure of {bot} against {total.bot}")
     elif total.a_match is not None:
@@ -105,7 +107,6 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
             for row in total.kinds
         ]
         say("\n" + table(headers, rows, elastic=1, left=(0,), width=columns()))
-    apart = sorted((each for each in worths if each.ply is not None), key=lambda each: -each.worth.mean)
     most = [each for each in apart[:MOST_SHOWN] if each.worth.mean > 0]
     least = [each for each in apart[-MOST_SHOWN:] if each.worth.mean < 0]
     if most or least:
@@ -113,32 +114,32 @@ def print_total(total: TotalWorth, worths: Sequence[Worth], bot: str, *, by_outc
             (each.match, each.ply, each.recorded, each.made, format_signed(each.worth.mean)) for each in (*most, *least)
         ]
         headers_of_one = ("match", "ply", "recorded", "new", "worth")
-        say("\n" + table(headers_of_one, shown, elastic=2, left=(0, 3), width=columns()))
+        listed = f"of {counted(len(apart), 'match', 'matches')} that went apart"
+        console.print(f"\nmost gained and most lost, {len(shown)} {listed} (--json FILE has all):")
+        say(table(headers_of_one, shown, elastic=2, left=(0, 3), width=columns()))
 
 
-def print_programs(casts: Sequence[tuple[Cast, int]], worths: Sequence[Worth]) -> None:
+def print_programs(lineups: Sequence[tuple[Lineup, int]], worths: Sequence[Worth]) -> None:
     """Print who played matches on, each with the new bot's seat, what it was therefore that was measured, and what may
     be wrong with it.
     """
     console = Console(width=columns())
-    others = [f"{cast.new[at].name}: {program}" for cast, _ in casts for at, program in cast.others.items()]
-    olds = [f"{cast.new[seat].name} as it was: {cast.old_told}" for cast, seat in casts if cast.old_told]
+    others = [f"{lineup.new[at].name}: {program}" for lineup, _ in lineups for at, program in lineup.others.items()]
+    olds = [f"{lineup.new[seat].name} as it was: {lineup.old_told}" for lineup, seat in lineups if lineup.old_told]
     for line in dict.fromkeys((*others, *olds)):
         console.print(line)
-    alone = sum(cast.old is None for cast, _ in casts)
-    if alone < len(casts):
-        console.print(f"each played on after its own move: {INSTEAD}")
+    alone = sum(lineup.old is None for lineup, _ in lineups)
+    if alone < len(lineups):
+        console.print(EACH)
     if alone:
-        where = "" if alone == len(casts) else f"in {counted(alone, 'match', 'matches')} "
-        console.print(
-            f"{where}the new bot played both on, as the old program is not known (--old BOT names it): {ALONE}"
-        )
+        where = "" if alone == len(lineups) else f"in {counted(alone, 'match', 'matches')} "
+        console.print(f"{where}{_alone(lineups[0][0].new[lineups[0][1]].name)}")
     for line in _doubts(worths):
         console.print(line)
 
 
 def told(difference: Difference) -> str:
-    """`+0.243 (+0.221 to +0.265)`; without an interval where it is known for certain."""
+    """`+0.243 (+0.221 to +0.265)`; without an interval where there is none."""
     mean = format_signed(difference.mean)
     return f"{mean} ({_interval(difference)})" if difference.error else mean
 

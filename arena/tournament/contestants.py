@@ -55,7 +55,8 @@ def in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = No
 
     Raises `UsageFault`.
     """
-    by_name = is_bot_name(bot.partition(":")[0]) and not bot.endswith(".py")
+    what = bot.partition(":")[0]
+    by_name = is_bot_name(what) and not what.endswith(".py")
     spec = _contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
     assert spec is not None
     return replace(spec, name=name)

@@ -41,7 +41,7 @@ def refused(data: Path, *words: str) -> str:
 
 
 def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_played_on(data: Path) -> None:
-    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST)
+    done = rerun(data, "latest", "--bot", LAST, *ANN, "--old", FIRST, "--continuations", "10")
     assert (done.code, done.err) == (0, "")
     assert done.out.splitlines()[0].partition(": ")[2] == f"nim, seat 1: {LAST} in place of greedy, which lost"
     assert done.out.splitlines()[1:] == [
@@ -49,7 +49,7 @@ def test_the_loser_s_seat_is_taken_and_it_is_said_what_was_measured_and_who_play
         "          move           points",
         "recorded  1 from heap 1   0.000",
         "new       2 from heap 1   1.000",
-        "worth +1.000 points, for certain: 10 continuations each went the same way, move for move, and so would all",
+        "worth +1.000 (+0.741 to +1.259) points, by 10 continuations each with the same dice",
         f"seat 0, ann: {FIRST}",
         f"seat 1, greedy as it was: {FIRST}",
         "each played on after its own move: that is what the new bot in its place was worth",
@@ -89,15 +89,16 @@ def test_the_very_same_bot_is_worth_nothing_more(data: Path) -> None:
 def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data: Path) -> None:
     done = rerun(data, "--all", "greedy", "--bot", LAST, *ANN, "--old", FIRST, "--json", str(data / "all.json"))
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[:8] == [
+    assert done.out.splitlines()[:9] == [
         f"nim, {LAST} in place of greedy: 3 matches, 0 of them the same to the end",
-        "worth +1.000 points in all, better for certain in 2, worse in 1",
+        "worth +1.000 (+0.949 to +1.051) points in all, by 100 continuations each with the same dice",
+        "each by its own 95 % interval: better in 2, worse in 1",
         "a match +0.333 (-2.535 to +3.202), as a sample of such matches",
         "",
-        "by            kind of position  matches  better  worse   worth  95 %",
-        "theory        won                     3       2      1  +1.000",
-        "heaps         1 to 2                  3       2      1  +1.000",
-        "largest heap  up to 3                 3       2      1  +1.000",
+        "by            kind of position  matches  better  worse   worth              95 %",
+        "theory        won                     3       2      1  +1.000  +0.949 to +1.051",
+        "heaps         1 to 2                  3       2      1  +1.000  +0.949 to +1.051",
+        "largest heap  up to 3                 3       2      1  +1.000  +0.949 to +1.051",
     ]
     told = json.loads((data / "all.json").read_text())
     assert [each["match"]["worth"]["mean"] for each in told["matches"]] == [1.0, -1.0, 1.0]
@@ -105,13 +106,66 @@ def test_all_matches_of_a_bot_are_summed_and_told_apart_by_kind_of_position(data
     assert told["totals"][0]["worth"]["mean"] == 1.0
     lost = rerun(data, "--all", "greedy", "--lost", "--bot", LAST, *ANN, "--old", FIRST).out.splitlines()
     assert lost[0].endswith("2 matches, 0 of them the same to the end")
-    assert lost[2].startswith("these matches were chosen by how they ended: ")
+    assert lost[3].startswith("these matches were chosen by how they ended: ")
 
 
 def test_who_stops_it_is_told_what_was_found_so_far(data: Path) -> None:
     done = rerun(data, "--all", "greedy", "--bot", f"{FILE}:Interrupted", *ANN, "--old", FIRST)
     assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 1 of 3 matches")
-    assert "worth +1.000 points in all, better for certain in 1, worse in 0" in done.out.splitlines()
+    assert "each by its own 95 % interval: better in 1, worse in 0" in done.out.splitlines()
+
+
+def test_who_stops_a_match_is_told_what_was_found_so_far_and_has_it_in_the_file(data: Path) -> None:
+    file = data / "one.json"
+    late = ("--opponent", f"ann={FILE}:InterruptedLate")
+    words = ("latest", "--bot", LAST, *late, "--old", FIRST, "--continuations", "30", "--json", str(file))
+    done = rerun(data, *words)
+    assert (done.code, done.err.splitlines()[0]) == (130, "arena: stopped after 10 of 30 continuations")
+    assert "worth +1.000 (+0.741 to +1.259) points, by 10 continuations each with the same dice" in done.out
+    assert json.loads(file.read_text())["match"]["continuations"] == 10
+
+
+def test_a_class_of_a_file_is_named_as_a_file_is(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(FILE.parent)
+    words = ("--bot", f"{FILE.name}:Last", "--old", f"{FILE.name}:First", "--opponent", f"ann={FILE.name}:First")
+    done = rerun(data, "latest", *words, "--continuations", "2")
+    assert (done.code, done.err) == (0, "")
+    assert f": nim, seat 1: {FILE.name}:Last in place of greedy" in done.out
+
+
+def test_what_goes_wrong_with_the_new_bot_is_told_by_its_own_name_and_once(data: Path) -> None:
+    failing = f"{FILE}:Fails"
+    done = rerun(data, "latest", "--bot", failing, *ANN, "--continuations", "4")
+    assert done.err.startswith(f"{failing} as greedy: its code failed at ply 1 of play-")
+    assert done.out.splitlines()[-1] == f"{failing} forfeited 4 games of 4 continuations each: standard error says why"
+    done = rerun(data, "latest", "--seat", "ann", "--bot", failing, "--opponent", f"greedy={FIRST}")
+    assert done.out.splitlines()[-1].startswith(f"{failing} forfeited 200 games of 100 continuations each: ")
+    assert done.err.count("its code failed") == 2  # in the match, and from there on
+    assert refused(data, "latest", "--bot", "alphabeta:no=3").startswith("alphabeta:no=3 as greedy has no setting 'no'")
+
+
+def test_a_level_of_the_house_is_known_by_its_name(tmp_path: Path) -> None:
+    with_level = Store.open(tmp_path / "arena.db")
+    played = play([f"ann={FIRST}", f"level-2={FIRST}"], "nim", seed=1, config={"heaps": [1, 2]})
+    with_level.write(finish_matches, [StorableMatch(played.result, played.closed.record)])
+    with_level.close()
+    out = rerun(tmp_path, "latest", "--bot", LAST, "--seat", "ann", "--continuations", "2").out.splitlines()
+    assert "seat 1, level-2: the reference bot level:2, by its name" in out
+
+
+def test_over_several_games_it_is_said_which_one_to_choose_and_payoffs_are_said_to_be_sums(data: Path) -> None:
+    store = Store.open(data / "arena.db")
+    played = play([f"ann={FIRST}", f"ben={FIRST}"], "kuhn", seed=1, config={"hands": 4})
+    store.write(finish_matches, [StorableMatch(played.result, played.closed.record)])
+    store.close()
+    match = played.result.match
+    assert refused(data, "--all", "ann", "--bot", "alphabeta") == (
+        f"alphabeta does not play kuhn, as in {match}: add --game nim"
+    )
+    words = ("--game", "kuhn", "--bot", LAST, "--old", FIRST, "--opponent", f"ben={FIRST}", "--continuations", "2")
+    done = rerun(data, "--all", "ann", *words)
+    assert "payoff in all, by 2 continuations each with the same dice, less luck by " in done.out
+    assert ", summed over the rounds of a match\n" in done.out
 
 
 @pytest.mark.ci
@@ -149,6 +203,7 @@ def test_what_can_t_be_played_again_is_refused_in_a_line(data: Path, tmp_path: P
     one = "play one match again, by its ID or FILE, or all of a bot, by --all NAME: one of them"
     assert refused(data, "--bot", LAST) == refused(data, "latest", "--all", "ann", "--bot", LAST) == one
     assert refused(data, "latest", "--lost", "--bot", LAST).endswith(" are for --all NAME")
+    assert refused(data, "--all", "ann", "--seat", "1", "--bot", LAST).startswith("--seat is for one match: ")
     assert refused(data, "--all", "eve", "--bot", LAST).startswith("there is no bot called eve")
     assert refused(data, "--all", "ann", "--drawn", "--bot", LAST).startswith("no match of ann fits")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Generator, Iterable
 from contextlib import redirect_stdout
@@ -10,14 +11,15 @@ from typing import Any, NamedTuple
 
 from msgspec.json import decode
 
-from arena.replay.rerun import Continuation, Followed, follow, go_on
-from arena.replay.rerun_worth import ENOUGH_ALIKE, FirstDifference, all_alike, described
 from arena.replay.verify import verify
+from arena.rerun.fork import CONTINUATION, Continuation, Followed, Side, follow, go_on
+from arena.rerun.worth import FirstDifference, described
 from arena.tournament.in_process import players_of
 from machine.terminal import say
 from machine.workers.local import processes
 from measuring.value_registry import value_of
 from protocol.bot_launch import BotSpec
+from protocol.errors import UsageFault
 from protocol.games import rules_of
 from protocol.games.base import Game
 from referee import record_reader
@@ -45,10 +47,12 @@ class Task(NamedTuple):
     numbers: tuple[int, int]
     seed: str
     value: str | None
+    bot: str
+    """What the new bot is called to its author, who knows it by another name than that of the seat."""
 
 
 class Reply(NamedTuple):
-    """What came of a task: no more than the first continuations where these show that all go the same way."""
+    """What came of a task: no continuations where the bot goes along to the end."""
 
     first: FirstDifference
     continuations: list[Continuation]
@@ -74,11 +78,11 @@ def perform(task: Task) -> Reply:
         if followed.fork is not None:
             game = followed.fork.game
             value = value_of(game, task.value)
-            new, old = _players(task.new, game), _players(task.old or task.new, game)
-            for number in range(*task.numbers):
-                found.append(go_on(followed.fork, number, task.seed, old, new, value))
-                if number == ENOUGH_ALIKE - 1 and all_alike(found):
-                    break
+            seated = followed.fork.header.seats[task.seat].bot
+            new = Side(_players(task.new, game, seated, task.bot), task.bot)
+            old = new if task.old is None else Side(_players(task.old, game), seated)
+            numbers = range(*task.numbers)
+            found += [go_on(followed.fork, number, task.seed, old, new, value) for number in numbers]
         return Reply(first, found)
 
 
@@ -90,27 +94,40 @@ def _followed(task: Task) -> tuple[Followed, FirstDifference]:
     header = record.header
     game = rules_of(header.game, header.config)
 
-    def along(seat: int, specs: Specs, until: int | None = None) -> Followed:
-        listen = partial(_players(specs, game).listen, header.seats[seat].bot)
+    def along(seat: int, players: InProcess, until: int | None = None) -> Followed:
+        listen = partial(players.listen, header.seats[seat].bot)
         return follow(record, seat, listen, task.seeds[seat], until)
 
-    followed = along(task.seat, task.new)
-    strayed = {}
+    new = _players(task.new, game, header.seats[task.seat].bot, task.bot)
+    followed = along(task.seat, new)
+    diverged = {}
     if followed.fork is not None:
         for seat in task.known:
-            fork = along(seat, task.old or task.new, followed.fork.ply).fork
+            players = new if task.old is None else _players(task.old, game)
+            fork = along(seat, players, followed.fork.ply).fork
             if fork is not None:
-                strayed[header.seats[seat].bot] = fork.ply
-    return followed, described(header, task.seat, game, followed, strayed)
+                diverged[header.seats[seat].bot] = fork.ply
+    return followed, described(header, task.seat, game, followed, diverged)
 
 
 @lru_cache(maxsize=4)
-def _players(specs: Specs, game: Game[Any, Any]) -> InProcess:
-    """The bots of a table, kept from task to task."""
-    return players_of(decode(specs, type=list[BotSpec]), game, _say, strict=True)
+def _players(specs: Specs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcess:
+    """The bots of a table, kept from task to task. What who is `seated` in another's place says is told as of `new`."""
+
+    def tell(bot: str, line: str) -> None:
+        line, of_continuation = re.subn(rf"{CONTINUATION}[0-9a-f]+", "a continuation", line)
+        if not (of_continuation and " as before: " in line):
+            _say(f"{new} as {line}" if bot == seated else line)
+
+    try:
+        return players_of(decode(specs, type=list[BotSpec]), game, tell, strict=True)
+    except UsageFault as fault:
+        if str(fault).startswith((f"{seated} ", f"{seated}: ")):
+            raise UsageFault(f"{new} as {fault}") from fault
+        raise
 
 
 @lru_cache(maxsize=1000)
-def _say(bot: str, line: str) -> None:
+def _say(line: str) -> None:
     """Tell an author what is to be known, once: it may be the same in every continuation."""
     say(line, err=True)

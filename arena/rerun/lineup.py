@@ -14,13 +14,15 @@ from arena.processes.bot_commands import known_bots
 from arena.store.tournament_state import Origin
 from arena.tournament.contestants import in_process_spec
 from arena.tournament.plan import bot_seed
-from protocol.bot_launch import REFERENCE_BOTS, BotSpec, bot_name_in, split_bot_word
+from protocol.bot_launch import LEVEL, LEVELS, REFERENCE_BOTS, BotSpec, bot_name_in, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import folded
 from referee.record import Header
 
 STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
 """Who stands in where nobody says: the first that plays the game, the same on every machine."""
+_LEVELS = {bot_name_in(word): word for word in (f"{LEVEL}:{level}" for level in range(1, LEVELS + 1))}
+"""By the names that they have without another."""
 PERSON = "human"
 """The reference bot that nobody plays on for."""
 
@@ -32,7 +34,7 @@ class Program(NamedTuple):
     told: str
 
 
-class Cast(NamedTuple):
+class Lineup(NamedTuple):
     """Who plays a match on, by seat: with the `new` bot in its seat, and with the `old` one; None where that is not to
     be had. `others` says who plays the other seats.
     """
@@ -47,7 +49,7 @@ class Cast(NamedTuple):
     """By seat, from which the recorded bot's own chance may follow."""
 
 
-class Programs:
+class BotResolver:
     """Finds who plays, by the words of the command line: `bot` is the new one, `old` the one in its seat, `opponents`
     are others by name. `origin` says what a tournament was made of. Raises `UsageFault` for words that name no bot.
     """
@@ -76,16 +78,14 @@ class Programs:
         for what in self._given:
             in_process_spec("bot", what)
 
-    def cast(self, header: Header, seat: int) -> Cast:
-        """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play, and for a bot that
-        was named and does not play the game.
-        """
-        for what in self._given:
-            if what.partition(":")[0] in known_bots() and not _plays(what, header.game):
-                raise UsageFault(f"{what} does not play {header.game}, as in {header.match}")
+    def lineup(self, header: Header, seat: int) -> Lineup:
+        """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play."""
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
-        found = {at: self._known(name, origin, self._old if at == seat else None) for at, name in enumerate(names)}
+        found = {
+            at: self._known(name, header.game, origin, self._old if at == seat else None)
+            for at, name in enumerate(names)
+        }
         old = found.pop(seat)
         others = {at: known or self._standing_in(names[at], header.game) for at, known in found.items()}
 
@@ -98,7 +98,7 @@ class Programs:
             return (*of_tournament, name, f"{self._seed}/{header.match}/{name}")
 
         known = [at for at, program in found.items() if program is not None]
-        return Cast(
+        return Lineup(
             new=table_with(in_process_spec(names[seat], self._bot)),
             old=None if old is None else table_with(old.spec),
             old_told=None if old is None else old.told,
@@ -107,6 +107,17 @@ class Programs:
             seeds=tuple(map(seeds, names)),
         )
 
+    def check_games(self, games: Mapping[str, str]) -> None:
+        """Raises `UsageFault` for a bot that was named and does not play one of these games; each has a match of it."""
+        for what in self._given:
+            if what.partition(":")[0] not in known_bots():
+                continue
+            played = [game for game in games if _plays(what, game)]
+            for game, match in games.items():
+                if game not in played:
+                    choice = f": add --game {' or --game '.join(played)}" if played else ""
+                    raise UsageFault(f"{what} does not play {game}, as in {match}{choice}")
+
     def check_opponents(self, names: Collection[str]) -> None:
         """Raises `UsageFault` for the program of a bot that is in none of the matches, where these are."""
         there = set(map(folded, names))
@@ -114,7 +125,7 @@ class Programs:
             if name not in there:
                 raise UsageFault(f"--opponent {name}={what}: nobody is called so there: {', '.join(names)}")
 
-    def _known(self, name: str, origin: Origin | None, given: str | None = None) -> Program | None:
+    def _known(self, name: str, game: str, origin: Origin | None, given: str | None) -> Program | None:
         """The program of a bot, if it is to be had."""
         given = given or self._named.get(folded(name))
         if given is not None:
@@ -126,8 +137,9 @@ class Programs:
             if what.partition(":")[0] not in known:
                 return None  # a file, or a command, which may have changed since
             return _of_tournament(name, what, origin.arguments.get("settings", {}))
-        if folded(name) in known:
-            return Program(in_process_spec(name, folded(name)), f"the reference bot {folded(name)}, by its name")
+        by_name = {**_LEVELS, **{bot: bot for bot in known}}.get(folded(name))
+        if by_name is not None and _plays(by_name, game):
+            return Program(in_process_spec(name, by_name), f"the reference bot {by_name}, by its name")
         return None
 
     def _standing_in(self, name: str, game: str) -> Program:

@@ -10,14 +10,12 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from arena.replay.rerun import Act, Continuation, Followed
-from measuring.differences import NO_DIFFERENCE, Difference, certain, mean_difference, sum_of
+from arena.rerun.fork import Action, Continuation, Followed
+from measuring.differences import NO_DIFFERENCE, Difference, mean_difference, sum_of
 from measuring.value_function import POINTS, NoLuck, ValueFunction
 from protocol.games.base import Game
 from referee.record import Header
 
-ENOUGH_ALIKE = 10
-"""Continuations of which each went as the first, after which the others are taken to do so, too."""
 PAYOFF = "payoff"
 
 
@@ -25,7 +23,7 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How far a bot went along with a record: its `moves` that are as recorded, and what was `recorded` and `made` at
     the ply where it first did otherwise; None where it never did. The kinds are those of the position there.
 
-    `strayed` are bots of the match whose programs, which play on, make other moves than theirs in the record, and the
+    `diverged` are bots of the match whose programs, which play on, make other moves than theirs in the record, and the
     plies where they first do.
     """
 
@@ -40,19 +38,18 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     recorded: str | None = None
     made: str | None = None
     kinds: Mapping[str, str] = {}
-    strayed: Mapping[str, int] = {}
+    diverged: Mapping[str, int] = {}
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
     """What the difference was worth to the seat: the mean of `new` less that of `old` over so many continuations, less
-    luck by the `value` where there is one. `alike`: all went the same way, and so would others. `raw` has luck left in.
-    `forfeits` says how many of both were forfeited by whom.
+    luck by the `value` where there is one. `raw` has luck left in. `forfeits` says how many of both were forfeited by
+    whom.
     """
 
     unit: str = POINTS
     value: str | None = None
     continuations: int = 0
-    alike: bool = False
     old: float | None = None
     new: float | None = None
     worth: Difference = NO_DIFFERENCE
@@ -62,7 +59,7 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 class KindWorth(Struct, frozen=True, kw_only=True):
     """The matches that went apart in positions of a `kind`, told apart `by` something: in how many the new bot is
-    better or worse for certain, and the `worth` of all.
+    better or worse by the match's own 95 % interval, and the `worth` of all.
     """
 
     by: str
@@ -93,7 +90,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def described(
-    header: Header, seat: int, game: Game[Any, Any], followed: Followed, strayed: Mapping[str, int]
+    header: Header, seat: int, game: Game[Any, Any], followed: Followed, diverged: Mapping[str, int]
 ) -> FirstDifference:
     """How far a bot went along with the record of a header, in numbers and words, and which others did not."""
     found = FirstDifference(
@@ -114,17 +111,12 @@ def described(
         recorded=_told(fork.recorded, game),
         made=made,
         kinds=dict(fork.kinds),
-        strayed=dict(strayed),
+        diverged=dict(diverged),
     )
 
 
-def _told(act: Act, game: Game[Any, Any]) -> str:
-    return game.notation(act.move) if act.out is None else f"leaves, {act.out}"
-
-
-def all_alike(continuations: Sequence[Continuation]) -> bool:
-    """Whether these, which are the first, are enough to say that all go the same way."""
-    return len(continuations) >= ENOUGH_ALIKE and len({each.course for each in continuations}) == 1
+def _told(action: Action, game: Game[Any, Any]) -> str:
+    return game.notation(action.move) if action.out is None else f"leaves, {action.out}"
 
 
 def worth_of(
@@ -138,19 +130,16 @@ def worth_of(
         return Worth(**told, unit=unit, value=measured_by)
     olds = [each.old - each.old_luck for each in continuations]
     news = [each.new - each.new_luck for each in continuations]
-    alike = all_alike(continuations)
     most = 0.0 if game.payoff_unit else 1.0
 
     def between(old: Sequence[float], new: Sequence[float]) -> Difference:
-        differences = [b - a for a, b in zip(old, new, strict=True)]
-        return certain(differences[0]) if alike else mean_difference(differences, most)
+        return mean_difference([b - a for a, b in zip(old, new, strict=True)], most)
 
     return Worth(
         **told,
         unit=unit,
         value=measured_by,
         continuations=len(continuations),
-        alike=alike,
         old=fmean(olds),
         new=fmean(news),
         worth=between(olds, news),

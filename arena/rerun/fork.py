@@ -23,12 +23,15 @@ from referee.effects import Forfeited, MatchEvent, Played, Resigned
 from referee.in_process import InProcess, Listener
 from referee.match import Match
 from referee.record import Between, Header, Ply, Record, Sealed
-from referee.replay import course_of, relive
+from referee.replay import course_of, replay_standing
 from referee.result import Result, points
 from referee.state import MatchStanding
 
+CONTINUATION = "rerun-"
+"""What the ids of matches that are played on begin with."""
 
-class Act(NamedTuple):
+
+class Action(NamedTuple):
     """What a seat did in its turn: a move, or it left, for the reason `out`."""
 
     move: Any = None
@@ -43,8 +46,8 @@ class Fork(NamedTuple):
     header: Header
     seat: int
     standing: MatchStanding
-    recorded: Act
-    made: Act | None
+    recorded: Action
+    made: Action | None
     others: tuple[MatchEvent, ...]
     """What others chose in the same round, whoever sits there."""
     strikes: int
@@ -72,24 +75,29 @@ class Followed(NamedTuple):
 
 
 class Continuation(NamedTuple):
-    """What the recorded act and the new one came to for the seat, played on with the same dice; the luck that it had
-    meanwhile; what tells whether another one went the same way; and the bots that forfeited it, either way.
+    """What the recorded action and the new one came to for the seat, played on with the same dice; the luck that it had
+    meanwhile; and the bots that forfeited it, either way.
     """
 
     old: float
     new: float
     old_luck: float
     new_luck: float
-    course: bytes
     forfeits: tuple[str, ...] = ()
 
 
-class Ending(NamedTuple):
-    """What one way came to: a seat's points and luck, what tells its course from others, and who forfeited."""
+class Side(NamedTuple):
+    """Who plays on, and what the `bot` in the seat is called, which others know by another name."""
+
+    players: InProcess
+    bot: str
+
+
+class Outcome(NamedTuple):
+    """What one way came to: a seat's points and luck, and who forfeited."""
 
     points: float
     luck: float
-    course: bytes
     forfeits: tuple[str, ...]
 
 
@@ -108,12 +116,12 @@ def follow(
     standing, lines, kinds = match.standing, list(record.lines), kinds_of(match.game)
     standing.nonces = dict(enumerate(nonces))
     deal = standing.begin(course_of(header, match.game, secret, nonces))
-    behind = relive(standing, deal, lines, header.match)
+    behind = replay_standing(standing, deal, lines, header.match)
     moves = 0
     for at, line in enumerate(lines):
         if until is not None and standing.playing.ply >= until:
             break
-        recorded = _act(match.game, line, seat)
+        recorded = _action(match.game, line, seat)
         made = None if isinstance(line, Ply) and line.event.seat == CHANCE else bot.act()
         if recorded is not None and not _alike(recorded, made):
             course = standing.playing
@@ -148,9 +156,9 @@ class _Seat:
         self._listener = listener
         self._left = next(filter(None, map(_leaving, said)), None)
         self._asked = -1
-        self._made: Act | None = None
+        self._made: Action | None = None
 
-    def act(self) -> Act | None:
+    def act(self) -> Action | None:
         """What it does where the match stands, asked once; None where it is not its turn."""
         course = self._match.standing.playing
         if course.over or not course.awaits(self._seat):
@@ -159,7 +167,7 @@ class _Seat:
             self._asked, self._made = course.ply, self._left or self._choose()
         return self._made
 
-    def _choose(self) -> Act:
+    def _choose(self) -> Action:
         match, seat = self._match, self._seat
         standing, course = match.standing, match.standing.playing
         clock_ms = standing.clock.milliseconds(0.0)
@@ -173,7 +181,7 @@ class _Seat:
                     self._left = left
                     return left
             else:
-                return Act(out=FAILED)
+                return Action(out=FAILED)
             try:
                 move = match.game.decode_move(word.move)
                 course.play(seat, move)
@@ -181,28 +189,28 @@ class _Seat:
                 self.strikes += 1
                 said = self._listener(messages.struck(match.id, course.ply, fault, self.strikes, clock_ms[seat]))
             else:
-                return Act(move)
-        self._left = Act(out=ILLEGAL)
+                return Action(move)
+        self._left = Action(out=ILLEGAL)
         return self._left
 
 
-def _leaving(word: FromClient) -> Act | None:
+def _leaving(word: FromClient) -> Action | None:
     if not isinstance(word, Resign):
         return None
-    return Act(out=RESIGNED if word.failure is None else FAILED)
+    return Action(out=RESIGNED if word.failure is None else FAILED)
 
 
-def _act(game: Game[Any, Any], line: Between, seat: int) -> Act | None:
+def _action(game: Game[Any, Any], line: Between, seat: int) -> Action | None:
     """What a line says that a seat did, if it is of that."""
     if isinstance(line, Sealed):
-        return Act(game.decode_move(line.move)) if line.seat == seat else None
+        return Action(game.decode_move(line.move)) if line.seat == seat else None
     if not isinstance(line, Ply) or line.event.seat != seat:
         return None
     event = line.event
-    return Act(game.decode_move(event.move)) if event.out is None else Act(out=event.out)
+    return Action(game.decode_move(event.move)) if event.out is None else Action(out=event.out)
 
 
-def _alike(recorded: Act, made: Act | None) -> bool:
+def _alike(recorded: Action, made: Action | None) -> bool:
     """Whether both moved so, or both left: for whatever reason, it is lost."""
     if made is None or (recorded.out is None) != (made.out is None):
         return False
@@ -218,8 +226,8 @@ def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
             yield Played(line.seat, line.ply, line.move)
 
 
-def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, value: ValueFunction) -> Continuation:
-    """Play on after the recorded act with the `old` players, after the new one with the `new`.
+def go_on(fork: Fork, number: int, seed: str, old: Side, new: Side, value: ValueFunction) -> Continuation:
+    """Play on after the recorded action with the `old` players, after the new one with the `new`.
 
     The dice, and the bots' own chance, follow from the seed, the match and the number of the continuation.
     """
@@ -229,35 +237,36 @@ def go_on(fork: Fork, number: int, seed: str, old: InProcess, new: InProcess, va
     now.strikes = {**now.strikes, fork.seat: fork.strikes}
     then = _play_on(fork, was, fork.recorded, secret, old, value)
     instead = _play_on(fork, now, fork.made, secret, new, value)
-    course = hashlib.sha256(then.course + instead.course).digest()
-    return Continuation(then.points, instead.points, then.luck, instead.luck, course, then.forfeits + instead.forfeits)
+    return Continuation(then.points, instead.points, then.luck, instead.luck, then.forfeits + instead.forfeits)
 
 
 def _play_on(
-    fork: Fork, standing: MatchStanding, act: Act | None, secret: bytes, players: InProcess, value: ValueFunction
-) -> Ending:
+    fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: Side, value: ValueFunction
+) -> Outcome:
     """Play a branch of the match on after what the seat does, from dice of this secret."""
     game, seat, before = fork.game, fork.seat, standing.playing
-    header = replace(fork.header, match=f"rerun-{secret.hex()[:32]}")
+    header = replace(fork.header, match=f"{CONTINUATION}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))
     standing.told = {}
     lines: list[tuple[Any, Any]] = []
-    events = (*fork.others, *_event(fork, act))
-    closed = players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
+    events = (*fork.others, *_event(fork, action))
+    closed = side.players.play_on(header, secret, standing, events, lambda line, state: lines.append((line, state)))
     luck = luck_after(game, value, before.state, lines)
-    told = b"".join(repr(line.event).encode() for line, _ in lines if isinstance(line, Ply))
-    gone = {*before.out, *([seat] if act is not None and act.out is not None else [])}
-    forfeits = (each.bot for at, each in enumerate(closed.result.seats) if each.reason in FORFEITS and at not in gone)
-    return Ending(_points(closed.result, seat, game), luck.total[seat], hashlib.sha256(told).digest(), tuple(forfeits))
+    ended = enumerate(closed.result.seats)
+    forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.out]
+    if action is fork.recorded and action.out is not None:  # that was its own forfeit, and not of who plays on
+        forfeiting = [at for at in forfeiting if at != seat]
+    forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
+    return Outcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
 
 
-def _event(fork: Fork, act: Act | None) -> Iterator[MatchEvent]:
+def _event(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
     """What a seat did, as the referee takes it."""
-    if act is None:
+    if action is None:
         return
-    if act.out is None:
-        yield Played(fork.seat, fork.ply, fork.game.encode_move(act.move))
-    elif act.out == RESIGNED:
+    if action.out is None:
+        yield Played(fork.seat, fork.ply, fork.game.encode_move(action.move))
+    elif action.out == RESIGNED:
         yield Resigned(fork.seat)
     else:
         yield Forfeited(fork.seat)

@@ -1,0 +1,107 @@
+"""The words of `arena db`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from arena.command_groups.group import group
+from arena.command_groups.option_sets import option_of, with_options
+from arena.command_groups.options import Data, Database, database_of
+from arena.commands.settings import OF_RECORDS, SETTINGS, data_folder
+from protocol.errors import UsageFault
+
+app = group("db", "Look after the database.")
+
+
+@app.command("upgrade")
+def db_upgrade(
+    backup: Annotated[Path | None, typer.Option(metavar="FILE", help="Copy it there before, if need be.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Bring the schema up to date."""
+    from arena.commands.db import upgrade
+
+    upgrade(database_of(db, data), data_folder(data), backup)
+
+
+@app.command("rebuild-ratings")
+def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
+    """Compute all ratings again from the results."""
+    from arena.commands.db import rebuild_ratings
+
+    rebuild_ratings(database_of(db, data), data_folder(data))
+
+
+@app.command("backup")
+def db_backup(to: Annotated[Path, typer.Argument(metavar="FILE")], db: Database = None, data: Data = None) -> None:
+    """Copy the database to a new file, also while a server runs."""
+    from arena.commands.db import backup
+
+    backup(database_of(db, data), to)
+
+
+@app.command("copy")
+def db_copy(
+    source: Annotated[str, typer.Argument(metavar="FROM")],
+    to: Annotated[str, typer.Argument(metavar="TO")],
+) -> None:
+    """Copy an arena to another database: a file or postgresql://…, or @FILE that has such a URL, either way."""
+    from arena.commands.db import copy
+    from machine.arguments import text_or_file
+
+    copy(text_or_file(source, "FROM"), text_or_file(to, "TO"))
+
+
+@app.command("thin")
+@with_options({name: option_of(name, SETTINGS[name]) for name in OF_RECORDS})
+def db_thin(
+    *,
+    words: dict[str, Any],
+    config: Annotated[Path | None, typer.Option(help="The server's TOML file, which may say these.")] = None,
+    older: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DAYS", help="Instead move unrated ones and the house's to files: older than 90d, or 12w."
+        ),
+    ] = None,
+    rated: Annotated[bool, typer.Option("--rated", help="With --older: those of all rated matches, too.")] = False,
+    to: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="With --older: where the files are [archive, with the data].")
+    ] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how much it would be.")] = False,
+    vacuum: Annotated[
+        bool, typer.Option("--vacuum", help="Make the file smaller, too: without a server, with as much room free.")
+    ] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Remove records of old matches, or move them to files, also while a server runs; results and ratings stay."""
+    from arena.commands.config import retention, settings
+    from arena.commands.db import move, thin
+    from machine.arguments import read_days
+
+    where, folder = database_of(db, data), data_folder(data)
+    if older is None:
+        if rated or to is not None:
+            raise UsageFault("--rated and --to say what --older moves, and where to: --older is missing")
+        thin(where, folder, retention(settings(words, config)), vacuum=vacuum, dry_run=dry_run)
+        return
+    if any(word is not None for word in words.values()):
+        raise UsageFault("--older moves records to files, --keep-… and --max-… remove them: one after the other")
+    move(where, folder, read_days(older, "--older"), to, rated=rated, vacuum=vacuum, dry_run=dry_run)
+
+
+@app.command("check")
+def db_check(
+    quick: Annotated[bool, typer.Option("--quick", help="Referee no match again.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Whether all adds up: the file, its rows, every result with its record, the ratings."""
+    from arena.commands.db import check
+
+    check(database_of(db, data), quick=quick)

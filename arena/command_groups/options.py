@@ -1,0 +1,30 @@
+"""Options and arguments that several `arena` commands have, and what is made of those of the database."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.commands.settings import data_folder, database
+
+Data = Annotated[Path | None, typer.Option(help="The data folder [ARENA_DATA; ./arena-data].")]
+Database = Annotated[str | None, typer.Option(metavar="URL", help="The database [ARENA_DB; DATA/arena.db].")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV.")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Game = Annotated[str | None, typer.Option(help="Only this game.")]
+ToPlay = Annotated[str | None, typer.Option("--game", help="The game to play  [required]")]
+Sets = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Set an option of the game or of a bot.")
+]
+LuckBy = Annotated[str | None, typer.Option("--value", metavar="NAME", help="What luck is measured by [the best].")]
+Target = Annotated[str, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest there is.")]
+BotName = Annotated[str, typer.Argument(metavar="NAME")]
+BotNames = Annotated[list[str], typer.Argument(metavar="NAME...")]
+BOTS = "NAME, NAME=COMMAND or NAME=BOT:KEY=VALUE,…"
+
+
+def database_of(flag: str | None, data: Path | None) -> str:
+    """The database that is meant."""
+    return database(flag, data_folder(data))

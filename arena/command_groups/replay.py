@@ -1,0 +1,149 @@
+"""The words of `arena replay`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from arena.command_groups.group import group
+from arena.command_groups.options import Data, Database, Game, Json, LuckBy, Target, database_of
+from protocol.errors import UsageFault
+
+app = group("replay", "Show, verify, grade and export match records.")
+
+
+@app.command("show")
+def replay_show(
+    target: Target,
+    boards: Annotated[bool, typer.Option("--boards", help="The board after every ply.")] = False,
+    step: Annotated[bool, typer.Option("--step", help="Board by board: Enter next, b back, q quit.")] = False,
+    play: Annotated[float | None, typer.Option(metavar="SECONDS", help="Board by board, each for so long.")] = None,
+    value: LuckBy = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Print a match."""
+    from arena.commands.replay import show
+
+    show(target, database_of(db, data), boards=boards, to_json=to_json, step=step, play=play, value=value)
+
+
+@app.command("verify")
+def replay_verify(
+    targets: Annotated[
+        list[str] | None, typer.Argument(metavar="[ID|FILE]...", help="latest: the newest; none: all there are.")
+    ] = None,
+    digest: Annotated[
+        str | None, typer.Option(metavar="HEX", help="The digest that `end` told: compare the record with it.")
+    ] = None,
+    log: Annotated[
+        str | None, typer.Option(metavar="URL|FILE", help="An arena whose log has the digest, or a proof of it.")
+    ] = None,
+    key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that signs that log.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Referee matches again from their records, and compare them with the database, a digest, a log."""
+    from arena.commands.replay import verify
+
+    verify(targets or (), database_of(db, data), digest=digest, log=log, key=key)
+
+
+@app.command("grade")
+def replay_grade(
+    target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
+    bot: Annotated[str | None, typer.Option(metavar="NAME", help="What this bot's moves cost, by position.")] = None,
+    game: Game = None,
+    limit: Annotated[int | None, typer.Option(help="Of a bot: so many of its newest matches [20].")] = None,
+    sims: Annotated[int | None, typer.Option(help="Simulations a move where it is not solved [2000].")] = None,
+    worst: Annotated[int | None, typer.Option(help="Only so many moves, those that gave away most.")] = None,
+    value: LuckBy = None,
+    to_json: Json = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Tell what each move of a match gave away, or those of a bot by kind of position."""
+    from arena.commands.grade import grade, grade_bot
+
+    if (target is None) == (bot is None):
+        raise UsageFault("grade a match, by its ID or FILE, or the matches of a bot, by --bot NAME: one of them")
+    if target is not None:
+        if limit is not None or game is not None:
+            raise UsageFault("--game and --limit are for --bot NAME")
+        grade(target, database_of(db, data), to_json=to_json, value=value, sims=sims, worst=worst)
+    elif bot is not None:
+        grade_bot(database_of(db, data), bot, game, limit, to_json=to_json, sims=sims, worst=worst)
+
+
+@app.command("rerun")
+def replay_rerun(
+    *,
+    target: Annotated[str | None, typer.Argument(metavar="ID|FILE", help="A match; latest: the newest.")] = None,
+    bot: Annotated[str, typer.Option(metavar="BOT", help="The new bot: FILE.py, FILE.py:CLASS or BOT:KEY=VALUE,…")],
+    every: Annotated[
+        str | None, typer.Option("--all", metavar="NAME", help="Instead all matches of this bot, in its seat.")
+    ] = None,
+    game: Game = None,
+    won: Annotated[bool, typer.Option("--won", help="With --all: only those that it won.")] = False,
+    lost: Annotated[bool, typer.Option("--lost", help="With --all: only those that it lost.")] = False,
+    drawn: Annotated[bool, typer.Option("--drawn", help="With --all: only those that it drew.")] = False,
+    tournament: Annotated[
+        str | None, typer.Option(metavar="ID", help="With --all: only those of this tournament.")
+    ] = None,
+    limit: Annotated[int | None, typer.Option(help="With --all: so many of the newest.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(metavar="N|NAME", help="Whose seat it takes [its namesake's, the loser's].")
+    ] = None,
+    old: Annotated[str | None, typer.Option(metavar="BOT", help="The program of the bot that sat there.")] = None,
+    opponent: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=BOT", help="The program of another bot of the match.")
+    ] = None,
+    stand_in: Annotated[
+        str | None, typer.Option(metavar="BOT", help="Who plays those whose program is not known [uct, alphabeta].")
+    ] = None,
+    continuations: Annotated[int, typer.Option(help="How often a match is played on from the first difference.")] = 100,
+    seed: Annotated[str | None, typer.Option(help="The same seed gives the same continuations.")] = None,
+    jobs: Annotated[int, typer.Option(help="Processes that play.")] = 1,
+    value: LuckBy = None,
+    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all of it there.")] = None,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Play a match again with a new bot in a seat: where it first moves otherwise, and what that was worth."""
+    from arena.commands.matches import Selection
+    from arena.commands.rerun import RerunOptions, run
+
+    run(
+        RerunOptions(
+            database=database_of(db, data),
+            target=target,
+            bot=bot,
+            chosen=Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament),
+            limit=limit,
+            seat=seat,
+            old=old,
+            opponents=opponent or (),
+            stand_in=stand_in,
+            continuations=continuations,
+            seed=seed,
+            jobs=jobs,
+            value=value,
+            to_json=to_json,
+        )
+    )
+
+
+@app.command("export")
+def replay_export(
+    target: Target,
+    to: Annotated[Path, typer.Option(metavar="FILE", help="Its name ends in .jsonl, .jsonl.gz, .json or .html.")],
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Write a match's record to a file."""
+    from arena.commands.replay import export
+
+    export(target, to, database_of(db, data))
