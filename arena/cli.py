@@ -221,7 +221,7 @@ def tournament(
 @app.command("try")
 def try_bots(
     *,
-    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, FILE.py, NAME=FILE.py, in seat order.")],
+    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, FILE.py, FILE.py:CLASS, NAME=BOT, in seat order.")],
     game: ToPlay = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="A preset of the game.")] = None,
     sets: Sets = None,
