@@ -221,7 +221,9 @@ def tournament(
 @app.command("try")
 def try_bots(
     *,
-    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, FILE.py, FILE.py:CLASS, NAME=BOT, in seat order.")],
+    bots: Annotated[
+        list[str], typer.Argument(metavar="BOT...", help="In seat order: NAME, FILE.py[:CLASS] or NAME=BOT.")
+    ],
     game: ToPlay = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="A preset of the game.")] = None,
     sets: Sets = None,

@@ -6,7 +6,9 @@ Its options, what it asks with them, and the file it writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from math import floor, log10
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
-from arena.commands.data_dir import free_data_dir
+from arena.commands.data_dir import free_data_dir, hold_data_dir
 from arena.commands.output import columns, write_document
 from arena.commands.settings import database
 from arena.commands.sprt_display import Display, shown, standing
@@ -28,7 +30,7 @@ from arena.store.database_url import database_at
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import finish_tournament, latest_finished_seed
+from arena.store.tournament_state import finish_tournament, stored_seeds
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.result_writer import luck_of_records
@@ -71,13 +73,15 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     pilot: Path | None = None
     seats: int | None = None
     """Those of the first bot, where more than two sit in a match; None: one."""
+    against: Sequence[str] = ()
+    """All opponents, where this is the test of one of several that share the errors."""
     any_folder: bool = False
     """Whether another data folder will do where somebody runs on that one."""
 
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
-    against = [read_options(each) for each in one_by_one(in_free_folder(options))]
+    against = _under_one_seed([read_options(each) for each in one_by_one(in_free_folder(options))])
     console = Console(width=columns())
     documents: list[dict[str, Any]] = []
     verdicts: dict[str, Verdict | None] = {}
@@ -97,6 +101,21 @@ def run(options: SprtOptions) -> None:
         write_document(options.to_json, document)
 
 
+def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
+    """The parts of a test under the seed that was given, else that of the newest such test with a part that is not
+    finished, else a new one. Raises `ArenaFault`.
+    """
+    options = against[0][0].options
+    if options.seed is not None:
+        return [*against]
+    with hold_data_dir(options.data, options.db) as where, closing(Store.open(where)) as store:
+        stored = store.read(stored_seeds, [setup.key for setup, _ in against])
+    if stored.open is None and stored.finished is not None:
+        say(f"arena: a test like this was finished, --seed {stored.finished} shows it; this is another one", err=True)
+    seed = stored.open or secrets.token_hex(16)
+    return [(replace(setup, options=replace(setup.options, seed=seed)), question) for setup, question in against]
+
+
 def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[str, Any]:
     """Play a test of two bots and print what it found, which is returned as a file has it."""
     sides = _sides(setup)
@@ -108,9 +127,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
         if played:
             games = counted(played, "game was", "games were")
             say(f"arena: {games} played before, and count: has a bot changed, take another --seed", err=True)
-        elif setup.options.seed is None and (seed := store.read(latest_finished_seed, setup.key)) is not None:
-            say(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", err=True)
-        if not played and (told := before_it_starts(question, evidence.seats, len(sides[0]))) is not None:
+        elif (told := before_it_starts(question, evidence.seats, len(sides[0]))) is not None:
             say(f"arena: {told}", err=True)
         if evidence.verdict is None and played < plan.count:
             play_on(test, evidence)
@@ -161,7 +178,7 @@ def one_by_one(options: SprtOptions) -> list[SprtOptions]:
     if options.pairs is not None:
         raise UsageFault("--pairs is for two bots: a test of one against several asks which of two hypotheses holds")
     alpha, beta = (_share(error, len(others)) for error in (options.alpha, options.beta))
-    return [replace(options, bots=(one, other), alpha=alpha, beta=beta) for other in others]
+    return [replace(options, bots=(one, other), against=others, alpha=alpha, beta=beta) for other in others]
 
 
 def _share(error: float, tests: int) -> float:
@@ -240,7 +257,8 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
             f"{name} don't sum to zero under this config: `arena tournament` compares payoffs"
         )
     question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.rules))
-    asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
+    told = msgspec.to_builtins(question) | ({"against": [*options.against]} if options.against else {})
+    asked = {"rounds": rounds if fixed else None, "test": told}
     return replace(setup, arguments=setup.arguments | asked), question
 
 
