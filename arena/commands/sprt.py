@@ -25,6 +25,7 @@ from arena.commands.tournament_options import TournamentOptions, TournamentSetup
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST
 from arena.sprt.evidence import Evidence, Question, Sample
+from arena.sprt.hypotheses import hypotheses_of
 from arena.sprt.summary import before_it_starts, conclusion, joint_conclusion, warnings
 from arena.store.database_url import database_at
 from arena.store.match_luck import luck_of_tournament
@@ -37,7 +38,7 @@ from arena.tournament.result_writer import luck_of_records
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
 from machine.terminal import say
-from measuring.sequential import Hypotheses, Verdict
+from measuring.sequential import Verdict
 from measuring.value_function import POINTS
 from measuring.value_registry import names_in_points, value_of
 from protocol.bot_launch import bot_name_in, split_bot_word
@@ -49,8 +50,6 @@ from protocol.games.base import Game
 from protocol.reasons import VOID
 
 MOST_PAIRS = 10_000
-BETTER_BY = 0.02
-"""What h1 is where nobody says: points a game above one half."""
 NO_VALUE = "none"
 
 
@@ -81,6 +80,8 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
+    if options.pilot is not None:
+        raise UsageFault(f"--pilot {options.pilot} is what --plan looks at: add --plan")
     against = _under_one_seed([read_options(each) for each in one_by_one(in_free_folder(options))])
     console = Console(width=columns())
     documents: list[dict[str, Any]] = []
@@ -256,10 +257,11 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
             "a test asks who wins, and to win is not to be paid more here, as payoffs of "
             f"{name} don't sum to zero under this config: `arena tournament` compares payoffs"
         )
-    question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.rules))
+    asked = None if fixed else hypotheses_of(options.h0, options.h1, options.unit, options.alpha, options.beta)
+    question = Question(hypotheses=asked, value=_value(options, setup.rules))
     told = msgspec.to_builtins(question) | ({"against": [*options.against]} if options.against else {})
-    asked = {"rounds": rounds if fixed else None, "test": told}
-    return replace(setup, arguments=setup.arguments | asked), question
+    own = {"rounds": rounds if fixed else None, "test": told}
+    return replace(setup, arguments=setup.arguments | own), question
 
 
 def _with_copies(options: SprtOptions) -> SprtOptions:
@@ -284,18 +286,6 @@ def _with_copies(options: SprtOptions) -> SprtOptions:
 def _copies(word: str, count: int) -> list[str]:
     name, (_, bot) = bot_name_in(word), split_bot_word(word)
     return [word, *(f"{name}-{number}={bot}" for number in range(2, count + 1))]
-
-
-def _hypotheses(options: SprtOptions) -> Hypotheses:
-    if options.h1 is None and (options.unit != "score" or options.h0 is not None):
-        raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
-    return Hypotheses(
-        h0=options.h0 or 0.0,
-        h1=BETTER_BY if options.h1 is None else options.h1,
-        unit=options.unit,  # type: ignore[arg-type]  # it says what it may be
-        alpha=options.alpha,
-        beta=options.beta,
-    )
 
 
 def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
