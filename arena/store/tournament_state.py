@@ -96,25 +96,30 @@ def stored_seeds(connection: Connection, arguments: Collection[str]) -> StoredSe
 
 
 class StoredTournament(NamedTuple):
-    """A tournament that was begun: its id, its seed, and how many of its matches are stored."""
+    """A tournament that was begun: its id, its seed, its arguments (canonical JSON without the seed), how many of its
+    matches are stored, and whether it was played to its end.
+    """
 
     id: str
     seed: str
+    arguments: str
     matches: int
+    finished: bool
 
 
 def tournaments_alike(connection: Connection, arguments: str, but: Collection[str]) -> list[StoredTournament]:
     """Those with the same arguments (JSON without the seed) except for some by name, the newest first."""
     played = func.count(matches.c.number)
+    columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
-        select(tournaments.c.id, tournaments.c.seed, tournaments.c.arguments, played.label("played"))
+        select(*columns, played.label("played"))
         .outerjoin(matches, matches.c.tournament == tournaments.c.id)
-        .group_by(tournaments.c.id, tournaments.c.seed, tournaments.c.arguments, tournaments.c.started)
+        .group_by(*columns, tournaments.c.started)
         .order_by(tournaments.c.started.desc())
     )
     wanted = _without(arguments, but)
     return [
-        StoredTournament(row.id, row.seed, row.played)
+        StoredTournament(row.id, row.seed, row.arguments, row.played, row.finished is not None)
         for row in connection.execute(query)
         if _without(row.arguments, but) == wanted
     ]

@@ -286,8 +286,13 @@ def test_tournaments_alike_but_for_some_arguments_are_found_the_newest_first(sto
         alter(store.database, f"UPDATE tournaments SET started = '2026-01-0{9 - number}' WHERE id = '{name}'")
     store.write(open_tournament, '{"bots": ["a", "c"], "rounds": 1}', "1")
     store.write(finish_matches, [finished(result("m1", tournament=ids[1], place=0))])
+    store.write(finish_tournament, ids[0])
     found = store.read(tournaments_alike, told[2], ("rounds",))
-    assert found == [(ids[0], "1", 0), (ids[1], "2", 1), (ids[2], "3", 0)]
+    assert found == [
+        (ids[0], "1", told[1], 0, True),
+        (ids[1], "2", told[2], 1, False),
+        (ids[2], "3", told[3], 0, False),
+    ]
     assert store.read(tournaments_alike, told[2], ()) == [found[1]]
 
 
