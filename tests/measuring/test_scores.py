@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring import scores, variance_reduction
+from measuring import variance_reduction
 from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score
 from measuring.scores import Estimate, ScoreEstimates, estimate_scores
+from measuring.student_t import student_cdf, student_reach
 from measuring.variance_reduction import factor
 from seasons import result
 
@@ -91,7 +92,7 @@ def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
     assert found.high - found.mean == pytest.approx(4.3027 * stdev(means) / math.sqrt(3), rel=1e-4)
     assert found.mean - found.low == pytest.approx(found.high - found.mean)
     assert found.error == pytest.approx(stdev(means) / math.sqrt(3))
-    assert found.superiority == pytest.approx(scores.student_cdf((found.mean - 0.5) / found.error, 2))
+    assert found.superiority == pytest.approx(student_cdf((found.mean - 0.5) / found.error, 2))
 
 
 def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -> None:
@@ -101,7 +102,7 @@ def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -
     parts = [(len(each) / 6) ** 2 * variance(each) / len(each) for each in less_luck.values()]
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2)
     assert found.error == pytest.approx(math.sqrt(sum(parts)))
-    assert found.high - found.mean == pytest.approx(scores.student_reach(freedom) * found.error)
+    assert found.high - found.mean == pytest.approx(student_reach(freedom) * found.error)
 
 
 def test_adjusted_scores_keep_within_0_to_1_and_have_an_interval_there() -> None:
@@ -136,8 +137,8 @@ def test_equal_units_leave_room_for_some_that_are_not(starts: int) -> None:
     missed = 1 - 0.05 ** (1 / starts)
     assert (found.low, found.high) == pytest.approx((max(0, 0.5 - missed), min(1, 0.5 + missed)))
     better = adjusted_of(estimate_scores(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
-    reach = scores.student_reach(starts - 1)
-    assert better.superiority == pytest.approx(scores.student_cdf(0.1 / (missed / reach), starts - 1))
+    reach = student_reach(starts - 1)
+    assert better.superiority == pytest.approx(student_cdf(0.1 / (missed / reach), starts - 1))
 
 
 def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
