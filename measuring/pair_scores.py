@@ -20,15 +20,15 @@ MIN_UNITS = 32
 class SideScore(NamedTuple):
     """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.
 
-    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. Void matches
-    are not among them.
+    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. `seats`
+    are those of the side, in order. Void matches are not among them.
     """
 
     points: float
     luck: float | None = None
     start: Hashable = None
     against: Hashable = None
-    seat: int = 0
+    seats: tuple[int, ...] = (0,)
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
@@ -40,7 +40,7 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
         luck=luck if luck is None or seat == 0 else -luck,
         start=start,
         against=tuple(sorted(name for name in names if name != bot)),
-        seat=seat,
+        seats=(seat,),
     )
 
 
@@ -62,7 +62,7 @@ def group_score(
         luck=None if luck is None else others * sum(luck[seat] for seat in own) / against,
         start=start,
         against=tuple(sorted(set(names) - set(bots))),
-        seat=own[0],
+        seats=tuple(sorted(own)),
     )
 
 
@@ -76,10 +76,10 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """Against whom, and from which seats; lone units of several strata, put together, have neither."""
+    """Against whom, and from which seats, of each match; lone units of several strata, put together, have neither."""
 
     against: Hashable = None
-    seats: tuple[int, ...] = ()
+    seats: tuple[tuple[int, ...], ...] = ()
 
 
 Strata = Mapping[Stratum, Sequence[ScoreUnit]]
@@ -98,7 +98,7 @@ def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
         starts[match.against, alone, number if alone else match.start].append(match)
     strata: defaultdict[Stratum, list[ScoreUnit]] = defaultdict(list)
     for group in starts.values():
-        seats = tuple(sorted(match.seat for match in group))
+        seats = tuple(sorted(match.seats for match in group))
         strata[Stratum(group[0].against, seats)].append(_unit(group))
     lone = [key for key, units in strata.items() if len(units) == 1]
     together = [strata.pop(key)[0] for key in lone]
