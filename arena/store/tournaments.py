@@ -163,8 +163,7 @@ def _scored(match: PlayedMatch, *, paired: bool) -> ScoredMatch:
 
 
 def _start(match: PlayedMatch, *, paired: bool) -> int | None:
-    """Paired matches share a start with those at the next places."""
-    return match.place // len(match.seats) if paired else None
+    return tournament_pairing.start_at(match.place, len(match.seats)) if paired else None
 
 
 @functools.lru_cache(maxsize=1000)

@@ -118,11 +118,16 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
         return header, seed
 
+    def start_of(self, result: Result) -> int | None:
+        """The start that a result's match shares with others; None where matches share none."""
+        paired = self.paired and result.place is not None
+        return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
+
     def with_start(self, result: Result) -> Result:
         """A result with the start that its match shares with others, as it is told once it is stored."""
         if not self.paired or result.place is None:
             return result
-        return replace(result, start=f"{self.id}/{result.place // self.rules.seats}")
+        return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""
