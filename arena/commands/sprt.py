@@ -138,7 +138,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
     found = conclusion(evidence.bots, question, findings)
     warned = list(warnings(evidence.bots, findings, *_other_presets(plan)))
     console.print(shown(plan, evidence, findings))
-    console.print(f"seed {plan.seed}, id {plan.id}")
+    console.print(plan.origin)
     results = [sample.result for sample in evidence.matches]
     print_uncontested_losses(console, plan, results, setup.options.data)
     for sentence in (*warned, found):

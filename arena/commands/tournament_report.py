@@ -98,7 +98,7 @@ class Report:
         console = Console(width=columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
         played = counted(len(results), "match", "matches")
-        console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
+        console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\n{plan.origin}")
         if plan.pool is None:
             console.print("not rated: no preset has this config")
         unit = plan.rules.payoff_unit

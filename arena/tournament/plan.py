@@ -118,6 +118,11 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
         return header, seed
 
+    @property
+    def origin(self) -> str:
+        """What it is found again by: its seed, its id, and how the ids of its matches begin, which may be another's."""
+        return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
+
     def start_of(self, result: Result) -> int | None:
         """The start that a result's match shares with others; None where matches share none."""
         paired = self.paired and result.place is not None

@@ -25,6 +25,7 @@ TABLE = [
 @pytest.mark.parametrize(("freedom", "reach"), TABLE)
 def test_students_interval_is_that_of_tables(freedom: int, reach: float) -> None:
     assert student_reach(freedom) == pytest.approx(reach, abs=5e-5)
+    assert student_cdf(reach, freedom) == pytest.approx(0.975, abs=5e-6)
 
 
 @given(st.floats(-50, 50), st.floats(1, 5000))
