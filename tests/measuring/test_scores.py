@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from statistics import NormalDist, fmean, stdev, variance
+from statistics import NormalDist, fmean, pvariance, stdev, variance
 
 import pytest
 from hypothesis import given
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from measuring import variance_reduction
 from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score
-from measuring.scores import Estimate, ScoreEstimates, estimate_scores
+from measuring.scores import Estimate, ScoreEstimates, count_moments, estimate_scores, score_of_counts
 from measuring.student_t import student_cdf, student_reach
 from measuring.variance_reduction import factor
 from seasons import result
@@ -62,6 +62,16 @@ def test_the_unit_is_a_start_with_the_mean_of_its_matches() -> None:
     assert score_of(two).error == pytest.approx(stdev([0.5, 1, 0, 0, 1, 1]) / math.sqrt(6))
 
 
+@pytest.mark.parametrize("counts", [(1, 2, 4, 3, 1), (3, 1, 5), (0, 1, 0)])
+def test_counts_of_scores_say_what_the_scores_do(counts: tuple[int, ...]) -> None:
+    scores = [at / (len(counts) - 1) for at, count in enumerate(counts) for _ in range(count)]
+    assert count_moments(counts) == pytest.approx((fmean(scores), pvariance(scores)))
+    said = score_of(estimate_scores(map(SideScore, scores)))
+    found = score_of_counts(counts)
+    assert (found.mean, found.low, found.high) == pytest.approx((said.mean, said.low, said.high))
+    assert (found.error, found.superiority) == pytest.approx((said.error, said.superiority))
+
+
 def test_a_match_is_that_of_each_side() -> None:
     drawn, won = result("m1", ranks=(1, 1)), result("m2", ranks=(1, 2))
     assert side_score(drawn, "ann") == SideScore(0.5, None, None, ("bob",), (0,))
@@ -79,6 +89,7 @@ def test_several_bots_score_by_how_many_of_the_others_each_was_ahead_of() -> Non
     assert found.points == pytest.approx(ahead / 9)
     assert found.luck == pytest.approx(5 * (0.3 - 0.1 - 0.2) / 9)
     assert found[2:] == (7, ("x", "y", "z"), (0, 2, 4))
+    assert group_score(six, ["a", "b", "c"]).luck is None
     for bot, seat in (("a", 0), ("z", 5)):
         alone = group_score(six, [bot], luck)
         one = side_score(six, bot)
