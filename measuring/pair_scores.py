@@ -20,15 +20,16 @@ MIN_UNITS = 32
 class SideScore(NamedTuple):
     """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.
 
-    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. `seats`
-    are those of the side, in order. Void matches are not among them.
+    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. A side of
+    several bots has `more_seats`, higher ones. Void matches are not among them.
     """
 
     points: float
     luck: float | None = None
     start: Hashable = None
     against: Hashable = None
-    seats: tuple[int, ...] = (0,)
+    seat: int = 0
+    more_seats: tuple[int, ...] = ()
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
@@ -40,7 +41,7 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
         luck=luck if luck is None or seat == 0 else -luck,
         start=start,
         against=tuple(sorted(name for name in names if name != bot)),
-        seats=(seat,),
+        seat=seat,
     )
 
 
@@ -54,7 +55,7 @@ def group_score(
     is always the same. So luck in points is luck in the share times (n - 1) / k (n - k).
     """
     names = [seat.bot for seat in result.seats]
-    own = [names.index(bot) for bot in bots]
+    own = sorted(names.index(bot) for bot in bots)
     among, against = len(own) * (len(own) - 1) / 2, len(own) * (len(names) - len(own))
     others, scored = len(names) - 1, points(result)
     return SideScore(
@@ -62,7 +63,8 @@ def group_score(
         luck=None if luck is None else others * sum(luck[seat] for seat in own) / against,
         start=start,
         against=tuple(sorted(set(names) - set(bots))),
-        seats=tuple(sorted(own)),
+        seat=own[0],
+        more_seats=tuple(own[1:]),
     )
 
 
@@ -98,7 +100,7 @@ def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
         starts[match.against, alone, number if alone else match.start].append(match)
     strata: defaultdict[Stratum, list[ScoreUnit]] = defaultdict(list)
     for group in starts.values():
-        seats = tuple(sorted(match.seats for match in group))
+        seats = tuple(sorted((match.seat, *match.more_seats) for match in group))
         strata[Stratum(group[0].against, seats)].append(_unit(group))
     lone = [key for key, units in strata.items() if len(units) == 1]
     together = [strata.pop(key)[0] for key in lone]

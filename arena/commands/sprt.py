@@ -259,7 +259,7 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
         )
     asked = None if fixed else hypotheses_of(options.h0, options.h1, options.unit, options.alpha, options.beta)
     question = Question(hypotheses=asked, value=_value(options, setup.rules))
-    told = msgspec.to_builtins(question) | ({"against": [*options.against]} if options.against else {})
+    told = msgspec.to_builtins(question) | ({"against": sorted(options.against)} if options.against else {})
     own = {"rounds": rounds if fixed else None, "test": told}
     return replace(setup, arguments=setup.arguments | own), question
 

@@ -247,7 +247,7 @@ def standing(listed: Sequence[TableRow], matches: Sequence[ScoredMatch]) -> list
         for seat, bot in enumerate(match.seats):
             against = tuple(sorted(match.seats[:seat] + match.seats[seat + 1 :]))
             luck = match.luck if match.luck is None or seat == 0 else -match.luck
-            played[bot].append(SideScore(match.points[seat], luck, match.start, against, (seat,)))
+            played[bot].append(SideScore(match.points[seat], luck, match.start, against, seat))
     lines = []
     for row in listed:
         found = estimate_scores(played[row.bot])
@@ -294,7 +294,7 @@ def _firsts(bot: str, met: Iterable[MatchSample]) -> Iterator[SideScore]:
     """As `_played`, but of the points that go to the first alone."""
     for score, (result, _, _) in zip(_played(bot, met), _counted(bot, met), strict=True):
         ranks = [seat.rank for seat in result.seats]
-        yield score._replace(points=1 / ranks.count(1) if ranks[score.seats[0]] == 1 else 0.0)
+        yield score._replace(points=1 / ranks.count(1) if ranks[score.seat] == 1 else 0.0)
 
 
 def _played(bot: str, met: Iterable[MatchSample]) -> Iterator[SideScore]:

@@ -109,7 +109,7 @@ def report(row: Row, crew: WorkerPool, share: float) -> None:
     played = dict(spread(crew, partial(scores, row), range(starts)))
     for at, value in enumerate(row.values):
         games = [
-            SideScore(points=points, luck=lucks[at], start=start, seats=(order,))
+            SideScore(points=points, luck=lucks[at], start=start, seat=order)
             for start in range(starts)
             for order, (points, lucks) in enumerate(played[start])
         ]

@@ -154,7 +154,7 @@ def play_trial(
 def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
     """From seat 0's games by start, where the side sat there and where the other did; luck counts if `freed`."""
     scores = [
-        SideScore(points, luck if freed else None, start, seats=(seat,))
+        SideScore(points, luck if freed else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))
         for seat, (points, luck) in enumerate((one, (1 - two.score, -two.luck)))
     ]

@@ -98,11 +98,11 @@ def test_every_pair_with_a_void_match_is_counted() -> None:
 def test_both_columns_have_pairs_for_units_whatever_the_seats_decide() -> None:
     chance = Random(5)
     scores = [
-        SideScore(points=points, luck=points - chance.gauss(0.5, 0.1), start=number, seats=(seat,))
+        SideScore(points=points, luck=points - chance.gauss(0.5, 0.1), start=number, seat=seat)
         for number in range(20)
         for seat, points in enumerate((1.0, 0.0) if chance.random() < 0.9 else (1.0, 1.0))
     ]
-    played = [match(2 * one.start + one.seats[0], one.points, one.luck) for one in scores]
+    played = [match(2 * one.start + one.seat, one.points, one.luck) for one in scores]
     found, expected = evidence(played, None, "exact").findings(), estimate_scores(scores)
     assert expected.score is not None
     assert expected.adjusted is not None
