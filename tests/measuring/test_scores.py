@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from measuring import variance_reduction
-from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score
+from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score, stratify
 from measuring.scores import Estimate, ScoreEstimates, count_moments, estimate_scores, score_of_counts
 from measuring.student_t import student_cdf, student_reach
 from measuring.variance_reduction import factor
@@ -93,7 +93,8 @@ def test_several_bots_score_by_how_many_of_the_others_each_was_ahead_of() -> Non
     for bot, seat in (("a", 0), ("z", 5)):
         alone = group_score(six, [bot], luck)
         one = side_score(six, bot)
-        assert (alone.points, alone.luck, alone.against) == (pytest.approx(one.points), luck[seat], one.against)
+        assert (alone.points, alone.luck) == (pytest.approx(one.points), luck[seat])
+        assert alone[2:] == one[2:]
 
 
 def test_what_differs_between_the_seats_of_several_bots_together_is_in_no_interval() -> None:
@@ -102,6 +103,12 @@ def test_what_differs_between_the_seats_of_several_bots_together_is_in_no_interv
     played = [result(f"m{number}", *each) for number, each in enumerate((beside, apart) * 20)]
     found = adjusted_of(estimate_scores(group_score(one, ["a", "b"], (0.0,) * 4) for one in played))
     assert (found.mean, found.high) == (0.5, pytest.approx(0.5 + 1 - 0.05 ** (1 / 40)))
+
+
+def test_a_unit_without_its_like_goes_to_the_fewest() -> None:
+    played = [SideScore(0.0, against="b")] * 3 + [SideScore(1.0, against="c")] * 2 + [SideScore(0.5, against="d")]
+    strata, _ = stratify(played)
+    assert {stratum.against: len(units) for stratum, units in strata.items()} == {"b": 3, "c": 3}
 
 
 def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
