@@ -166,7 +166,9 @@ def tournament(
 @app.command("try")
 def try_bots(
     *,
-    bots: Annotated[list[str], typer.Argument(metavar="BOT...", help="NAME, FILE.py, NAME=FILE.py, in seat order.")],
+    bots: Annotated[
+        list[str], typer.Argument(metavar="BOT...", help="In seat order: NAME, FILE.py[:CLASS] or NAME=BOT.")
+    ],
     game: ToPlay = None,
     preset: Annotated[str | None, typer.Option(metavar="NAME", help="A preset of the game.")] = None,
     sets: Sets = None,
@@ -199,7 +201,9 @@ def sprt(
     beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
     raw: Annotated[bool, typer.Option("--raw", help="Of results as they are, luck and all.")] = False,
     value: Annotated[str | None, typer.Option(help="What luck is measured by [the best there is].")] = None,
-    pairs: Annotated[int | None, typer.Option(help="Exactly so many, whatever they show; a plan's pilot [50].")] = None,
+    pairs: Annotated[
+        int | None, typer.Option(help="Exactly so many, whatever they show; --plan: to look at [50], 32 or more.")
+    ] = None,
     most: Annotated[int | None, typer.Option(help="At most so many pairs [10000].")] = None,
     plan: Annotated[
         bool, typer.Option("--plan", help="Say what the test will take, by other pairs than its own.")
@@ -215,16 +219,17 @@ def sprt(
 
     del given["words"]
     options = SprtOptions(**_read(given), any_folder=words["data"] is None)
-    (run_plan if plan or pilot is not None else run)(options)
+    (run_plan if plan else run)(options)
 
 
-@app.command()
+@app.command(context_settings={"ignore_unknown_options": True})  # a count below 0 is no option
 def llr(
+    *,
     counts: Annotated[
         list[int], typer.Argument(metavar="COUNT...", help="Five, of pairs by their points; three, of losses to wins.")
     ],
-    h1: Annotated[float, typer.Option(help="Alternative: the first's advantage.")],
-    h0: Annotated[float, typer.Option(help="Null hypothesis: the first's advantage.")] = 0.0,
+    h0: Annotated[float | None, typer.Option(help="Null hypothesis: the first's advantage [0].")] = None,
+    h1: Annotated[float | None, typer.Option(help="Alternative: the first's advantage [0.02].")] = None,
     unit: Annotated[str, typer.Option(help="Of both: score, elo or nelo.")] = "score",
     alpha: Annotated[float, typer.Option(help="How often to be wrong where the first is no better.")] = 0.05,
     beta: Annotated[float, typer.Option(help="How often to be wrong where it is.")] = 0.05,
@@ -232,9 +237,8 @@ def llr(
 ) -> None:
     """What counts of results say: the log likelihood ratio of two hypotheses, score and Elo, with no match at hand."""
     from arena.commands.llr import run
-    from measuring.sequential import Hypotheses
 
-    run(counts, Hypotheses(h0=h0, h1=h1, unit=unit, alpha=alpha, beta=beta), to_json=to_json)  # type: ignore[arg-type]
+    run(counts, h0, h1, unit, alpha, beta, to_json=to_json)
 
 
 def _read(given: dict[str, Any]) -> dict[str, Any]:

@@ -8,11 +8,10 @@ By the exact table where there is one, else by matches of a bot against itself, 
 from __future__ import annotations
 
 import argparse
-import math
 import time
 from collections.abc import Sequence
 from functools import partial
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from bots import play_all
@@ -20,7 +19,8 @@ from machine.arguments import read_value
 from machine.cache import cache_folder
 from machine.exact.duel import can_judge, load_mapped, table_of
 from machine.workers.local import processes, spread
-from measuring.scores import student_reach
+from measuring.pair_scores import SideScore
+from measuring.scores import Estimate, estimate_scores
 from measuring.value_function import NoLuck
 from measuring.value_registry import names_of
 from protocol.games import load
@@ -30,7 +30,7 @@ from protocol.games.risk.duel import Duel
 
 BOTS = ("ga=ga:depth=3,nodes=1000", "uct=uct:sims=300")
 GAMES = (Duel, Campaign)
-LINE = "{:<20} {:<12} {:>7} {:>4}  {:<18} {:<18} {:>7}"
+LINE = "{:<20} {:<12} {:>7} {:>4}  {:<29} {:<29} {:>7}"
 Points = tuple[tuple[float, ...], tuple[float, ...]]
 """By seat what a match brought, as it came out and less luck."""
 
@@ -59,10 +59,12 @@ def points(row: Row, seeds: Sequence[int]) -> list[tuple[Points, float]]:
     return found
 
 
-def _told(sample: Sequence[float]) -> str:
-    """What a seat has above half the points, ± half of its 95 % interval."""
-    reach = student_reach(len(sample) - 1) * stdev(sample) / math.sqrt(len(sample))
-    return f"{fmean(sample) - 0.5:+.4f} ±{reach:.4f}"
+def _told(found: Estimate | None) -> str:
+    """What a seat has above half the points, with its 95 % interval."""
+    if found is None:
+        return ""
+    mean, low, high = (share - 0.5 for share in (found.mean, found.low, found.high))
+    return f"{mean:+.4f} ({low:+.4f} to {high:+.4f})"
 
 
 def exact(rules: Duel) -> float | None:
@@ -98,11 +100,16 @@ def main() -> None:
                 played = dict(spread(crew, partial(points, Row(game.name, config, bot, told.raw)), seeds))
                 seconds = fmean(spent for _, spent in played.values())
                 for seat in range(rules.seats):
-                    samples = [[each[way][seat] for each, _ in played.values()] for way in range(2)]
-                    worths = _told(samples[0]), "" if told.raw else _told(samples[1])
+                    found = estimate_scores(
+                        SideScore(came[seat], None if told.raw else came[seat] - less[seat])
+                        for (came, less), _ in played.values()
+                    )
                     name = bot.partition("=")[0]
                     count, took = (told.matches, f"{seconds:.2f}") if seat == 0 else ("", "")
-                    print(LINE.format(preset, name, count, seat, *worths, took), flush=True)
+                    print(
+                        LINE.format(preset, name, count, seat, _told(found.score), _told(found.adjusted), took),
+                        flush=True,
+                    )
 
 
 if __name__ == "__main__":

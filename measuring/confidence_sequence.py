@@ -34,9 +34,9 @@ class Interval(Struct, frozen=True):
 def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> Interval:
     """The interval after these scores; after none it is 0 to 1.
 
-    With this confidence the true mean is never outside, however long one goes on and whenever one looks, if scores lie
-    within 0 to 1 and each has that mean, whatever came before. Where some came from beyond, it is taken that none lies
-    farther out than they do.
+    With this confidence the true mean, itself 0 to 1, is never outside, however long one goes on and whenever one
+    looks, if scores lie within 0 to 1 too and each has that mean, whatever came before. Adjusted scores may lie beyond:
+    then it is taken that none lies farther out than those that came.
     """
     counts = Counter(scores)
     low, high = min(0.0, 0.0, *counts), max(1.0, 1.0, *counts)

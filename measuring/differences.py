@@ -8,10 +8,7 @@ from statistics import fmean, variance
 
 from msgspec import Struct
 
-from measuring.scores import Z95, student_reach
-
-_EQUAL = 1e-9
-"""A standard error below which all are taken as equal: what is left is rounding."""
+from measuring.student_t import satterthwaite, standard_error, student_reach
 
 
 class Difference(Struct, frozen=True, kw_only=True):
@@ -36,37 +33,24 @@ def certain(difference: float) -> Difference:
 
 
 def mean_difference(values: Sequence[float], most: float = 0.0) -> Difference:
-    """The mean of two values or more, with Student's interval.
-
-    Where all are equal some that are not may have been missed, less than 1 - 0.05^(1/n) of all with 95 % confidence:
-    each is taken to be off by `most`. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all
-    right? Interpreting zero numerators (1983).
+    """The mean of two values or more, with Student's interval. Where all are equal, those that were missed are taken to
+    be off by `most`.
     """
     mean, count = fmean(values), len(values)
-    freedom = count - 1
-    reach = student_reach(freedom)
-    error = math.sqrt(variance(values, mean) / count)
-    if error < _EQUAL:
-        error = most * (1 - 0.05 ** (1 / count)) / reach
-    return _within(mean, error, freedom, reach)
+    error = standard_error(variance(values, mean) / count, count, count - 1, most)
+    return _within(mean, error, count - 1)
 
 
 def sum_of(parts: Iterable[Difference]) -> Difference:
-    """The sum of differences that were measured independently.
-
-    Source for its degrees of freedom: F. E. Satterthwaite, An approximate distribution of estimates of variance
-    components (1946).
-    """
+    """The sum of differences that were measured independently."""
     found = list(parts)
     mean = math.fsum(part.mean for part in found)
-    square = math.fsum(part.error**2 for part in found)
-    doubt = math.fsum(part.error**4 / part.freedom for part in found if part.error)
-    if not doubt:
+    measured = [(part.error**2, part.freedom) for part in found if part.error]
+    if not measured:
         return certain(mean)
-    freedom = square**2 / doubt
-    return _within(mean, math.sqrt(square), freedom, student_reach(math.floor(freedom)) if freedom < 1e6 else Z95)
+    return _within(mean, math.sqrt(math.fsum(square for square, _ in measured)), satterthwaite(measured))
 
 
-def _within(mean: float, error: float, freedom: float, reach: float) -> Difference:
-    low, high = mean - reach * error, mean + reach * error
-    return Difference(mean=mean, low=low, high=high, error=error, freedom=freedom)
+def _within(mean: float, error: float, freedom: float) -> Difference:
+    reach = student_reach(freedom) * error
+    return Difference(mean=mean, low=mean - reach, high=mean + reach, error=error, freedom=freedom)

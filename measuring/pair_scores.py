@@ -20,8 +20,8 @@ MIN_UNITS = 32
 class SideScore(NamedTuple):
     """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.
 
-    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. Void matches
-    are not among them.
+    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. A side of
+    several bots has `more_seats`, higher ones. Void matches are not among them.
     """
 
     points: float
@@ -29,6 +29,7 @@ class SideScore(NamedTuple):
     start: Hashable = None
     against: Hashable = None
     seat: int = 0
+    more_seats: tuple[int, ...] = ()
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
@@ -54,7 +55,7 @@ def group_score(
     is always the same. So luck in points is luck in the share times (n - 1) / k (n - k).
     """
     names = [seat.bot for seat in result.seats]
-    own = [names.index(bot) for bot in bots]
+    own = sorted(names.index(bot) for bot in bots)
     among, against = len(own) * (len(own) - 1) / 2, len(own) * (len(names) - len(own))
     others, scored = len(names) - 1, points(result)
     return SideScore(
@@ -63,6 +64,7 @@ def group_score(
         start=start,
         against=tuple(sorted(set(names) - set(bots))),
         seat=own[0],
+        more_seats=tuple(own[1:]),
     )
 
 
@@ -76,10 +78,10 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """Against whom, and from which seats; lone units of several strata, put together, have neither."""
+    """Against whom, and from which seats, of each match; lone units of several strata, put together, have neither."""
 
     against: Hashable = None
-    seats: tuple[int, ...] = ()
+    seats: tuple[tuple[int, ...], ...] = ()
 
 
 Strata = Mapping[Stratum, Sequence[ScoreUnit]]
@@ -98,7 +100,7 @@ def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
         starts[match.against, alone, number if alone else match.start].append(match)
     strata: defaultdict[Stratum, list[ScoreUnit]] = defaultdict(list)
     for group in starts.values():
-        seats = tuple(sorted(match.seat for match in group))
+        seats = tuple(sorted((match.seat, *match.more_seats) for match in group))
         strata[Stratum(group[0].against, seats)].append(_unit(group))
     lone = [key for key, units in strata.items() if len(units) == 1]
     together = [strata.pop(key)[0] for key in lone]

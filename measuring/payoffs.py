@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from measuring.scores import student_cdf, student_reach
+from measuring.student_t import satterthwaite, student_cdf, student_reach
 
 
 class Paid(NamedTuple):
@@ -107,4 +107,4 @@ def _error(met: Sequence[PairPayoffs]) -> tuple[float, float] | None:
     total = math.fsum(part for part, _ in parts)
     if total < _EQUAL**2:
         return 0.0, freedom
-    return math.sqrt(total), total**2 / math.fsum(part**2 / free for part, free in parts)
+    return math.sqrt(total), satterthwaite(parts)

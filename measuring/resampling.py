@@ -7,6 +7,7 @@ equal forecasts. Source: B. Efron, R. J. Tibshirani, An Introduction to the Boot
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate
 from random import Random
@@ -23,23 +24,23 @@ MOST_DRAWN = 150_000
 """Pairs for the tests at one hypothesis, after which no other begins: some seconds for both."""
 
 
-class Outlook(Struct, frozen=True, kw_only=True):
+class SimulatedTests(Struct, frozen=True, kw_only=True):
     """Where one hypothesis holds, by so many `tests`: in what share of them the other is accepted, what share decides
-    nothing, and the number of pairs by which half of them, and nine of ten, have ended.
+    nothing, and the number of pairs by which half of them, and 90 %, have decided; None where fewer ever do.
     """
 
     tests: int
     errors: float
     undecided: float
-    median: int
-    ninth_tenth: int
+    median: int | None
+    percentile_90: int | None
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
     """What to expect of a test, where h0 holds and where h1 does."""
 
-    h0: Outlook
-    h1: Outlook
+    h0: SimulatedTests
+    h1: SimulatedTests
 
 
 def forecast(
@@ -48,7 +49,7 @@ def forecast(
     """Of tests of at most so many pairs, by the mean scores of two pairs or more; raises `UsageFault` as they do."""
     drawn = _of_results(hypotheses, pilot) if test is Pentanomial else _of_adjusted(hypotheses, pilot)
     h0, h1 = (
-        _outlook(test, hypotheses, pool, holds, most, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated
+        _simulate(test, hypotheses, pool, holds, most, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated
         for pool, holds in zip(drawn, _HYPOTHESES, strict=True)
     )
     return Forecast(h0=h0, h1=h1)
@@ -75,9 +76,9 @@ def _of_adjusted(hypotheses: Hypotheses, pilot: Sequence[float]) -> list[_Pool]:
     return [_Pool([score - mean + held for score in pilot]) for held in hypotheses.scores]
 
 
-def _outlook(
+def _simulate(
     test: type[SequentialTest], hypotheses: Hypotheses, pool: _Pool, holds: Verdict, most: int, chance: Random
-) -> Outlook:
+) -> SimulatedTests:
     verdicts: list[Verdict | None] = []
     pairs: list[int] = []
     while len(verdicts) < TESTS and sum(pairs) < MOST_DRAWN:
@@ -86,13 +87,17 @@ def _outlook(
             one.add(chance.choices(pool.scores, cum_weights=pool.chances)[0])
         verdicts.append(one.verdict)
         pairs.append(one.pairs)
-    pairs.sort()
+    decided = sorted(count for count, verdict in zip(pairs, verdicts, strict=True) if verdict is not None)
     tests = len(verdicts)
-    open_, right = verdicts.count(None), verdicts.count(holds)
-    return Outlook(
+
+    def by_then(share: float) -> int | None:
+        needed = math.ceil(share * tests)
+        return decided[needed - 1] if needed <= len(decided) else None
+
+    return SimulatedTests(
         tests=tests,
-        errors=(tests - open_ - right) / tests,
-        undecided=open_ / tests,
-        median=pairs[tests // 2],
-        ninth_tenth=pairs[tests * 9 // 10],
+        errors=(len(decided) - verdicts.count(holds)) / tests,
+        undecided=verdicts.count(None) / tests,
+        median=by_then(0.5),
+        percentile_90=by_then(0.9),
     )

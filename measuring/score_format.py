@@ -56,10 +56,10 @@ def elo(found: Comparison) -> str:
 
 
 def elo_of(found: Comparison) -> str:
-    """`+108`; `> +58`, by the near end of the interval, where no difference is enough."""
+    """`+108`; `+inf` and `-inf` for all of the points and for none, at which no difference is enough."""
     if found.elo.elo is not None:
         return _elo(found.elo.elo)
-    return f"> {_elo(found.elo.low or MOST)}" if found.score > 0.5 else f"< {_elo(found.elo.high or -MOST)}"
+    return "+inf" if found.score > 0.5 else "-inf"
 
 
 def elo_interval(found: Comparison) -> str:

@@ -4,55 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from statistics import NormalDist, fmean, variance
 
 from msgspec import Struct
 
 from measuring.pair_scores import SideScore, Strata, stratify
+from measuring.student_t import satterthwaite, standard_error, student_cdf, student_reach
 from measuring.variance_reduction import variance_ratio
-
-_MANY = 500
-"""Degrees of freedom from which the normal distribution, with a correction, is right to six digits."""
-
-
-def student_cdf(t: float, freedom: float) -> float:
-    """The chance of at most `t`, in `freedom` degrees of freedom, 1 or more; a fraction of one is dropped.
-
-    Source: M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.3, 26.7.4 and 26.7.8.
-    """
-    whole = math.floor(freedom)
-    if whole >= _MANY:
-        return _NORMAL.cdf(t * (1 - 1 / (4 * whole)) / math.sqrt(1 + t * t / (2 * whole)))
-    angle = math.atan2(t, math.sqrt(whole))
-    sine, cosine = math.sin(angle), math.cos(angle)
-    odd = whole % 2
-    term, total = (cosine if odd else 1.0), 0.0
-    for power in range(2 + odd, whole + 1, 2):
-        total += term
-        term *= cosine * cosine * (power - 1) / power
-    within = 2 / math.pi * (angle + sine * total) if odd else sine * total
-    return (1 + within) / 2
-
-
-@lru_cache(maxsize=1000)
-def student_reach(freedom: float, confidence: float = 0.95) -> float:
-    """How many standard errors an interval of this confidence goes to either side of a mean."""
-    sought = (1 + confidence) / 2
-    low, high = 0.0, 1.0
-    while student_cdf(high, freedom) < sought:
-        high *= 2
-    for _ in range(60):
-        middle = (low + high) / 2
-        low, high = (middle, high) if student_cdf(middle, freedom) < sought else (low, middle)
-    return (low + high) / 2
-
 
 _NORMAL = NormalDist()
 Z95 = _NORMAL.inv_cdf(0.975)
 """How many standard errors a 95 % interval goes to either side of a normal mean."""
-_EQUAL = 1e-9
-"""A standard error below which all units are taken as equal: what is left is rounding."""
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
@@ -141,18 +103,13 @@ def _estimate(count: int, mean: float, square: float) -> Estimate:
 
 def _adjusted(strata: Strata) -> Estimate:
     """The mean of adjusted points with Student's interval, of two units or more; a mean beyond 0 or 1 is taken
-    as that, which only brings it nearer to the true one.
-
-    Where all are equal, some that are not may have been missed: less than 1 - 0.05^(1/n) of all, with 95 % confidence;
-    each is taken to be a point off. Source: J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all
-    right? Interpreting zero numerators (1983).
+    as that, which only brings it nearer to the true one. Where all are equal, those that were missed are taken to be a
+    point off.
     """
     count = sum(map(len, strata.values()))
     mean = _mean(strata, "adjusted")
     square, freedom = _square(strata, "adjusted")
-    error, reach = math.sqrt(square), student_reach(freedom)
-    if error < _EQUAL:
-        error = (1 - 0.05 ** (1 / count)) / reach
+    error, reach = standard_error(square, count, freedom, most=1.0), student_reach(freedom)
     return Estimate(
         mean=_bounded(mean),
         low=_bounded(_bounded(mean) - reach * error),
@@ -172,15 +129,11 @@ def _mean(strata: Strata, column: str) -> float:
 
 
 def _square(strata: Strata, column: str) -> tuple[float, float]:
-    """The square of the mean's standard error, of two units or more, and its degrees of freedom.
-
-    Source for these: F. E. Satterthwaite, An approximate distribution of estimates of variance components (1946).
-    """
+    """The square of the mean's standard error, of two units or more, and its degrees of freedom."""
     games = sum(unit.games for stratum in strata.values() for unit in stratum)
-    total = doubt = 0.0
+    parts = []
     for stratum in strata.values():
         share = sum(unit.games for unit in stratum) / games
-        part = share**2 * variance([getattr(unit, column) for unit in stratum]) / len(stratum)
-        total += part
-        doubt += part**2 / (len(stratum) - 1)
-    return total, total**2 / doubt if doubt else sum(len(stratum) - 1 for stratum in strata.values())
+        spread = variance([getattr(unit, column) for unit in stratum])
+        parts.append((share**2 * spread / len(stratum), len(stratum) - 1))
+    return sum(part for part, _ in parts), satterthwaite(parts)

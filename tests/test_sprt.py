@@ -11,6 +11,9 @@ from typing import Any
 
 import pytest
 
+from arena.commands import sprt
+from arena.commands.tournament import TournamentRun
+from arena.sprt.evidence import Evidence
 from arena.store.data_folder import lock
 from commands import at_terminal, call, faulty, passing, run
 from measuring.pair_scores import MIN_UNITS
@@ -199,17 +202,44 @@ def test_of_three_seats_every_start_is_played_from_each_and_shown_again_with_its
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
+SEVERAL = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--in-process"]
+
+
 def test_against_several_each_is_tested_in_turn_and_a_sentence_says_what_holds_of_all(tmp_path: Path) -> None:
-    words = ["perfect", "random", "greedy", "--game", "nim", "--h1", "0.2", "--in-process", "--seed", "2"]
-    both = StorableMatch(tmp_path / "data", *words)
+    both = StorableMatch(tmp_path / "data", *SEVERAL, "--seed", "2")
     assert conclusion(both.shown) == both.content["conclusion"]
     assert both.content["conclusion"].startswith("perfect is better than each of random, greedy; ")
     assert [test["findings"]["verdict"] for test in both.content["tests"]] == ["h1", "h1"]
     assert both.said.count("arena: luck stays in the results: of equal bots that takes about 44 games") == 2
-    shares = ["--alpha", "0.025", "--beta", "0.025", "--data", str(both.folder)]
-    alone = call("arena", "test", "perfect", "greedy", *words[3:], *shares)
-    assert alone.err.endswith(f" games were played before{COUNT}\n")
-    assert conclusion(alone.out) == both.content["tests"][1]["conclusion"]
+    again = call("arena", "test", *SEVERAL, "--seed", "2", "--data", str(both.folder))
+    assert again.out == both.shown
+    assert again.err.count(COUNT) == 2
+
+
+def test_against_several_a_test_that_was_stopped_in_its_second_part_goes_on_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = [*SEVERAL, "--data", str(tmp_path / "data")]
+    play_on = sprt.play_on
+
+    def stopped(test: TournamentRun, evidence: Evidence) -> None:
+        if evidence.bots[1] == "greedy":
+            raise KeyboardInterrupt
+        play_on(test, evidence)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sprt, "play_on", stopped)
+        first = call("arena", "test", *words)
+    assert first.code == 130
+    more = call("arena", "test", *words)
+    assert (more.code, more.err.count(COUNT)) == (0, 1)
+    assert more.out.startswith(first.out)
+    assert len(set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))) == 1
+    # Its seed shows all of it again; without it, another one begins, of which a line says so.
+    another = call("arena", "test", *words)
+    (seed,) = set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))
+    assert f"arena: a test like this was finished, --seed {seed} shows it; this is another one\n" in another.err
+    assert seed not in another.out
 
 
 # Bots that fail

@@ -98,7 +98,9 @@ def test_the_table_is_readable_on_80_columns_and_names_the_seed(played: Played) 
     lines = played.table.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "nim round-robin, 20 matches (win 20)"
-    assert lines[1] == f"seed 7, id {played.content['tournament']}"
+    stem, place = played.content["matches"][0]["match"].split("-")
+    assert lines[1] == f"seed 7, id {played.content['tournament']}, matches {stem}-*"
+    assert int(place) in range(20)
     assert re.fullmatch(r"1  perfect +8 +\d +0 +\d +[01]\.\d{3} +0\.\d{3}-1\.000 +0", lines[3])
 
 

@@ -1,46 +1,44 @@
 """`arena test`: two bots in pairs of matches, or one among copies of the other, until it is clear which is better; one
 bot against several in turn. It goes on where it stopped.
 
-Its options, what it asks with them, its findings while it runs and in the end, and the file it writes.
+Its options, what it asks with them, and the file it writes.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterable
+import secrets
+from collections.abc import Iterable, Sequence
+from contextlib import closing
 from math import floor, log10
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import replace
-from rich.console import Group, RenderableType
-from rich.live import Live
-from rich.text import Text
 
-from arena.commands.data_dir import free_data_dir
+from arena.commands.data_dir import free_data_dir, hold_data_dir
 from arena.commands.output import columns, write_document
 from arena.commands.settings import database
+from arena.commands.sprt_display import Display, shown, standing
 from arena.commands.tournament import TournamentRun, tournament_run
 from arena.commands.tournament_options import TournamentOptions, TournamentSetup, read_any_format, read_sets
 from arena.commands.tournament_report import print_uncontested_losses
 from arena.ratings.tournament_pairing import TEST
-from arena.sprt.evidence import Evidence, Findings, Question, Sample
-from arena.sprt.summary import amount, before_it_starts, conclusion, joint_conclusion, units, warnings
+from arena.sprt.evidence import Evidence, Question, Sample
+from arena.sprt.hypotheses import hypotheses_of
+from arena.sprt.summary import before_it_starts, conclusion, joint_conclusion, warnings
 from arena.store.database_url import database_at
 from arena.store.match_luck import luck_of_tournament
 from arena.store.result_queries import tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import finish_tournament, latest_finished_seed
+from arena.store.tournament_state import finish_tournament, stored_seeds
 from arena.tournament.job import MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.result_writer import luck_of_records
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
 from machine.terminal import say
-from measuring import score_format
-from measuring.elo import Comparison
-from measuring.sequential import Hypotheses, Verdict
+from measuring.sequential import Verdict
 from measuring.value_function import POINTS
 from measuring.value_registry import names_in_points, value_of
 from protocol.bot_launch import bot_name_in, split_bot_word
@@ -52,15 +50,7 @@ from protocol.games.base import Game
 from protocol.reasons import VOID
 
 MOST_PAIRS = 10_000
-BETTER_BY = 0.02
-"""What h1 is where nobody says: points a game above one half."""
 NO_VALUE = "none"
-SHOWN_EVERY = 0.25
-"""Seconds at a terminal, at least."""
-SHOWN_FOR = 0.05
-"""Share of the time that this may take: findings are made of all matches so far."""
-FIRST_TOLD = 16
-"""Pairs after which a line is said elsewhere."""
 
 
 class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
@@ -82,13 +72,17 @@ class SprtOptions(TournamentOptions, frozen=True, kw_only=True):
     pilot: Path | None = None
     seats: int | None = None
     """Those of the first bot, where more than two sit in a match; None: one."""
+    against: Sequence[str] = ()
+    """All opponents, where this is the test of one of several that share the errors."""
     any_folder: bool = False
     """Whether another data folder will do where somebody runs on that one."""
 
 
 def run(options: SprtOptions) -> None:
     """Play a test, or what is missing of it, and print what it found. Raises `Fault`."""
-    against = [read_options(each) for each in one_by_one(in_free_folder(options))]
+    if options.pilot is not None:
+        raise UsageFault(f"--pilot {options.pilot} is what --plan looks at: add --plan")
+    against = _under_one_seed([read_options(each) for each in one_by_one(in_free_folder(options))])
     console = Console(width=columns())
     documents: list[dict[str, Any]] = []
     verdicts: dict[str, Verdict | None] = {}
@@ -108,6 +102,21 @@ def run(options: SprtOptions) -> None:
         write_document(options.to_json, document)
 
 
+def _under_one_seed(against: Sequence[tuple[TournamentSetup, Question]]) -> list[tuple[TournamentSetup, Question]]:
+    """The parts of a test under the seed that was given, else that of the newest such test with a part that is not
+    finished, else a new one. Raises `ArenaFault`.
+    """
+    options = against[0][0].options
+    if options.seed is not None:
+        return [*against]
+    with hold_data_dir(options.data, options.db) as where, closing(Store.open(where)) as store:
+        stored = store.read(stored_seeds, [setup.key for setup, _ in against])
+    if stored.open is None and stored.finished is not None:
+        say(f"arena: a test like this was finished, --seed {stored.finished} shows it; this is another one", err=True)
+    seed = stored.open or secrets.token_hex(16)
+    return [(replace(setup, options=replace(setup.options, seed=seed)), question) for setup, question in against]
+
+
 def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[str, Any]:
     """Play a test of two bots and print what it found, which is returned as a file has it."""
     sides = _sides(setup)
@@ -119,9 +128,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
         if played:
             games = counted(played, "game was", "games were")
             say(f"arena: {games} played before, and count: has a bot changed, take another --seed", err=True)
-        elif setup.options.seed is None and (seed := store.read(latest_finished_seed, setup.key)) is not None:
-            say(f"arena: a test like this was finished, --seed {seed} shows it; this is another one", err=True)
-        if not played and (told := before_it_starts(question, evidence.seats, len(sides[0]))) is not None:
+        elif (told := before_it_starts(question, evidence.seats, len(sides[0]))) is not None:
             say(f"arena: {told}", err=True)
         if evidence.verdict is None and played < plan.count:
             play_on(test, evidence)
@@ -131,7 +138,7 @@ def _run(setup: TournamentSetup, question: Question, console: Console) -> dict[s
     found = conclusion(evidence.bots, question, findings)
     warned = list(warnings(evidence.bots, findings, *_other_presets(plan)))
     console.print(shown(plan, evidence, findings))
-    console.print(f"seed {plan.seed}, id {plan.id}")
+    console.print(plan.origin)
     results = [sample.result for sample in evidence.matches]
     print_uncontested_losses(console, plan, results, setup.options.data)
     for sentence in (*warned, found):
@@ -172,7 +179,7 @@ def one_by_one(options: SprtOptions) -> list[SprtOptions]:
     if options.pairs is not None:
         raise UsageFault("--pairs is for two bots: a test of one against several asks which of two hypotheses holds")
     alpha, beta = (_share(error, len(others)) for error in (options.alpha, options.beta))
-    return [replace(options, bots=(one, other), alpha=alpha, beta=beta) for other in others]
+    return [replace(options, bots=(one, other), against=others, alpha=alpha, beta=beta) for other in others]
 
 
 def _share(error: float, tests: int) -> float:
@@ -250,9 +257,11 @@ def read_options(options: SprtOptions) -> tuple[TournamentSetup, Question]:
             "a test asks who wins, and to win is not to be paid more here, as payoffs of "
             f"{name} don't sum to zero under this config: `arena tournament` compares payoffs"
         )
-    question = Question(hypotheses=None if fixed else _hypotheses(options), value=_value(options, setup.rules))
-    asked = {"rounds": rounds if fixed else None, "test": msgspec.to_builtins(question)}
-    return replace(setup, arguments=setup.arguments | asked), question
+    asked = None if fixed else hypotheses_of(options.h0, options.h1, options.unit, options.alpha, options.beta)
+    question = Question(hypotheses=asked, value=_value(options, setup.rules))
+    told = msgspec.to_builtins(question) | ({"against": sorted(options.against)} if options.against else {})
+    own = {"rounds": rounds if fixed else None, "test": told}
+    return replace(setup, arguments=setup.arguments | own), question
 
 
 def _with_copies(options: SprtOptions) -> SprtOptions:
@@ -279,18 +288,6 @@ def _copies(word: str, count: int) -> list[str]:
     return [word, *(f"{name}-{number}={bot}" for number in range(2, count + 1))]
 
 
-def _hypotheses(options: SprtOptions) -> Hypotheses:
-    if options.h1 is None and (options.unit != "score" or options.h0 is not None):
-        raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
-    return Hypotheses(
-        h0=options.h0 or 0.0,
-        h1=BETTER_BY if options.h1 is None else options.h1,
-        unit=options.unit,  # type: ignore[arg-type]  # it says what it may be
-        alpha=options.alpha,
-        beta=options.beta,
-    )
-
-
 def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
     """The name of the value, which is made sure of before any worker asks for it; None for results as they are."""
     if options.raw and options.value is not None:
@@ -307,95 +304,8 @@ def _value(options: SprtOptions, rules: Game[Any, Any]) -> str | None:
     return None if name == NO_VALUE else name
 
 
-class Display:
-    """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
-
-    def __init__(self, test: TournamentRun, evidence: Evidence) -> None:
-        self._plan = test.plan
-        self._evidence = evidence
-        self._terminal = test.console.is_terminal
-        self._live = Live(console=test.console, auto_refresh=False, transient=True)
-        self._due = 0.0
-        self._told = len(evidence.matches) // evidence.seats
-
-    def __enter__(self) -> None:
-        if self._terminal:
-            self._live.start()
-
-    def __exit__(self, *_: object) -> None:
-        if self._terminal:
-            self._show()
-        self._live.stop()
-
-    def look(self) -> None:
-        """Show the findings, if it is time."""
-        pairs = len(self._evidence.matches) // self._evidence.seats
-        if self._terminal:
-            began = time.monotonic()
-            if began >= self._due:
-                self._show()
-                now = time.monotonic()
-                self._due = now + max(SHOWN_EVERY, (now - began) / SHOWN_FOR)
-        elif pairs >= max(FIRST_TOLD, 2 * self._told):
-            say(f"arena: {standing(self._evidence.findings())}", err=True)
-            self._told = pairs
-
-    def _show(self) -> None:
-        self._live.update(shown(self._plan, self._evidence, self._evidence.findings()), refresh=True)
-
-
 def _other_presets(plan: Plan) -> tuple[list[str], list[str]]:
     """The presets of its game that are not played, and those of them whose pairs of matches start differently."""
     others = [name for name in plan.rules.presets if name != plan.rules.preset]
     games = {name: load(plan.rules.name, {"preset": name}) for name in others}
     return others, [name for name, game in games.items() if game.config_of_deal(Dice(b"", 0)) != game.config]
-
-
-def standing(findings: Findings) -> str:
-    """The findings in a line."""
-    said = [units(findings, findings.pairs)]
-    if findings.score is not None:
-        said.append(f"score {score_format.share(findings.score)}")
-    if findings.adjusted is not None:
-        said.append(f"less luck {score_format.share(findings.adjusted)}")
-    if findings.ratio is not None:
-        said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
-    return ", ".join(said)
-
-
-def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
-    """The findings as a table, with what they are of above it and where the test is between its bounds below."""
-    question, (one, other) = evidence.question, evidence.bots
-    reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
-    games = counted(sum(findings.reasons.values()), "game", "games")
-    against = (
-        f"{one} against {other}"
-        if findings.seats == 2
-        else f"{one} in {len(evidence.sides[0])} of {findings.seats} seats, {other} in the rest"
-    )
-    said = f"{plan.rules.name}, {against}: {games}" + (f" ({reasons})" if reasons else "")
-    rows = [Text(said)]
-    if findings.score is not None:
-        rows.append(_row("as it came out", findings.score))
-    if findings.adjusted is not None:
-        rows.append(_row("less luck", findings.adjusted))
-        worth = (
-            "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
-        )
-        rows.append(Text(f"luck by the value {question.value}{worth}"))
-    if findings.any_time is not None:
-        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, valid whenever one stops"))
-    if question.hypotheses is not None and findings.ratio is not None:
-        asked, ratio = question.hypotheses, findings.ratio
-        if asked.unit == "nelo" and findings.normalised is not None:
-            found = findings.normalised
-            rows.append(Text(f"normalised Elo {found.elo:+z.1f} ({found.low:+z.1f} to {found.high:+z.1f})"))
-        h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
-        rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
-    return Group(*rows)
-
-
-def _row(what: str, found: Comparison) -> Text:
-    return Text(
-        f"{what:<15} {score_format.share(found)}  {score_format.elo(found)}  better {score_format.better(found)}"
-    )

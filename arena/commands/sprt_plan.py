@@ -5,12 +5,15 @@ that are no part of it: those of a former test of the same bots, those in a file
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
+from math import floor, log10
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec import Struct
 from msgspec.structs import replace
 
 from arena.commands.data_dir import hold_data_dir
@@ -25,12 +28,13 @@ from arena.store.result_queries import RecordRemoved, record_of, tournament_resu
 from arena.store.store import Store
 from arena.store.tournament_state import StoredTournament, finish_tournament, tournaments_alike
 from arena.tournament.schedule_limits import MOST_ROUNDS
+from machine.console import Console
 from machine.terminal import say
+from measuring import score_format
 from measuring.luck import luck_of
 from measuring.pair_scores import MIN_UNITS
 from measuring.sequential import Hypotheses
 from measuring.value_registry import quick_names_in_points
-from protocol.display import printable
 from protocol.errors import UsageFault
 from protocol.reasons import VOID
 from referee.record import Record
@@ -40,6 +44,19 @@ from referee.result import Result
 PILOT_PAIRS = 50
 OWN = ("rounds", "test")
 """What tells tests of the same bots in the same games from each other."""
+
+
+class _WrittenMatch(Struct):
+    result: Result
+    luck: float | tuple[float, ...] | None
+
+
+class _Written(Struct):
+    """What of `arena test --json` is read."""
+
+    seed: str
+    arguments: dict[str, Any]
+    matches: list[_WrittenMatch]
 
 
 class Pilot(NamedTuple):
@@ -69,30 +86,34 @@ def run_plan(options: SprtOptions) -> None:
     if few < MIN_UNITS:
         raise UsageFault(f"{pilot.said}: {few} pairs count, and it takes {MIN_UNITS} to know how they spread")
     found = prospects(pilot.pairs, question.hypotheses, most, setup.key)
-    advice = _advice(found, setup)
+    advice = _advice(found, question.hypotheses, setup.options.seed or secrets.token_hex(4))
     if options.to_json is not None:
         document = {"arguments": setup.arguments, "pilot": pilot.said, "pairs": pilot.pairs, "most": most}
         write_document(options.to_json, {**document, "prospects": found, "advice": advice})
-    say(printable(f"{pilot.said}: {few} pairs"))
-    say(_asked(question.hypotheses, most))
-    say(f"\n{_shown(found)}\n\n{printable(advice)}")
+    console = Console(width=columns())
+    console.print(f"{pilot.said}: {few} pairs")
+    console.print(_scored(_name(setup), found[0]))
+    console.print(_asked(question.hypotheses, most))
+    say(f"\n{_shown(found, most)}\n")
+    console.print(advice)
 
 
 def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
     """The pairs that `arena test --json` has written. Raises `UsageFault`."""
     try:
-        document = json.loads(file.read_bytes())
-        matches = document["matches"]
-        results = [msgspec.convert(match["result"], Result) for match in matches]
-        value = document["arguments"]["test"]["value"]
-        luck = {one.match: float(match["luck"]) for one, match in zip(results, matches, strict=True) if value}
-        alike = _but_own(document["arguments"]) == _but_own(json.loads(setup.key))
+        written = msgspec.json.decode(file.read_bytes(), type=_Written)
+        value = written.arguments["test"]["value"]
     except OSError as exc:
         raise UsageFault(f"--pilot {file} can't be read: {exc.strerror}") from exc
-    except (ValueError, KeyError, TypeError, msgspec.ValidationError) as exc:
-        raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {exc}") from exc
-    if not alike:
+    except (msgspec.DecodeError, KeyError, TypeError) as exc:
+        why = f"its arguments have no {exc}" if isinstance(exc, KeyError) else exc
+        raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {why}") from exc
+    if _but_own(written.arguments) != _but_own(json.loads(setup.key)):
         raise UsageFault(f"--pilot {file} is of other bots, or of another game, config or clock than this test")
+    if written.seed == setup.options.seed:
+        raise UsageFault(f"--pilot {file} has --seed {written.seed}, as this test: its games would count twice")
+    luck = {one.result.match: one.luck for one in written.matches if isinstance(one.luck, float)}
+    results = [one.result for one in written.matches]
     return Pilot(_by_value(results, _name(setup), {value: luck} if value else {}), f"the pairs of {file}")
 
 
@@ -122,9 +143,12 @@ def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question
 
 
 def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
-    """The newest test of these bots that has pairs enough, and is not under the seed of the one that is planned."""
+    """The newest test of these bots that has pairs enough, none of which can be one of the test that is planned: that
+    has another seed, and does not go on with it.
+    """
     for one in store.read(tournaments_alike, setup.key, OWN):
-        if one.seed != setup.options.seed and one.matches >= 2 * MIN_UNITS:
+        goes_on = not one.finished and one.arguments == setup.key
+        if one.seed != setup.options.seed and not goes_on and one.matches >= 2 * MIN_UNITS:
             return one
     return None
 
@@ -172,25 +196,43 @@ def _asked(hypotheses: Hypotheses, most: int) -> str:
     return f"h0 ({h0}) against h1 ({h1}), {errors}, at most {most:,} pairs"
 
 
-def _shown(found: Sequence[Prospect]) -> str:
-    """A line for each value: how pairs spread, the pairs by which half and nine of ten tests end, and their errors."""
-    headers = ("value", "spread", "at h0: half", "90 %", "errors", "at h1: half", "90 %", "errors", "open", "tests")
+def _scored(bot: str, best: Prospect) -> str:
+    by = "" if best.value == RAW else f" less luck, by {best.value}"
+    return f"{bot} scored {score_format.share(best.score)} in them{by}"
+
+
+def _shown(found: Sequence[Prospect], most: int) -> str:
+    """By each value how pairs spread, and two lines: tests where h0 holds, and where h1 does."""
+    headers = ("value", "spread", "holds", "half", "90 %", "errors", "open", "tests")
     rows = []
     for one in found:
-        h0, h1 = one.expected.h0, one.expected.h1
-        ends = (f"{h0.median:,}", f"{h0.ninth_tenth:,}", f"{h0.errors:.3f}")
-        others = (f"{h1.median:,}", f"{h1.ninth_tenth:,}", f"{h1.errors:.3f}")
-        open_ = f"{max(h0.undecided, h1.undecided):.3f}"
-        rows.append((one.value, f"{one.spread:.4f}", *ends, *others, open_, f"{min(h0.tests, h1.tests)}"))
+        for truth, simulated in (("h0", one.expected.h0), ("h1", one.expected.h1)):
+            by_then = (simulated.median, simulated.percentile_90)
+            ends = (f"> {most:,}" if pairs is None else f"{pairs:,}" for pairs in by_then)
+            shares = (f"{simulated.errors:.3f}", f"{simulated.undecided:.3f}")
+            named = (one.value, f"{one.spread:.4f}") if truth == "h0" else ("", "")
+            rows.append((*named, truth, *ends, *shares, simulated.tests))
     return table(headers, rows, elastic=0, width=columns())
 
 
-def _advice(found: Sequence[Prospect], setup: TournamentSetup) -> str:
-    """Which option to give the test."""
+def _advice(found: Sequence[Prospect], hypotheses: Hypotheses, seed: str) -> str:
+    """Which options to give the test, and why."""
     best = found[0]
+    others = f"--seed {seed}, whose games are others than these"
     if len(found) == 1:
-        return f"there is nothing to choose from: {best.value} is all that is asked for, or known of these pairs"
-    word = "--raw" if best.value == RAW else f"--value {best.value}"
-    spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
-    seed = "" if setup.options.seed is None else f" --seed {setup.options.seed}"
-    return f"take {word}{seed}, whose games are others than these: {spreads}"
+        said = f"take {others}: {best.value} is all that is asked for, or known of these pairs"
+    else:
+        word = "--raw" if best.value == RAW else f"--value {best.value}"
+        spreads = f"pairs spread {best.spread:.4f} by it, {found[1].spread:.4f} by {found[1].value}"
+        said = f"take {word} {others}: {spreads}"
+    larger = _larger(best, hypotheses)
+    return said if larger is None else f"{said}; with --h1 {larger:g} it takes fewer, as the bots look so far apart"
+
+
+def _larger(best: Prospect, hypotheses: Hypotheses) -> float | None:
+    """A larger h1 for bots that are far apart: less than the interval of the pilot's score has, with one digit."""
+    least = best.score.low - 0.5
+    if hypotheses.unit != "score" or least < 2 * hypotheses.h1:
+        return None
+    digits = -floor(log10(least))
+    return floor(least * 10.0**digits) / 10.0**digits

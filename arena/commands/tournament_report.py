@@ -22,7 +22,7 @@ from arena.ratings.standings import (
     score_table,
     uncontested_losses,
 )
-from arena.tournament.plan import Plan, place_of
+from arena.tournament.plan import Plan
 from machine.console import Console
 from measuring.elo import Comparison
 from measuring.payoffs import MeanPayoff
@@ -65,8 +65,7 @@ class Report:
         for result in results:
             for seat, why in (failures or {}).get(result.match, {}).items():
                 self._failures[result.seats[seat].bot][why] += 1
-        starts = {one.place: one.start for one in plan.schedule(results)} if plan.paired else {}
-        met = [MatchSample(one, self._luck.get(one.match), starts.get(place_of(one))) for one in results]
+        met = [MatchSample(one, self._luck.get(one.match), plan.start_of(one)) for one in results]
         payoffs = Payoffs(plan.names, paid_samples(met))
         self._rows = payoffs.order(score_table(plan.names, met, raw=raw))
         paid = any(payoffs.means.values())
@@ -99,7 +98,7 @@ class Report:
         console = Console(width=columns())
         reasons = ", ".join(f"{reason} {times}" for reason, times in Counter(r.reason for r in results).most_common())
         played = counted(len(results), "match", "matches")
-        console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\nseed {plan.seed}, id {plan.id}")
+        console.print(f"{plan.rules.name} {plan.format}, {played} ({reasons})\n{plan.origin}")
         if plan.pool is None:
             console.print("not rated: no preset has this config")
         unit = plan.rules.payoff_unit

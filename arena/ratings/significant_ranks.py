@@ -10,12 +10,10 @@ from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from measuring.scores import student_cdf, student_reach
+from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _LEVEL = 0.05
 """How likely it may be that bots which are all equal are told apart at all."""
-_EQUAL = 1e-9
-"""A standard error below which all starts are taken as equal: what is left is rounding."""
 
 Seats = tuple[str, ...]
 
@@ -105,9 +103,9 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
     if not of[one] or not of[other]:
         return 1.0, 0.0
     shares = {bot: 1 / sum(stratum.units * stratum.games for stratum in of[bot]) for bot in (one, other)}
-    units, total, within, extreme, doubt = 0, 0.0, 0.0, 0.0, 0.0
+    units, total, extreme = 0, 0.0, 0.0
     lone: list[float] = []
-    freedom = 0
+    parts: list[tuple[float, int]] = []
     for stratum in of[one] | of[other]:
         mine, theirs = (stratum.games * shares[bot] * (bot in stratum.sums) for bot in (one, other))
         summed = mine * stratum.sums.get(one, 0.0) - theirs * stratum.sums.get(other, 0.0)
@@ -121,14 +119,14 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
             (other, other), 0.0
         )
         squares -= 2 * mine * theirs * stratum.products.get((one, other), 0.0)
-        part = max(0.0, squares - summed**2 / stratum.units) * stratum.units / (stratum.units - 1)
-        within, doubt, freedom = within + part, doubt + part**2 / (stratum.units - 1), freedom + stratum.units - 1
+        apart = max(0.0, squares - summed**2 / stratum.units)
+        parts.append((apart * stratum.units / (stratum.units - 1), stratum.units - 1))
     if len(lone) > 1:
         middle = sum(lone) / len(lone)
-        part = sum((each - middle) ** 2 for each in lone) * len(lone) / (len(lone) - 1)
-        within, doubt, freedom = within + part, doubt + part**2 / (len(lone) - 1), freedom + len(lone) - 1
+        parts.append((sum((each - middle) ** 2 for each in lone) * len(lone) / (len(lone) - 1), len(lone) - 1))
+    within = sum(part for part, _ in parts)
     if adjusted:
-        return _by_student(total, within, units * extreme, units, within**2 / doubt if doubt else freedom), total
+        return _by_student(total, within, units * extreme, units, satterthwaite(parts)), total
     mean, middle = total / units, total / (units + 4)
     within *= (units - 1) / units
     added = units * (mean - middle) ** 2 + 2 * (extreme - middle) ** 2 + 2 * (extreme + middle) ** 2
@@ -142,7 +140,5 @@ def _by_student(total: float, square: float, most: float, units: int, freedom: f
     """
     if freedom < 1:
         return 1.0
-    error = math.sqrt(square)
-    if error < _EQUAL:
-        error = 2 * most * (1 - 0.05 ** (1 / units)) / student_reach(freedom)
+    error = standard_error(square, units, freedom, 2 * most)
     return 2 * (1 - student_cdf(abs(total) / error, freedom))

@@ -209,6 +209,24 @@ def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
+def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
+    """The place of each bot by its payoff, where that is the result, else by its score, less luck where that is known:
+    1 and how many had more; None if it has not played.
+    """
+    by_payoff, by_adjusted = any(row.payoff is not None for row in table), goes_by_adjusted(table)
+    values = {}
+    for row in table:
+        if row.payoff is not None:
+            values[row.bot] = round(row.payoff.mean, 9)
+        elif row.played and not by_payoff:
+            found = row.adjusted if by_adjusted else None
+            values[row.bot] = round(row.score if found is None else found.score, 9)
+    first: dict[float, int] = {}
+    for place, value in enumerate(sorted(values.values(), reverse=True), 1):
+        first.setdefault(value, place)
+    return {row.bot: first[values[row.bot]] if row.bot in values else None for row in table}
+
+
 def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[R]:
     """The lines of a table, which are in the order of scores, with the ranks that the matches give them, in the order
     of scores less luck where these are known and not to be left aside.

@@ -36,6 +36,18 @@ class Pairing:
     start: int
 
 
+def start_at(place: int, seats: int) -> int:
+    """Which start the match at a place of a paired schedule has: each is played once from every turn of the seats."""
+    return place // seats
+
+
+def start_name(tournament: str, place: int, seats: int) -> str:
+    """That start as exports and documents name it, among those of all tournaments; the view `match_results` names it
+    likewise.
+    """
+    return f"{tournament}/{start_at(place, seats)}"
+
+
 def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
     """How many matches a tournament of this format has: round-robin, gauntlet, swiss or test (then at most)."""
     groups = {

@@ -29,11 +29,8 @@ class CountFindings(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None
 
 
-def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
-    """Five counts are of pairs that scored 0, 1/4, 1/2, 3/4 and 1, three of games that were lost, drawn and won.
-
-    Raises `UsageFault`.
-    """
+def check_counts(counts: Sequence[int]) -> None:
+    """Raise `UsageFault` for what can't be counts of scores."""
     if len(counts) not in (PENTANOMIAL, TRINOMIAL):
         raise UsageFault(
             f"{len(counts)} counts: it takes five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
@@ -41,9 +38,17 @@ def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFi
         )
     if min(counts) < 0:
         raise UsageFault(f"a count is {min(counts)}: it must be 0 or more")
-    units = sum(counts)
-    if not units:
+    if not any(counts):
         raise UsageFault("all counts are 0: what is to be said of no game?")
+
+
+def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
+    """Five counts are of pairs that scored 0, 1/4, 1/2, 3/4 and 1, three of games that were lost, drawn and won.
+
+    Raises `UsageFault`.
+    """
+    check_counts(counts)
+    units = sum(counts)
     llr = multinomial_llr(hypotheses, counts)
     return CountFindings(
         units=units,

@@ -7,8 +7,10 @@ from statistics import stdev
 
 from msgspec import Struct
 
-from measuring.pair_scores import side_score
+from measuring.elo import Comparison, compare_scores
+from measuring.pair_scores import SideScore, side_score
 from measuring.resampling import Forecast, forecast
+from measuring.scores import estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial, RealValued
 from protocol.reasons import VOID
 from referee.result import Result
@@ -18,9 +20,12 @@ RAW = "raw"
 
 
 class Prospect(Struct, frozen=True, kw_only=True):
-    """A test by this `value`: the standard deviation of the pilot's pairs, and what to expect."""
+    """A test by this `value`: what the first bot scored in the pilot, the standard deviation of its pairs, and what to
+    expect.
+    """
 
     value: str
+    score: Comparison
     spread: float
     expected: Forecast
 
@@ -53,9 +58,18 @@ def prospects(pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, most
     found = [
         Prospect(
             value=value,
+            score=_score(scores, raw=value == RAW),
             spread=stdev(scores),
             expected=forecast(Pentanomial if value == RAW else RealValued, hypotheses, scores, most, seed),
         )
         for value, scores in pairs.items()
     ]
     return sorted(found, key=lambda prospect: prospect.spread)
+
+
+def _score(pairs: Sequence[float], *, raw: bool) -> Comparison:
+    """That of two pairs or more, with the interval of results or of adjusted ones."""
+    found = estimate_scores(SideScore(points=mean, luck=0.0) for mean in pairs)
+    estimate = found.score if raw else found.adjusted
+    assert estimate is not None
+    return compare_scores(estimate)

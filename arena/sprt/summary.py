@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
-from math import ceil
+from math import ceil, floor, log10
 from typing import NamedTuple
 
 from arena.sprt.evidence import ENOUGH, MANY, ONE_SIDED, Findings, Question
@@ -34,7 +34,7 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
     claim = _claim(bots, question.hypotheses, findings.verdict)
     looks = "" if claim.decides else _looks(findings)
     wrong = question.hypotheses.alpha if findings.verdict == "h1" else question.hypotheses.beta
-    return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up in at most {_odds(wrong)} tests"
+    return f"{claim.said}: it {scores}{looks}; {claim.otherwise}, this would come up in at most {_of_tests(wrong)}"
 
 
 def units(findings: Findings, number: int) -> str:
@@ -65,13 +65,15 @@ def before_it_starts(question: Question, seats: int, own: int) -> str | None:
 def joint_conclusion(one: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
     """What tests of one bot against several say together, of which each had its share of `alpha`."""
     shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
+    if not shown:
+        return f"h1 is accepted against none of {', '.join(verdicts)}"
     of = f"each of {', '.join(shown)}" if len(shown) == len(verdicts) else f"{len(shown)} of {len(verdicts)}"
-    if 0 < len(shown) < len(verdicts):
+    if len(shown) < len(verdicts):
         of += f": {', '.join(shown)}"
     said = f"{one} is better than {of}" if h0 == 0 else f"h1 is accepted of {one} against {of}"
-    if not shown:
-        return said
-    return f"{said}; were it no better than one of these, that would come up in at most {_odds(alpha)} such tests"
+    return (
+        f"{said}; were it no better than one of these, that would come up in at most {_of_tests(alpha, 'such tests')}"
+    )
 
 
 def warnings(
@@ -171,10 +173,12 @@ def _looks(findings: Findings) -> str:
     return " and looks better" if best.low > 0.5 else " and looks worse"
 
 
-def _odds(chance: float) -> str:
-    """A chance as so many of 100, or of 1,000 and more where it takes that to be a whole number."""
-    exact = Fraction(str(chance))
-    of = 100
-    while of < 10**9 and (exact * of).denominator != 1:
-        of *= 10
-    return f"{round(exact * of):,} of {of:,}"
+def _of_tests(chance: float, tests: str = "tests") -> str:
+    """So many of 100 tests, or where that is no whole number per cent, with two digits, of which the last is rounded
+    up.
+    """
+    percent = Fraction(str(chance)) * 100
+    if percent.denominator == 1:
+        return f"{percent} of 100 {tests}"
+    digit = Fraction(10) ** (floor(log10(percent)) - 1)
+    return f"{float(ceil(percent / digit) * digit):g} % of {tests}"

@@ -12,6 +12,7 @@ from sqlalchemy import Connection, Select, bindparam, func, select
 
 from arena.ratings import rating_system
 from arena.ratings.rating_system import Standing
+from arena.ratings.tournament_pairing import start_name
 from arena.store.archive_file import ArchiveMissing
 from arena.store.archives import read_moved
 from arena.store.database import StoreError
@@ -348,7 +349,7 @@ def _result(rows: Sequence[Any]) -> Result:
         tournament=row.tournament,
         place=row.place,
         annulled=row.annulled,
-        start=f"{row.tournament}/{row.place // len(rows)}" if row.is_paired else None,
+        start=start_name(row.tournament, row.place, len(rows)) if row.is_paired else None,
     )
 
 

@@ -72,35 +72,54 @@ def tournament_origin(connection: Connection, tournament: str) -> Origin | None:
     return None if row is None else Origin(msgspec.json.decode(row.arguments), row.seed, row.stem or tournament)
 
 
-def latest_finished_seed(connection: Connection, arguments: str) -> str | None:
-    """The seed of the newest finished tournament with these arguments (canonical JSON without the seed)."""
-    return connection.execute(
-        select(tournaments.c.seed)
-        .where(tournaments.c.arguments == arguments, tournaments.c.finished.is_not(None))
-        .order_by(tournaments.c.finished.desc())
-    ).scalar()
+class StoredSeeds(NamedTuple):
+    """Seeds of tournaments that belong together, each under the same one: the newest that is `open`, as some of them
+    are not finished under it or not begun, and the newest under which all are `finished`; None where there is none.
+    """
+
+    open: str | None
+    finished: str | None
+
+
+def stored_seeds(connection: Connection, arguments: Collection[str]) -> StoredSeeds:
+    """Those of the tournaments with these arguments, one or several (canonical JSON without the seed)."""
+    rows = connection.execute(
+        select(tournaments.c.seed, tournaments.c.finished)
+        .where(tournaments.c.arguments.in_(arguments))
+        .order_by(tournaments.c.started.desc())
+    )
+    finished: dict[str, int] = {}
+    for seed, when in rows:
+        finished[seed] = finished.get(seed, 0) + (when is not None)
+    whole = {seed: count == len(arguments) for seed, count in finished.items()}
+    return StoredSeeds(*(next((seed for seed in whole if whole[seed] is wanted), None) for wanted in (False, True)))
 
 
 class StoredTournament(NamedTuple):
-    """A tournament that was begun: its id, its seed, and how many of its matches are stored."""
+    """A tournament that was begun: its id, its seed, its arguments (canonical JSON without the seed), how many of its
+    matches are stored, and whether it was played to its end.
+    """
 
     id: str
     seed: str
+    arguments: str
     matches: int
+    finished: bool
 
 
 def tournaments_alike(connection: Connection, arguments: str, but: Collection[str]) -> list[StoredTournament]:
     """Those with the same arguments (JSON without the seed) except for some by name, the newest first."""
     played = func.count(matches.c.number)
+    columns = [tournaments.c[name] for name in ("id", "seed", "arguments", "finished")]
     query = (
-        select(tournaments.c.id, tournaments.c.seed, tournaments.c.arguments, played.label("played"))
+        select(*columns, played.label("played"))
         .outerjoin(matches, matches.c.tournament == tournaments.c.id)
-        .group_by(tournaments.c.id, tournaments.c.seed, tournaments.c.arguments, tournaments.c.started)
+        .group_by(*columns, tournaments.c.started)
         .order_by(tournaments.c.started.desc())
     )
     wanted = _without(arguments, but)
     return [
-        StoredTournament(row.id, row.seed, row.played)
+        StoredTournament(row.id, row.seed, row.arguments, row.played, row.finished is not None)
         for row in connection.execute(query)
         if _without(row.arguments, but) == wanted
     ]

@@ -49,6 +49,34 @@ SELECT tournament, name FROM (
     GROUP BY tournament, bot HAVING sum(wins + draws + losses) > 0
 ) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 ORDER BY tournament, name
 """
+_LEADERS_LESS_LUCK = """
+SELECT tournament, name FROM (
+    SELECT tournament, bot, min(known) OVER (PARTITION BY tournament) AS known, rank() OVER (
+        PARTITION BY tournament
+        ORDER BY round(CAST(CASE WHEN mean > 1 THEN 1 WHEN mean < 0 THEN 0 ELSE mean END AS numeric), 9) DESC
+    ) AS place
+    FROM (
+        SELECT tournament, bot, avg(points - given) AS mean,
+            CASE WHEN count(given) = count(*) AND count(DISTINCT start) > 1 THEN 1 ELSE 0 END AS known
+        FROM (
+            SELECT matches.tournament, seats.bot,
+                CASE seats.outcome WHEN 'won' THEN 1.0 WHEN 'drawn' THEN 0.5 ELSE 0.0 END AS points,
+                CASE seats.seat WHEN 0 THEN matches.luck ELSE -matches.luck END AS given,
+                CASE WHEN instr(tournaments.arguments, '"paired":' || 'true') > 0 THEN matches.place / 2
+                    ELSE matches.place END AS start
+            FROM tournaments JOIN matches ON matches.tournament = tournaments.id
+            JOIN seats ON seats.match = matches.number
+            WHERE tournaments.id IN (SELECT value FROM json_each(:names) AS told) AND matches.reason <> 'void' AND (
+                SELECT begun.luck FROM matches AS begun
+                WHERE begun.tournament = tournaments.id AND begun.reason <> 'void' ORDER BY begun.place LIMIT 1
+            ) IS NOT NULL
+        ) AS played GROUP BY tournament, bot
+    ) AS scored
+) AS ranked JOIN bots ON bots.id = bot WHERE place = 1 AND known = 1 ORDER BY tournament, name
+"""
+"""Of tournaments whose first match has luck; only of two seats it is kept. As in a table, a bot's mean is taken as
+within 0 to 1, and less luck nothing is known of a single start.
+"""
 _BEST_PAID = """
 SELECT tournament, name FROM (
     SELECT tournament, bot,
@@ -94,15 +122,16 @@ def tournaments_page(connection: Connection, *, after: str | None = None, limit:
 
 
 def tournament_leaders(connection: Connection, names: Sequence[str]) -> dict[str, list[str]]:
-    """By tournament the bots with the largest share of points, or payoff where that is the result; of one without a
-    match that counts nothing.
+    """By tournament the bots that are first in its table: by payoff where that is the result, else by points less luck
+    where these are known, else by points; of one without a match that counts nothing.
     """
     found: dict[str, list[str]] = {}
-    best: dict[str, list[str]] = {}
-    for query, leaders in ((_LEADERS, found), (_BEST_PAID, best)):
+    for query in (_LEADERS, _LEADERS_LESS_LUCK, _BEST_PAID):
+        leaders: dict[str, list[str]] = {}
         for row in execute(connection, query, {"names": msgspec.json.encode(names).decode()}):
             leaders.setdefault(row.tournament, []).append(row.name)
-    return found | best
+        found |= leaders
+    return found
 
 
 def has_tournament(connection: Connection, name: str) -> bool:
@@ -163,8 +192,7 @@ def _scored(match: PlayedMatch, *, paired: bool) -> ScoredMatch:
 
 
 def _start(match: PlayedMatch, *, paired: bool) -> int | None:
-    """Paired matches share a start with those at the next places."""
-    return match.place // len(match.seats) if paired else None
+    return tournament_pairing.start_at(match.place, len(match.seats)) if paired else None
 
 
 @functools.lru_cache(maxsize=1000)

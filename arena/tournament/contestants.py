@@ -36,7 +36,7 @@ class Contestant(NamedTuple):
 
 def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
     """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`;
-    where they play in process `NAME=FILE.py:CLASS` too, and of command lines only `python FILE.py`.
+    where they play in process `[NAME=]FILE.py:CLASS` too, and of command lines only `python FILE.py`.
 
     `defaults` are settings for every reference bot that knows them. Raises `UsageFault`, also for a setting that a bot
     says it does not have.
@@ -74,23 +74,24 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         command = shlex.split(what)
     except ValueError as exc:
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
-    if in_process and (given is not None or what.endswith(".py")):
-        spec = _of_file(given, command)
-        return Contestant(spec.name, tuple(command), spec=spec)
     program = command[0] if command else what
+    of_file = program.partition(":")[0].endswith(".py")
+    if in_process and (given is not None or of_file):
+        spec = _of_file(name, command)
+        return Contestant(spec.name, tuple(command), spec=spec)
     if program.endswith(".py"):
         return Contestant(name, startable(command))
     if given is not None and shutil.which(program):
         return Contestant(name, tuple(command))
     if given is not None and not text:
         raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
-    if program.partition(":")[0].endswith(".py"):
+    if of_file:
         raise UsageFault(f"{program!r}: a class of a file plays in process: add --in-process, or name the file alone")
     own = "FILE.py" if in_process else "NAME=COMMAND LINE"
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or {own} for your own")
 
 
-def _of_file(name: str | None, command: Sequence[str]) -> BotSpec:
+def _of_file(name: str, command: Sequence[str]) -> BotSpec:
     """The bot of a Python file that a command line is, or that it runs and no more. Raises `UsageFault`."""
     words = command[1:] if command and Path(command[0]).name.startswith("python") else command
     if len(words) != 1 or not words[0].partition(":")[0].endswith(".py"):
@@ -100,7 +101,7 @@ def _of_file(name: str | None, command: Sequence[str]) -> BotSpec:
             "any program can play in `arena tournament` without --in-process"
         )
     path = str(Path(words[0]).absolute())
-    return parse_bot_spec(path if name is None else f"{name}={path}", "")
+    return parse_bot_spec(f"{name}={path}", "")
 
 
 def _instead(program: str, known: Sequence[str]) -> str:

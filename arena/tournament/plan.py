@@ -118,11 +118,21 @@ class Plan(Struct, frozen=True, kw_only=True):
         )
         return header, seed
 
+    @property
+    def origin(self) -> str:
+        """What it is found again by: its seed, its id, and how the ids of its matches begin, which may be another's."""
+        return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
+
+    def start_of(self, result: Result) -> int | None:
+        """The start that a result's match shares with others; None where matches share none."""
+        paired = self.paired and result.place is not None
+        return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
+
     def with_start(self, result: Result) -> Result:
         """A result with the start that its match shares with others, as it is told once it is stored."""
         if not self.paired or result.place is None:
             return result
-        return replace(result, start=f"{self.id}/{result.place // self.rules.seats}")
+        return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
         """The game of a pairing: with `paired`, both seat orders start from the same deal."""

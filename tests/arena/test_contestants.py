@@ -64,9 +64,14 @@ def test_a_command_line_is_split_as_a_shell_does() -> None:
 
 @pytest.mark.parametrize(
     ("word", "file"),
-    [("mine=bot.py", "bot.py"), ("mine=bot.py:Mine", "bot.py:Mine"), ("mine=python3 bot.py", "bot.py")],
+    [
+        ("mine=bot.py", "bot.py"),
+        ("mine=bot.py:Mine", "bot.py:Mine"),
+        ("mine.py:Mine", "mine.py:Mine"),
+        ("mine=python3 bot.py", "bot.py"),
+    ],
 )
-def test_in_process_a_bot_is_a_python_file_or_what_python_runs(word: str, file: str) -> None:
+def test_in_process_a_bot_is_a_python_file_a_class_of_one_or_what_python_runs(word: str, file: str) -> None:
     mine, deep = contestants([word, "deep=alphabeta:depth=6"], {"nodes": "200"}, in_process=True)
     assert mine.spec == BotSpec(name="mine", bot=f"{Path.cwd()}/{file}", seed="")
     assert deep.spec == BotSpec(

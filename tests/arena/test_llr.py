@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -31,10 +32,25 @@ def test_three_counts_are_of_single_games_lost_drawn_and_won() -> None:
     assert done.out.endswith("\nundecided\n")
 
 
-def test_where_every_game_was_won_elo_has_no_end() -> None:
-    done = call("arena", "llr", "0", "0", "9", "--h1", "0.1")
-    assert "\nElo             infinite (+" in done.out
+@pytest.mark.parametrize(
+    ("counts", "games", "elo"),
+    [
+        (("0", "0", "9"), "9 games", r"\+inf \(\+\d+\.\d\d to \+inf\)"),
+        (("1", "0", "0"), "1 game", r"-inf \(-inf to \+\d+\.\d\d\)"),
+        (("0", "0", "0", "0", "1"), "2 games in 1 pair", r"\+inf \(-\d+\.\d\d to \+inf\)"),
+    ],
+)
+def test_where_every_game_was_won_or_lost_elo_has_no_end(counts: tuple[str, ...], games: str, elo: str) -> None:
+    done = call("arena", "llr", *counts, "--h1", "0.1")
+    lines = done.out.splitlines()
+    assert lines[0] == games
+    assert re.fullmatch(rf"Elo             {elo}", lines[2])
     assert "normalised" not in done.out
+
+
+def test_as_a_score_h1_is_that_of_a_test_where_nobody_says() -> None:
+    assert "LLR" in call("arena", "llr", "1", "2", "3").out
+    assert call("arena", "llr", "1", "2", "3") == call("arena", "llr", "1", "2", "3", "--h0", "0", "--h1", "0.02")
 
 
 def test_as_json_it_has_all_of_it() -> None:
@@ -55,7 +71,9 @@ REFUSED = [
     (("1", "2", "3", "--h1", "3"), "h1 is 3: a score between -0.5 and 0.5"),
     (("1", "2", "3", "--h1", "nan"), "h1 is nan: a score between -0.5 and 0.5"),
     (("1", "2", "3", "--h1", "1", "--unit", "elos"), "unit is 'elos': one of score, elo, nelo"),
-    (("1", "2", "3"), "missing option '--h1'"),
+    (("1", "-2", "3"), "a count is -2: it must be 0 or more"),
+    (("1", "2", "--h1", "3"), "2 counts: it takes five"),
+    (("1", "2", "3", "--unit", "elo"), "--h1 is missing: what A has more than B if it is better, like"),
 ]
 
 

@@ -117,6 +117,9 @@ def test_against_several_each_test_has_its_share_of_the_errors() -> None:
     ]
     asked = [question.hypotheses for _, question in tests]
     assert {(each.alpha, each.beta) for each in asked if each is not None} == {(0.0166, 0.0166)}
+    # One that was played against these alone is another test: it had no part in their errors.
+    alone = read_options(SprtOptions(**{**COMMON, "game": "nim", "alpha": 0.0166, "beta": 0.0166}))[0]
+    assert tests[0][0].key != alone.key
 
 
 def test_with_more_than_two_seats_copies_of_both_bots_sit_in_all_of_them() -> None:

@@ -8,15 +8,18 @@ from pathlib import Path
 
 import pytest
 
+from arena.commands.sprt import SprtOptions
+from arena.commands.sprt_plan import run_plan
 from arena.sprt.pilot import pair_means
-from commands import Done, call
+from commands import Done, call, on_terminal
 from measuring import resampling
 from protocol.reasons import VOID
 from seasons import result
 
 GAME = ("--game", "risk-duel", "--set", "max_plies=20")
 DUEL = ("greedy", "random", *GAME, "--h1", "0.1", "--in-process", "--jobs", "1")
-ROW = r"(\S+) +(0\.\d{4})( +[\d,]+ +[\d,]+ +[01]\.\d{3}){2} +[01]\.\d{3} +\d+"
+ENDS = r"( +(?:> )?[\d,]+){2}( +[01]\.\d{3}){2} +\d+"
+ROW = rf"(\S+) +(0\.\d{{4}}) +h0  {ENDS}\n +h1  {ENDS}"
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +42,9 @@ def test_it_plays_a_pilot_names_the_value_whose_pairs_spread_least_and_does_so_a
     best = next(iter(spreads))
     lines = first.out.splitlines()
     assert re.fullmatch(r"a pilot, seed 9-pilot, id t\w+: 32 pairs", lines[0])
+    assert re.fullmatch(rf"greedy scored 0\.\d+ \(0\.\d+-0\.\d+\) in them less luck, by {best}", lines[1])
     assert (
-        lines[1] == "h0 (0 points a game) against h1 (0.1 points a game), alpha 0.05, beta 0.05, at most 10,000 pairs"
+        lines[2] == "h0 (0 points a game) against h1 (0.1 points a game), alpha 0.05, beta 0.05, at most 10,000 pairs"
     )
     assert lines[-1].startswith(f"take --value {best} --seed 9, whose games are others than these: pairs spread 0.")
     document = json.loads((tmp_path / "plan.json").read_text())
@@ -62,24 +66,68 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     same = call("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", *data)
     assert same.out.startswith("a pilot, seed 1-pilot, id t")
     # Its file says the same of the value that it has.
-    read = call("arena", "test", *DUEL, "--pilot", str(file), *data)
+    read = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
     assert read.out.startswith(f"the pairs of {file}: 32 pairs\n")
     assert planned(read) == {name: planned(found)[name] for name in ("features-1", "raw")}
-    other = call("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--pilot", str(file), *data)
+    other = call("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--plan", "--pilot", str(file), *data)
     assert (other.code, other.err.count("\n")) == (2, 1)
     assert "is of other bots, or of another game, config or clock than this test" in other.err
+    own = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), "--seed", "1", *data)
+    assert (own.code, own.err) == (
+        2,
+        f"arena: --pilot {file} has --seed 1, as this test: its games would count twice\n",
+    )
+    # A match for which nobody came has no luck, and its pair is left out.
+    document = json.loads(file.read_text())
+    document["matches"][5] = {"luck": None, "result": document["matches"][5]["result"] | {"reason": VOID}}
+    file.write_text(json.dumps(document))
+    void = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
+    assert (void.code, void.err) == (
+        2,
+        f"arena: the pairs of {file}: 31 pairs count, and it takes 32 to know how they spread\n",
+    )
+
+
+def test_a_test_that_the_planned_one_would_go_on_with_is_no_pilot_and_it_is_told_a_seed_of_its_own(
+    tmp_path: Path,
+) -> None:
+    words = ("random", "other=random", "--game", "nim", "--h1", "0.1", "--in-process", "--jobs", "1")
+    data = ("--data", str(tmp_path / "data"))
+    assert "undecided" in call("arena", "test", *words, "--most", "32", "--seed", "1", *data).out
+    planned = call("arena", "test", *words, "--plan", "--pairs", "32", "--most", "40", *data)
+    assert planned.out.startswith("a pilot, seed ")
+    assert re.search(r"\ntake --seed \w{8}, whose games are others than these: raw is all ", planned.out)
+    assert re.search(r" +> 40 ", planned.out)
+    wider = call("arena", "test", *words[:4], "--h1", "0.2", *words[6:], "--plan", "--most", "40", *data)
+    assert wider.out.startswith("a former test of these bots, seed ")
+
+
+def test_bots_that_are_far_apart_are_told_a_larger_h1_and_lines_fit_a_terminal(tmp_path: Path) -> None:
+    file, data = tmp_path / "pilot.json", tmp_path / "data"
+    bots, sets = ["perfect", "the-other=random"], ["heaps=3,4,5"]
+    words = [*bots, "--game", "nim", "--set", *sets, "--in-process", "--pairs", "32", "--seed", "1"]
+    assert call("arena", "test", *words, "--json", str(file), "--data", str(data)).code == 0
+    options = SprtOptions(bots=bots, game="nim", sets=sets, clock="10+0.1", seed="2", jobs=1, db=None, data=data,
+                          to_json=None, in_process=True, most=40, plan=True, pilot=file)  # fmt: skip
+    out = on_terminal(lambda: run_plan(options))
+    assert "; with --h1 0.3 it takes fewer, as " in out.replace(" \n", " ")
+    assert max(map(len, out.splitlines())) <= 80
+    assert re.search(r"^raw +0\.\d{4}", out, re.MULTILINE)
 
 
 def test_a_game_without_dice_has_results_alone(tmp_path: Path) -> None:
     words = ("random", "other=random", "--game", "nim", "--h1", "0.2", "--in-process", "--plan", "--pairs", "32")
     done = call("arena", "test", *words, "--data", str(tmp_path / "data"))
     assert list(planned(done)) == ["raw"]
-    assert done.out.endswith("there is nothing to choose from: raw is all that is asked for, or known of these pairs\n")
+    assert done.out.endswith(
+        ", whose games are others than these: raw is all that is asked for, or known of these pairs\n"
+    )
 
 
 REFUSED = [
     (("--plan", "--pairs", "31"), "--pairs is 31: of a plan it is 32 to 100000"),
-    (("--pilot", "nowhere.json"), "--pilot nowhere.json can't be read: No such file or directory"),
+    (("--pilot", "nowhere.json"), "--pilot nowhere.json is what --plan looks at: add --plan"),
+    (("--plan", "--pilot", "nowhere.json"), "--pilot nowhere.json can't be read: No such file or directory"),
     (("--plan", "--h0", "0.2"), "h1 is 0.1: it must be more than h0, which is 0.2"),
 ]
 
@@ -92,13 +140,23 @@ def test_what_cannot_be_meant_is_refused_in_one_line(tmp_path: Path, words: tupl
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "[]", '{"matches": [{"result": 3}], "arguments": {"test": {"value": null}}}']
+    ("text", "says"),
+    [
+        ("", "Input data was truncated"),
+        ("[]", "Expected `object`, got `array`"),
+        (
+            '{"seed": "1", "arguments": {}, "matches": [{"match": 3}]}',
+            "Object missing required field `result` - at `$.ma",
+        ),
+        ('{"seed": "1", "arguments": {}, "matches": []}', "its arguments have no 'test'"),
+    ],
 )
-def test_a_file_of_something_else_is_called_so(tmp_path: Path, text: str) -> None:
+def test_a_file_of_something_else_is_called_so(tmp_path: Path, text: str, says: str) -> None:
     (tmp_path / "pilot.json").write_text(text)
-    done = call("arena", "test", *DUEL, "--pilot", str(tmp_path / "pilot.json"), "--data", str(tmp_path / "data"))
+    words = ("--plan", "--pilot", str(tmp_path / "pilot.json"), "--data", str(tmp_path / "data"))
+    done = call("arena", "test", *DUEL, *words)
     assert (done.code, done.err.count("\n")) == (2, 1)
-    assert f"--pilot {tmp_path / 'pilot.json'} is not what `arena test --json` writes: " in done.err
+    assert f"--pilot {tmp_path / 'pilot.json'} is not what `arena test --json` writes: {says}" in done.err
 
 
 def test_pairs_with_a_void_match_or_one_of_unknown_luck_are_left_out() -> None:

@@ -30,7 +30,7 @@ from arena.store.result_queries import (
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
-from arena.store.tournament_state import finish_tournament, open_tournament, tournaments_alike
+from arena.store.tournament_state import finish_tournament, open_tournament, stored_seeds, tournaments_alike
 from arena.store.upgrade import MIGRATIONS, upgrade
 from databases import EVERY_DATABASE, SQLITE_ALONE, alter, asked
 from protocol.errors import ArenaFault, UsageFault
@@ -243,6 +243,19 @@ def test_of_unfinished_tournaments_the_newest_goes_on_whichever_way_its_time_is_
     assert store.write(open_tournament, "{}", None) == (ids[0], "1")
 
 
+def test_tournaments_that_belong_together_go_on_under_a_seed_that_some_lack_or_have_not_finished(store: Store) -> None:
+    parts = ['{"bots":["a","b"]}', '{"bots":["a","c"]}']
+    assert store.read(stored_seeds, parts) == (None, None)
+    for seed in ("1", "2"):
+        store.write(finish_tournament, store.write(open_tournament, parts[0], seed)[0])
+    assert store.read(stored_seeds, parts) == ("2", None)
+    last = store.write(open_tournament, parts[1], "2")[0]
+    assert store.read(stored_seeds, parts) == ("2", None)
+    store.write(finish_tournament, last)
+    assert store.read(stored_seeds, parts) == ("1", "2")
+    assert store.read(stored_seeds, parts[:1]) == (None, "2")
+
+
 def test_every_time_in_the_database_is_written_alike(store: Store) -> None:
     store.write(finish_matches, [finished(result("m1"))])
     store.write(add_bots, {"cid": hash_token(new_token())})
@@ -273,8 +286,13 @@ def test_tournaments_alike_but_for_some_arguments_are_found_the_newest_first(sto
         alter(store.database, f"UPDATE tournaments SET started = '2026-01-0{9 - number}' WHERE id = '{name}'")
     store.write(open_tournament, '{"bots": ["a", "c"], "rounds": 1}', "1")
     store.write(finish_matches, [finished(result("m1", tournament=ids[1], place=0))])
+    store.write(finish_tournament, ids[0])
     found = store.read(tournaments_alike, told[2], ("rounds",))
-    assert found == [(ids[0], "1", 0), (ids[1], "2", 1), (ids[2], "3", 0)]
+    assert found == [
+        (ids[0], "1", told[1], 0, True),
+        (ids[1], "2", told[2], 1, False),
+        (ids[2], "3", told[3], 0, False),
+    ]
     assert store.read(tournaments_alike, told[2], ()) == [found[1]]
 
 

@@ -7,13 +7,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from msgspec import json
 
+from arena.ratings.standings import places_of
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.match_luck import MatchLuck, luck_of_tournament, save_luck
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.store import Store
+from arena.store.tournament_state import open_tournament
+from arena.store.tournaments import tournament_leaders, tournament_table
 from databases import EVERY_DATABASE
+from protocol.reasons import VOID
 from referee.result import Result
 from seasons import result
 
@@ -54,6 +59,39 @@ def test_luck_that_is_worked_out_later_replaces_what_there_was(store: Store) -> 
     )
     store.write(save_luck, {})
     assert store.read(luck_of_tournament, "t1") == {"m1": MatchLuck("exact", 0.41), "m2": MatchLuck("exact", -0.1)}
+
+
+WON = [((1, 2), 0.9), ((2, 1), -0.9)]
+"""By the first bot of the two in both seats, by luck alone."""
+AGAINST_LUCK = [((1, 2), -0.6), ((2, 1), 0.6)]
+DRAWN: list[tuple[tuple[int, int], float | None]] = [((1, 1), 0.0), ((1, 1), 0.05)]
+LEADERS: dict[str, tuple[bool, list[tuple[tuple[int, int], float | None]], list[str]]] = {
+    "less luck": (True, [*WON, *DRAWN, *DRAWN], ["bob"]),
+    "of one start nothing is known": (True, [*WON], ["ann"]),
+    "each match is a start": (False, [*WON], ["bob"]),
+    "not known of all": (True, [*WON, *DRAWN, ((1, 1), None), ((1, 1), 0.0)], ["ann"]),
+    "of none": (True, [((1, 2), None), ((2, 1), None), *DRAWN], ["ann"]),
+    "a mean beyond 1 is 1": (True, [*DRAWN, *AGAINST_LUCK, *AGAINST_LUCK], ["ann", "bob"]),
+}
+
+
+@pytest.mark.parametrize(("paired", "played", "first"), LEADERS.values(), ids=LEADERS)
+def test_who_leads_a_tournament_is_who_is_first_in_its_table(
+    store: Store, played: list[tuple[tuple[int, int], float | None]], first: list[str], *, paired: bool
+) -> None:
+    bots = ["ann", "bob", "cid"]
+    arguments = {"bots": bots, "config": {}, "format": "round-robin", "game": "nim", "paired": paired, "rounds": 1}
+    tournament = store.write(open_tournament, json.encode(arguments, order="sorted").decode(), "1")[0]
+    seats = [("ann", "bob"), ("bob", "ann"), ("bob", "cid"), ("cid", "bob"), ("ann", "cid"), ("cid", "ann")]
+    for place, (pair, (ranks, luck)) in enumerate(zip(seats, played, strict=False)):
+        known = None if luck is None else MatchLuck("exact", luck)
+        finish(store, result(f"m{place}", pair, ranks, rated=False, tournament=tournament, place=place), known)
+    void = result("void", ("ann", "bob"), (1, 1), reason=VOID, rated=False, tournament=tournament, place=6)
+    finish(store, void)
+    shown = store.read(tournament_table, tournament, {})
+    assert shown is not None
+    assert sorted(bot for bot, place in places_of(shown.table).items() if place == 1) == first
+    assert store.read(tournament_leaders, [tournament]) == {tournament: first}
 
 
 def test_ratings_computed_again_leave_luck_as_it_is(store: Store) -> None:

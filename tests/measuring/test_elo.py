@@ -1,14 +1,11 @@
-"""Differences of Elo, logistic and normalised, and Student's distribution behind the intervals."""
+"""Differences of Elo, logistic and normalised."""
 
 from __future__ import annotations
-
-import math
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring import scores
 from measuring.elo import Comparison, EloDifference, compare_scores, elo_difference, elo_of, normalised_elo, score_of
 from measuring.scores import Estimate
 
@@ -51,28 +48,3 @@ def test_normalised_elo_is_what_fastchess_says() -> None:
 def test_normalised_elo_wants_pairs_that_differ() -> None:
     assert normalised_elo([0.5, 0.75]) is not None
     assert normalised_elo([]) is normalised_elo([0.75]) is normalised_elo([0.75] * 5) is None
-
-
-TABLE = [
-    (1, 12.7062),
-    (2, 4.3027),
-    (3, 3.1824),
-    (5, 2.5706),
-    (10, 2.2281),
-    (31, 2.0395),
-    (499, 1.96473),
-    (1000, 1.96234),
-]
-
-
-@pytest.mark.parametrize(("freedom", "reach"), TABLE)
-def test_students_interval_is_that_of_tables(freedom: int, reach: float) -> None:
-    assert scores.student_reach(freedom) == pytest.approx(reach, abs=5e-5)
-
-
-@given(st.floats(-50, 50), st.floats(1, 5000))
-def test_students_distribution_is_symmetric_and_heavier_than_the_normal_one(t: float, freedom: float) -> None:
-    below = scores.student_cdf(t, freedom)
-    assert below + scores.student_cdf(-t, freedom) == pytest.approx(1)
-    normal = (1 + math.erf(t / math.sqrt(2))) / 2
-    assert min(below, 1 - below) >= min(normal, 1 - normal) - 1e-6

@@ -35,12 +35,13 @@ def test_an_interval_that_begins_below_nothing_is_told_in_words(
     assert score_format.share(found(mean, low, high)) == said
 
 
-def test_elo_that_has_no_end_is_told_by_the_end_that_it_has() -> None:
+def test_elo_of_all_or_nothing_is_infinite_and_its_interval_told_by_the_end_that_it_has() -> None:
     assert score_format.elo(found(0.9, 0.7, 1.0)) == "Elo +382 (+147 or more)"
-    assert score_format.elo(found(0.0, 0.0, 0.2)) == "Elo < -241 (-241 or less)"
-    assert score_format.elo(found(1.0, 0.9, 1.0)) == "Elo > +382 (+382 or more)"
-    assert score_format.elo(found(1.0, 1.0, 1.0)) == "Elo > +1200 (+1200 or more)"
-    assert score_format.elo(found(0.0, 0.0, 0.0)) == "Elo < -1200 (-1200 or less)"
+    assert score_format.elo(found(0.0, 0.0, 0.2)) == "Elo -inf (-241 or less)"
+    assert score_format.elo(found(1.0, 0.9, 1.0)) == "Elo +inf (+382 or more)"
+    assert score_format.elo(found(1.0, 0.25, 1.0)) == "Elo +inf (-191 or more)"
+    assert score_format.elo(found(1.0, 1.0, 1.0)) == "Elo +inf (+1200 or more)"
+    assert score_format.elo(found(0.0, 0.0, 0.0)) == "Elo -inf (-1200 or less)"
     assert score_format.elo(found(0.5, 0.0, 1.0)) == "Elo +0 (any)"
 
 

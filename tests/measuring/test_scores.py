@@ -5,15 +5,16 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
-from statistics import NormalDist, fmean, stdev, variance
+from statistics import NormalDist, fmean, pvariance, stdev, variance
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from measuring import scores, variance_reduction
-from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score
-from measuring.scores import Estimate, ScoreEstimates, estimate_scores
+from measuring import variance_reduction
+from measuring.pair_scores import MIN_UNITS, SideScore, group_score, side_score, stratify
+from measuring.scores import Estimate, ScoreEstimates, count_moments, estimate_scores, score_of_counts
+from measuring.student_t import student_cdf, student_reach
 from measuring.variance_reduction import factor
 from seasons import result
 
@@ -61,6 +62,16 @@ def test_the_unit_is_a_start_with_the_mean_of_its_matches() -> None:
     assert score_of(two).error == pytest.approx(stdev([0.5, 1, 0, 0, 1, 1]) / math.sqrt(6))
 
 
+@pytest.mark.parametrize("counts", [(1, 2, 4, 3, 1), (3, 1, 5), (0, 1, 0)])
+def test_counts_of_scores_say_what_the_scores_do(counts: tuple[int, ...]) -> None:
+    scores = [at / (len(counts) - 1) for at, count in enumerate(counts) for _ in range(count)]
+    assert count_moments(counts) == pytest.approx((fmean(scores), pvariance(scores)))
+    said = score_of(estimate_scores(map(SideScore, scores)))
+    found = score_of_counts(counts)
+    assert (found.mean, found.low, found.high) == pytest.approx((said.mean, said.low, said.high))
+    assert (found.error, found.superiority) == pytest.approx((said.error, said.superiority))
+
+
 def test_a_match_is_that_of_each_side() -> None:
     drawn, won = result("m1", ranks=(1, 1)), result("m2", ranks=(1, 2))
     assert side_score(drawn, "ann") == SideScore(0.5, None, None, ("bob",), 0)
@@ -77,11 +88,27 @@ def test_several_bots_score_by_how_many_of_the_others_each_was_ahead_of() -> Non
     found = group_score(six, ["a", "b", "c"], luck, 7)
     assert found.points == pytest.approx(ahead / 9)
     assert found.luck == pytest.approx(5 * (0.3 - 0.1 - 0.2) / 9)
-    assert found[2:] == (7, ("x", "y", "z"), 0)
+    assert found[2:] == (7, ("x", "y", "z"), 0, (2, 4))
+    assert group_score(six, ["a", "b", "c"]).luck is None
     for bot, seat in (("a", 0), ("z", 5)):
         alone = group_score(six, [bot], luck)
         one = side_score(six, bot)
-        assert (alone.points, alone.luck, alone.against) == (pytest.approx(one.points), luck[seat], one.against)
+        assert (alone.points, alone.luck) == (pytest.approx(one.points), luck[seat])
+        assert alone[2:] == one[2:]
+
+
+def test_what_differs_between_the_seats_of_several_bots_together_is_in_no_interval() -> None:
+    """Side by side they win, apart they lose, whichever of them sits first: all else is the same."""
+    beside, apart = (("a", "b", "x", "y"), (1, 1, 3, 3)), (("a", "x", "b", "y"), (3, 1, 3, 1))
+    played = [result(f"m{number}", *each) for number, each in enumerate((beside, apart) * 20)]
+    found = adjusted_of(estimate_scores(group_score(one, ["a", "b"], (0.0,) * 4) for one in played))
+    assert (found.mean, found.high) == (0.5, pytest.approx(0.5 + 1 - 0.05 ** (1 / 40)))
+
+
+def test_a_unit_without_its_like_goes_to_the_fewest() -> None:
+    played = [SideScore(0.0, against="b")] * 3 + [SideScore(1.0, against="c")] * 2 + [SideScore(0.5, against="d")]
+    strata, _ = stratify(played)
+    assert {stratum.against: len(units) for stratum, units in strata.items()} == {"b": 3, "c": 3}
 
 
 def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
@@ -91,7 +118,7 @@ def test_the_adjusted_score_has_students_interval_over_pairs() -> None:
     assert found.high - found.mean == pytest.approx(4.3027 * stdev(means) / math.sqrt(3), rel=1e-4)
     assert found.mean - found.low == pytest.approx(found.high - found.mean)
     assert found.error == pytest.approx(stdev(means) / math.sqrt(3))
-    assert found.superiority == pytest.approx(scores.student_cdf((found.mean - 0.5) / found.error, 2))
+    assert found.superiority == pytest.approx(student_cdf((found.mean - 0.5) / found.error, 2))
 
 
 def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -> None:
@@ -101,7 +128,7 @@ def test_strata_that_spread_unequally_have_satterthwaites_degrees_of_freedom() -
     parts = [(len(each) / 6) ** 2 * variance(each) / len(each) for each in less_luck.values()]
     freedom = sum(parts) ** 2 / (parts[0] ** 2 / 3 + parts[1] ** 2)
     assert found.error == pytest.approx(math.sqrt(sum(parts)))
-    assert found.high - found.mean == pytest.approx(scores.student_reach(freedom) * found.error)
+    assert found.high - found.mean == pytest.approx(student_reach(freedom) * found.error)
 
 
 def test_adjusted_scores_keep_within_0_to_1_and_have_an_interval_there() -> None:
@@ -136,8 +163,8 @@ def test_equal_units_leave_room_for_some_that_are_not(starts: int) -> None:
     missed = 1 - 0.05 ** (1 / starts)
     assert (found.low, found.high) == pytest.approx((max(0, 0.5 - missed), min(1, 0.5 + missed)))
     better = adjusted_of(estimate_scores(pairs([(1, 0)] * starts, [(0.4, -0.6)] * starts)))
-    reach = scores.student_reach(starts - 1)
-    assert better.superiority == pytest.approx(scores.student_cdf(0.1 / (missed / reach), starts - 1))
+    reach = student_reach(starts - 1)
+    assert better.superiority == pytest.approx(student_cdf(0.1 / (missed / reach), starts - 1))
 
 
 def test_what_differs_between_opponents_and_seats_is_in_no_interval() -> None:
@@ -169,7 +196,12 @@ def test_three_seats_have_starts_too() -> None:
 points = st.sampled_from([0.0, 0.5, 1.0])
 luck = st.floats(-1, 1)
 matches = st.builds(
-    SideScore, points, luck, st.one_of(st.none(), st.integers(0, 9)), st.sampled_from("bc"), st.integers(0, 1)
+    SideScore,
+    points,
+    luck,
+    st.one_of(st.none(), st.integers(0, 9)),
+    st.sampled_from("bc"),
+    st.integers(0, 1),
 )
 
 

@@ -25,6 +25,10 @@ ARGUMENTS = {
 }
 
 
+FIRST = re.compile(r'<td data-label="First">(.*?)</td>')
+"""Who is first, in the list."""
+
+
 def began(store: Store) -> str:
     """A tournament of three bots, of which nothing is played; its id."""
     return store.write(open_tournament, json.encode(ARGUMENTS, order="sorted").decode(), "7")[0]
@@ -103,6 +107,8 @@ def test_where_luck_is_known_bots_are_in_the_order_of_scores_less_luck(visitor: 
     rows = re.findall(r'<td class="number">(.)</td><th scope="row"><a href="/bots/(\w+)".*?>(\d+\.\d)', page)
     assert rows == [("1", "bob", "12.5"), ("2", "ann", "87.5")]
     assert "<b>bob</b> leads with 72.5\u202f% of the points less luck." in page
+    visitor.store.write(finish_tournament, name)
+    assert FIRST.findall(visitor.get("/tournaments").text) == ['<a href="/bots/bob">bob</a>']
     table = json.decode(visitor.get(f"/api/v1/tournaments/{name}").body)["table"]
     assert [(row["bot"], round(row["adjusted"]["score"], 3)) for row in table] == [("bob", 0.725), ("ann", 0.275)]
     matches = json.decode(visitor.get(f"/api/v1/matches?tournament={name}").body)["rows"]
@@ -125,11 +131,10 @@ def test_who_leads_and_at_last_who_won_stands_under_the_title_with_whom_chance_m
 
 
 def test_the_list_names_the_winner_of_each_tournament_that_is_over(visitor: Visitor, tournament: str) -> None:
-    winner = re.compile(r'<td data-label="First by results">(.*?)</td>')
-    assert winner.findall(visitor.get("/tournaments").text) == [""]
+    assert FIRST.findall(visitor.get("/tournaments").text) == [""]
     finish(visitor.store, result("m3", ("bob", "cid"), tournament=tournament, place=2))
     visitor.store.write(finish_tournament, tournament)
-    assert winner.findall(visitor.get("/tournaments").text) == ['<a href="/bots/ann">ann</a>']
+    assert FIRST.findall(visitor.get("/tournaments").text) == ['<a href="/bots/ann">ann</a>']
 
 
 def test_the_clock_is_told_with_its_units(visitor: Visitor, tournament: str) -> None:
@@ -202,7 +207,7 @@ def test_where_payoffs_are_the_result_the_table_and_the_winner_are_by_them(visit
     assert "No two bots met twice" in page
     assert "Beyond chance" not in page
     assert "Share of points" not in page
-    assert re.search(r'data-label="First by results"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
+    assert re.search(r'data-label="First"><a [^>]*>tft</a></td>', visitor.get("/tournaments").text)
     told = json.decode(visitor.get(f"/api/v1/tournaments/{name}").text)
     assert told["table"][0]["payoff"]["mean"] == 1.9975
     assert told["payoffs"]["nasty"]["grim"] == {"mean": 1.02, "low": None, "high": None, "opponents": 1}

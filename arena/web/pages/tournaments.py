@@ -9,7 +9,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from arena.ratings.standings import TableRow, goes_by_adjusted
+from arena.ratings.standings import TableRow, goes_by_adjusted, places_of
 from arena.ratings.tournament_pairing import TEST
 from arena.store.match_search import Search, search_matches
 from arena.store.tournaments import TournamentRow, TournamentTable, tournament_leaders, tournaments_page
@@ -45,7 +45,7 @@ def tournament(request: Request) -> Response:
     site = site_of(request)
     shown = lookups.tournament(site, request.path_params["tournament"])
     config = shown.arguments.get("config") or {}
-    places = _places(shown.table)
+    places = places_of(shown.table)
     first = [bot for bot, place in places.items() if place == 1]
     ranks = _ranks(shown.table)
     unit = payoff_unit(shown.game)
@@ -74,24 +74,6 @@ def _title(shown: TournamentRow) -> str:
     """What is played: a preset of a game by its title, or the game alone."""
     pool = _pool(shown.game, shown.arguments.get("config") or {})
     return titles.pool_title(pool) if pool else titles.game_title(shown.game)
-
-
-def _places(table: Sequence[TableRow]) -> dict[str, int | None]:
-    """The place of each bot by its payoff, where that is the result, else by its score, less luck where that is known:
-    1 and how many had more; None if it has not played.
-    """
-    by_payoff, by_adjusted = any(row.payoff is not None for row in table), goes_by_adjusted(table)
-    values = {}
-    for row in table:
-        if row.payoff is not None:
-            values[row.bot] = round(row.payoff.mean, 9)
-        elif row.played and not by_payoff:
-            found = row.adjusted if by_adjusted else None
-            values[row.bot] = round(row.score if found is None else found.score, 9)
-    first: dict[float, int] = {}
-    for place, value in enumerate(sorted(values.values(), reverse=True), 1):
-        first.setdefault(value, place)
-    return {row.bot: first[values[row.bot]] if row.bot in values else None for row in table}
 
 
 def _ranks(table: Sequence[TableRow]) -> list[tuple[int, list[str]]]:

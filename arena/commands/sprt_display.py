@@ -1,0 +1,112 @@
+"""What `arena test` shows of its findings: a line on the way, a table at the end, and either as the test goes on."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from arena.commands.tournament import TournamentRun
+from arena.sprt.evidence import Evidence, Findings
+from arena.sprt.summary import amount, units
+from arena.tournament.plan import Plan
+from machine.terminal import say
+from measuring import score_format
+from measuring.elo import Comparison
+from protocol.display import counted
+
+SHOWN_EVERY = 0.25
+"""Seconds at a terminal, at least."""
+SHOWN_FOR = 0.05
+"""Share of the time that this may take: findings are made of all matches so far."""
+FIRST_TOLD = 16
+"""Pairs after which a line is said elsewhere."""
+
+
+class Display:
+    """Follows a test on standard error: at a terminal its findings as they are, else a line whenever they doubled."""
+
+    def __init__(self, test: TournamentRun, evidence: Evidence) -> None:
+        self._plan = test.plan
+        self._evidence = evidence
+        self._terminal = test.console.is_terminal
+        self._live = Live(console=test.console, auto_refresh=False, transient=True)
+        self._due = 0.0
+        self._told = len(evidence.matches) // evidence.seats
+
+    def __enter__(self) -> None:
+        if self._terminal:
+            self._live.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._terminal:
+            self._show()
+        self._live.stop()
+
+    def look(self) -> None:
+        """Show the findings, if it is time."""
+        pairs = len(self._evidence.matches) // self._evidence.seats
+        if self._terminal:
+            began = time.monotonic()
+            if began >= self._due:
+                self._show()
+                now = time.monotonic()
+                self._due = now + max(SHOWN_EVERY, (now - began) / SHOWN_FOR)
+        elif pairs >= max(FIRST_TOLD, 2 * self._told):
+            say(f"arena: {standing(self._evidence.findings())}", err=True)
+            self._told = pairs
+
+    def _show(self) -> None:
+        self._live.update(shown(self._plan, self._evidence, self._evidence.findings()), refresh=True)
+
+
+def standing(findings: Findings) -> str:
+    """The findings in a line."""
+    said = [units(findings, findings.pairs)]
+    if findings.score is not None:
+        said.append(f"score {score_format.share(findings.score)}")
+    if findings.adjusted is not None:
+        said.append(f"less luck {score_format.share(findings.adjusted)}")
+    if findings.ratio is not None:
+        said.append(f"LLR {findings.ratio.llr:z.2f} of {findings.ratio.lower:.2f} to {findings.ratio.upper:.2f}")
+    return ", ".join(said)
+
+
+def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
+    """The findings as a table, with what they are of above it and where the test is between its bounds below."""
+    question, (one, other) = evidence.question, evidence.bots
+    reasons = ", ".join(f"{reason} {times}" for reason, times in findings.reasons.items())
+    games = counted(sum(findings.reasons.values()), "game", "games")
+    against = (
+        f"{one} against {other}"
+        if findings.seats == 2
+        else f"{one} in {len(evidence.sides[0])} of {findings.seats} seats, {other} in the rest"
+    )
+    said = f"{plan.rules.name}, {against}: {games}" + (f" ({reasons})" if reasons else "")
+    rows = [Text(said)]
+    if findings.score is not None:
+        rows.append(_row("as it came out", findings.score))
+    if findings.adjusted is not None:
+        rows.append(_row("less luck", findings.adjusted))
+        worth = (
+            "" if findings.worth is None else f", worth {score_format.games(findings.worth)} games with luck left in"
+        )
+        rows.append(Text(f"luck by the value {question.value}{worth}"))
+    if findings.any_time is not None:
+        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, valid whenever one stops"))
+    if question.hypotheses is not None and findings.ratio is not None:
+        asked, ratio = question.hypotheses, findings.ratio
+        if asked.unit == "nelo" and findings.normalised is not None:
+            found = findings.normalised
+            rows.append(Text(f"normalised Elo {found.elo:+z.1f} ({found.low:+z.1f} to {found.high:+z.1f})"))
+        h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
+        rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
+    return Group(*rows)
+
+
+def _row(what: str, found: Comparison) -> Text:
+    return Text(
+        f"{what:<15} {score_format.share(found)}  {score_format.elo(found)}  better {score_format.better(found)}"
+    )

@@ -1,0 +1,22 @@
+"""The hypotheses of a test as they are asked for: what is h1 where nobody says."""
+
+from __future__ import annotations
+
+from measuring.sequential import Hypotheses
+from protocol.errors import UsageFault
+
+BETTER_BY = 0.02
+"""Points a game above one half."""
+
+
+def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, beta: float) -> Hypotheses:
+    """Those of an option each, None where it was not given. Raises `UsageFault`."""
+    if h1 is None and (unit != "score" or h0 is not None):
+        raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
+    return Hypotheses(
+        h0=h0 or 0.0,
+        h1=BETTER_BY if h1 is None else h1,
+        unit=unit,  # type: ignore[arg-type]  # it says what it may be
+        alpha=alpha,
+        beta=beta,
+    )

@@ -1,0 +1,48 @@
+"""Student's distribution, and the errors and degrees of freedom behind the intervals."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from measuring.student_t import satterthwaite, standard_error, student_cdf, student_reach
+
+TABLE = [
+    (1, 12.7062),
+    (2, 4.3027),
+    (3, 3.1824),
+    (5, 2.5706),
+    (10, 2.2281),
+    (31, 2.0395),
+    (499, 1.96473),
+    (1000, 1.96234),
+]
+
+
+@pytest.mark.parametrize(("freedom", "reach"), TABLE)
+def test_students_interval_is_that_of_tables(freedom: int, reach: float) -> None:
+    assert student_reach(freedom) == pytest.approx(reach, abs=5e-5)
+    assert student_cdf(reach, freedom) == pytest.approx(0.975, abs=5e-6)
+
+
+@given(st.floats(-50, 50), st.floats(1, 5000))
+def test_students_distribution_is_symmetric_and_heavier_than_the_normal_one(t: float, freedom: float) -> None:
+    below = student_cdf(t, freedom)
+    assert below + student_cdf(-t, freedom) == pytest.approx(1)
+    normal = (1 + math.erf(t / math.sqrt(2))) / 2
+    assert min(below, 1 - below) >= min(normal, 1 - normal) - 1e-6
+
+
+def test_values_that_are_all_equal_have_the_error_of_what_may_have_been_missed() -> None:
+    assert standard_error(0.04, 100, 99, most=1.0) == pytest.approx(0.2)
+    found = standard_error(1e-20, 100, 99, most=0.5)
+    assert found * student_reach(99) == pytest.approx(0.5 * (1 - 0.05 ** (1 / 100)))
+
+
+def test_errors_that_are_put_together_have_the_fewest_degrees_of_freedom_of_any_to_those_of_all() -> None:
+    assert satterthwaite([(0.1, 9), (0.0, 4)]) == pytest.approx(9)
+    assert satterthwaite([(0.1, 9), (0.1, 9), (0.1, 9)]) == pytest.approx(27)
+    assert satterthwaite([(0.0, 9), (0.0, 4)]) == 13
