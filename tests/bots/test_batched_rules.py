@@ -13,6 +13,10 @@ import pytest
 
 from bots.environments.batched.batch import batch_of
 from lockstep import Lockstep
+from machine.exact import duel
+from machine.exact.duel_file import MappedValues
+from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel_solving import solve_mapped
 from protocol.errors import UsageFault
 from protocol.games import load
 
@@ -47,6 +51,17 @@ def test_the_proof_runs_without_compiled_code_too_and_sees_that_dice_fall_as_the
     assert [(game, different) for game, _, _, different, *_ in rows] == [
         (game, "0") for game in ("nim", "tictactoe", "risk-duel", "risk-campaign")
     ]
+
+
+def test_luck_is_measured_by_a_table_that_was_solved_before_as_by_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
+    rules = load("risk-duel", {"map": "australia", "max_troops": 3})
+    solve_mapped(large_shape_of(rules.map, 3), tmp_path, 1, lambda sweep: None)
+    duel.table_of.cache_clear()
+    Lockstep("risk-duel", rules.config, 8, seed=7, luck="exact").run(8)
+    assert isinstance(duel.table_of(rules.map, 3).values, MappedValues)
 
 
 def test_games_may_begin_and_go_on_one_by_one() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,10 +29,12 @@ from bots.search.risk.flat_position import (
     state_of,
 )
 from machine.compiled import compiled, entry, floats, ints
-from machine.exact.duel import table_of
+from machine.exact.duel import solve, table_of
+from machine.exact.duel_file import MappedValues
 from measuring.risk import value_functions
 from measuring.value_function import NoLuck
 from protocol.games.base import Game
+from protocol.games.risk.board import Board
 from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.games.risk.duel import FREE, Duel, Position
 
@@ -59,7 +62,7 @@ class DuelBatch(Batch[Position]):
         self._seen = FEATURES if self._mode == BY_FEATURES else NONE
         self._states = np.zeros((2, count, cell(len(rules.map))), np.int64)
         self.turn, self.over = self._states[0, :, TURN], self._states[0, :, OVER]
-        worths, weights = table_of(rules.map, rules.max_troops).flat() if self._mode == BY_TABLE else ((), ())
+        worths, weights = _values_of(rules.map, rules.max_troops) if self._mode == BY_TABLE else ((), ())
         self._worths, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
 
     def _flat(self, position: Position) -> Numbers:
@@ -82,6 +85,15 @@ class DuelBatch(Batch[Position]):
         measured = self._scale, self._worths, self._weights, self._mode
         states = self._states[0], self._states[1], self.generators
         return int(_act(self._board, *measured, *states, games, actions, rewards, ended))
+
+
+@lru_cache(maxsize=4)
+def _values_of(board: Board, max_troops: int) -> tuple[Any, list[int]]:
+    """As `Table.flat`. A table that `arena-bot solve` left is mapped, which loops over arrays cannot read: then it is
+    solved again, in memory.
+    """
+    table = table_of(board, max_troops)
+    return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).flat()
 
 
 @compiled
