@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,8 @@ from protocol.games.parsing import raise_illegal
 Seeds = int | Sequence[int] | None
 """Game i has the dice of seed + i, or of the i-th of as many seeds; None: they go on from where they are."""
 Opponents = Callable[[Vectors, Masks, np.random.Generator], NDArray[Any]]
-"""(vectors, masks, random): the actions of seats that see this, one a row."""
+"""(vectors, masks, random): the actions of seats that see this, one a row. `random` is one for all games: where
+opponents draw from it, how a game goes depends on those beside it too."""
 
 
 class VectorGames:
@@ -36,8 +38,8 @@ class VectorGames:
     def __init__(
         self, game: str, config: Mapping[str, Any] | None = None, *, num_envs: int, luck: str | None = NoLuck.name
     ) -> None:
-        if num_envs < 1:
-            raise UsageFault(f"num_envs is {num_envs}: 1 or more")
+        if not isinstance(num_envs, int | np.integer) or num_envs < 1:
+            raise UsageFault(f"num_envs is {shown(num_envs)}: it is a whole number, 1 or more")
         self.rules = load(game, config)
         self.num_envs = num_envs
         self.batch = batch_of(self.rules, num_envs, luck)
@@ -54,6 +56,7 @@ class VectorGames:
     @property
     def to_move(self) -> Numbers:
         """By game, the seat whose turn it is."""
+        self.check_begun()
         return self.batch.turn.copy()
 
     def reset(self, *, seed: Seeds = None) -> None:
@@ -81,15 +84,21 @@ class VectorGames:
             self.begin(np.flatnonzero(over))
         return rewards, ended, over
 
+    def check_begun(self) -> None:
+        """Raises `UsageFault` before the first reset."""
+        if not self._seeded:
+            raise UsageFault("the games have not begun: call reset() first")
+
     def begin(self, games: Numbers) -> None:
         """Begin some of the games anew. Raises `UsageFault` where they would be over."""
         self.batch.begin(games)
         self.rewards[games], self.ended[games] = 0, 0
         if self.batch.over[games].all():
-            raise UsageFault(f"{self.rules.name}: under this config the game is over before it begins")
+            raise UsageFault(f"{self.rules.name}: under this config the game is over before it begins: nobody can move")
 
     def seen(self, games: Numbers, seats: Numbers) -> tuple[Vectors, Masks]:
         """What a seat of each of some games sees, and its mask."""
+        self.check_begun()
         vectors = np.empty((len(games), self.encoding.size), np.float32)
         masks = np.empty((len(games), self.encoding.actions), np.int8)
         self.batch.observe(games, seats, vectors, masks)
@@ -97,10 +106,8 @@ class VectorGames:
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
         """Play an action in some of the games: `rewards` are those of this step. Raises as `step`."""
-        actions = np.asarray(actions)
-        if actions.shape != games.shape or not np.issubdtype(actions.dtype, np.integer):
-            is_given = f"an array of {actions.dtype} {actions.shape}"
-            raise UsageFault(f"actions are {is_given}: it is one of integers, of as many as games move, {games.shape}")
+        self.check_begun()
+        actions = checked_actions(actions, len(games))
         self.rewards[games] = 0
         wrong = self.batch.step(games, actions, self.rewards, self.ended)
         if wrong >= 0:
@@ -110,6 +117,15 @@ class VectorGames:
             raise_illegal(
                 f"action {int(actions[wrong])} is masked for seat_{seat} of game {which}; legal: {few(legal.tolist())}"
             )
+
+
+def checked_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
+    """As an array; raises `UsageFault` where it is not one of so many integers."""
+    found = np.asarray(actions)
+    if found.shape != (count,) or not np.issubdtype(found.dtype, np.integer):
+        is_given = f"an array of {found.dtype} {found.shape}"
+        raise UsageFault(f"actions are {is_given}: it is one of integers, of as many as games move, ({count},)")
+    return found
 
 
 def at_random(vectors: Vectors, masks: Masks, random: np.random.Generator) -> NDArray[np.int64]:
@@ -122,7 +138,7 @@ def at_random(vectors: Vectors, masks: Masks, random: np.random.Generator) -> ND
 
 class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     """`Single`, `num_envs` times: a learner in a seat of each game, drawn anew for every one, while `opponent` plays
-    the others, all that wait at once.
+    the others, all that wait at once; at random, where none is given.
 
     Observations are vectors, games × numbers; the masks are `infos["action_mask"]`, and `action_masks()`. A game that
     is over, or in which the learner is out, begins anew: with the next step, whose action has no meaning for it, or in
@@ -143,6 +159,8 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     ) -> None:
         if render_mode not in (None, "ansi"):
             raise UsageFault(f"render_mode is {shown(render_mode)}: it is None or 'ansi'")
+        if not callable(opponent):
+            raise UsageFault(f"opponent is {shown(opponent)}: it is a function of vectors, masks and a generator")
         if autoreset_mode not in (AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP):
             raise UsageFault("autoreset_mode is one of AutoresetMode.NEXT_STEP and SAME_STEP")
         self.games = VectorGames(game, config, num_envs=num_envs, luck=luck)
@@ -162,10 +180,10 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Vectors, dict[str, Any]]:
-        """Begin all games anew; see `Seeds`. `options` have no meaning here."""
+        """Begin all games anew; see `Seeds`. `options` have no meaning here. Raises `UsageFault`."""
+        self.games.reseed(seed)
         if seed is not None:
             self.np_random = np.random.default_rng(seed)
-        self.games.reseed(seed)
         self._begin(self._all)
         self._over = np.zeros(self.num_envs, bool)
         return self._see(), self._infos()
@@ -177,9 +195,11 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
 
         Raises `IllegalMove` and `UsageFault`, and nothing has happened where it is the learner's fault.
         """
+        self.games.check_begun()
+        actions = checked_actions(actions, self.num_envs)
         playing, rewards = np.flatnonzero(~self._over), np.zeros(self.num_envs)
         if len(playing):
-            self._play(playing, np.asarray(actions)[playing], rewards)
+            self._play(playing, actions[playing], rewards)
             self._let_others_play(playing, rewards)
         if self._over.any():
             self._begin(np.flatnonzero(self._over))
@@ -198,12 +218,14 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
 
     def action_masks(self) -> Masks:
         """1 for every action that is legal now, 0 for the others: games × actions; none is where a game is over."""
+        self.games.check_begun()
         return self._masks.copy()
 
     def render(self) -> tuple[str, ...] | None:
         """The boards drawn for a terminal, with `render_mode="ansi"`."""
         if self.render_mode is None:
             return None
+        self.games.check_begun()
         batch = self.games.batch
         return tuple(batch.rules.board(batch.position(game)) for game in range(self.num_envs))
 
@@ -244,7 +266,13 @@ def _spread(seed: Seeds, count: int) -> list[int]:
     """A seed for every game. Raises `UsageFault`."""
     if seed is None:
         return [int(each) for each in np.random.default_rng().integers(SEEDS, size=count)]
-    seeds = [seed + game for game in range(count)] if isinstance(seed, int) else list(seed)
+    try:
+        each_own = seed if isinstance(seed, Iterable) else [index(seed) + game for game in range(count)]
+        seeds = [index(each) for each in each_own]
+    except TypeError:
+        seeds = [-1]
+    if min(seeds, default=0) < 0:
+        raise UsageFault(f"seed is {shown(seed)}: it is a whole number from 0, or one for each game")
     if len(seeds) != count:
         raise UsageFault(f"seed has {len(seeds)} numbers: one, or as many as there are games, {count}")
     return [int(np.random.SeedSequence(each).generate_state(1)[0]) for each in seeds]
