@@ -130,7 +130,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         """Begin a new game; `options` has no meaning here."""
         if seed is not None:
             self._random, _ = seeding.np_random(seed)
-        self._dice = partial(Dice, self._random.bytes(SEED_BYTES))
+        self._dice: Callable[[int], Dice] = partial(Dice, self._random.bytes(SEED_BYTES))
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
