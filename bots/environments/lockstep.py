@@ -13,7 +13,7 @@ import numpy as np
 
 from bots.environments.batched.batch import Batch, batch_of, draws
 from bots.environments.environment import Environment
-from bots.environments.vector import at_random
+from bots.environments.vector_single import at_random
 from machine.generator import SPAN, draw
 from measuring.value_function import NoLuck
 from protocol.dice import SEED_BYTES, Dice

@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from bots.environments import VectorGames, VectorSingle
 from bots.environments.batched.batch import Masks, Vectors
-from bots.environments.vector import at_random
+from bots.environments.vector_single import at_random
 from protocol.errors import IllegalMove, UsageFault
 
 GAMES: list[tuple[str, dict[str, object]]] = [
