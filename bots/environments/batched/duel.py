@@ -41,8 +41,9 @@ from protocol.games.risk.duel import FREE, Duel, Position
 TURN, OVER, AT = range(ARMY + MOST_PLAYERS, ARMY + MOST_PLAYERS + 3)
 """In the header of a flat position, behind what the searches have there: the seat to move, whether the game is over,
 the ply."""
-MODES = {NoLuck.name: 0, value_functions.FEATURES: 1, value_functions.EXACT: 2}
-BY_FEATURES, BY_TABLE = 1, 2
+BY_NOTHING, BY_FEATURES, BY_TABLE = range(3)
+MODES = {NoLuck.name: BY_NOTHING, value_functions.FEATURES: BY_FEATURES, value_functions.EXACT: BY_TABLE}
+"""What luck is measured by."""
 _A_SEAT = 1 / 4
 """Of a seat's mean of features, in points: half a point is what one has above the other (`measuring.risk`)."""
 
@@ -208,7 +209,7 @@ def _act(
             source, to = board[move + board[SOURCES]], board[move]
             rest = first[source + 1] - first[to + 1]
             taken = repelled = 0.0
-            if mode:
+            if mode != BY_NOTHING:
                 left = seat if rest else FREE
                 taken = _worth(board, scale, worths, weights, mode, first, second, to, seat, 1)
                 repelled = _worth(board, scale, worths, weights, mode, first, second, source, left, rest)
