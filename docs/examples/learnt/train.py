@@ -16,6 +16,7 @@ import numpy as np
 from bot import KEPT, Policy
 
 from bots.environments import VectorGames
+from protocol.errors import UsageFault
 
 GAMES, STEPS = 512, 64
 """Played at once, and how many moves of each are looked at before the networks change."""
@@ -138,7 +139,10 @@ def main():
     options.add_argument("--to", type=place, default=KEPT, help="the file to write; if not given, the one bot.py plays")
     given = options.parse_args()
     random = np.random.default_rng(given.seed)
-    games = VectorGames("risk-duel", num_envs=GAMES, luck=given.luck)
+    try:
+        games = VectorGames("risk-duel", num_envs=GAMES, luck=given.luck)
+    except UsageFault as fault:
+        options.error(str(fault))
     games.reset(seed=given.seed)
     inputs, outputs = games.encoding.size, games.encoding.actions
     policy = Net((inputs, HIDDEN, HIDDEN, outputs), 0.01, random)
