@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from bots.environments import VectorGames, VectorSingle, env
-from bots.environments.vector import at_random
+from bots.environments.vector_single import at_random
 from machine.compiled import FAST
 
 AT_ONCE = 1024

@@ -14,14 +14,15 @@ from protocol.errors import UsageFault
 if TYPE_CHECKING:
     from bots.environments.encodings import encoding_of
     from bots.environments.environment import Single, env, parallel_env
-    from bots.environments.vector import VectorGames, VectorSingle
+    from bots.environments.vector import VectorGames
+    from bots.environments.vector_single import VectorSingle
 
 __all__ = ["Single", "VectorGames", "VectorSingle", "encoding_of", "env", "parallel_env"]
 
 _WHERE = {
     "Single": "bots.environments.environment:Single",
     "VectorGames": "bots.environments.vector:VectorGames",
-    "VectorSingle": "bots.environments.vector:VectorSingle",
+    "VectorSingle": "bots.environments.vector_single:VectorSingle",
     "encoding_of": "bots.environments.encodings:encoding_of",
     "env": "bots.environments.environment:env",
     "parallel_env": "bots.environments.environment:parallel_env",

@@ -130,7 +130,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         """Begin a new game; `options` has no meaning here."""
         if seed is not None:
             self._random, _ = seeding.np_random(seed)
-        self._dice = partial(Dice, self._random.bytes(SEED_BYTES))
+        self._dice: Callable[[int], Dice] = partial(Dice, self._random.bytes(SEED_BYTES))
         self.agents = self.possible_agents[:]
         self.rewards = dict.fromkeys(self.agents, 0.0)
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
@@ -238,8 +238,8 @@ def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
 
 
 class Single(Env[Vector, np.int64]):
-    """A learner in a seat that is drawn for each game, while `opponent` plays all others. Games in which it is out
-    before its first turn are left out.
+    """A learner in a seat that is drawn for each game, while `opponent` plays all others; at random, where none is
+    given. Games in which it is out before its first turn are left out.
 
     Observations are vectors of the game's encoding, rewards those of `Environment`, which says what `luck` is. The
     legal actions are `action_masks()`, as sb3-contrib asks for them. A masked action raises `IllegalMove`.
@@ -256,7 +256,10 @@ class Single(Env[Vector, np.int64]):
         luck: str | None = NoLuck.name,
         render_mode: str | None = None,
     ) -> None:
+        if not callable(opponent):
+            raise UsageFault(f"opponent is {shown(opponent)}: it is a function of a vector, a mask and a generator")
         self.world = Environment(game, config, luck=luck, render_mode=render_mode)
+        self.agent: str | None = None
         self.render_mode = render_mode
         self.opponent = opponent
         first = self.world.possible_agents[0]
@@ -269,7 +272,7 @@ class Single(Env[Vector, np.int64]):
         self.world.reset(seed)
         while True:
             if all(self.world.terminations.values()):
-                raise UsageFault(f"{self.world}: under this config the game is over before it begins")
+                raise UsageFault(f"{self.world}: under this config the game is over before it begins: nobody can move")
             self.agent = str(self.np_random.choice(self.world.possible_agents))
             vector, _, out, *_ = self._proceed()
             if not out:
@@ -277,13 +280,21 @@ class Single(Env[Vector, np.int64]):
             self.world.reset()
 
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Play a move, and those of the others up to the learner's next turn or end."""
+        """Play a move, and those of the others up to the learner's next turn or end. Raises `IllegalMove`, and
+        `UsageFault` before the first reset.
+        """
+        self._check_begun()
         self.world.step(int(action))
         return self._proceed()
 
     def action_masks(self) -> Mask:
-        """1 for every action that is legal now, 0 for the others."""
+        """1 for every action that is legal now, 0 for the others. Raises `UsageFault` before the first reset."""
+        self._check_begun()
         return self._mask
+
+    def _check_begun(self) -> None:
+        if self.agent is None:
+            raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
         """Let the others play. What the learner was rewarded since its last move is not lost."""
@@ -298,5 +309,6 @@ class Single(Env[Vector, np.int64]):
         return seen["observation"], float(reward), terminated, truncated, {**info}
 
     def render(self) -> str | None:
-        """As `Environment.render`."""
+        """As `Environment.render`. Raises `UsageFault` before the first reset."""
+        self._check_begun()
         return self.world.render()

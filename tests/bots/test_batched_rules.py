@@ -12,7 +12,12 @@ import numpy as np
 import pytest
 
 from bots.environments.batched.batch import batch_of
-from lockstep import Lockstep
+from bots.environments.lockstep import Difference, Lockstep
+from machine.exact import duel
+from machine.exact.duel_file import MappedValues
+from machine.exact.duel_shape import large_shape_of
+from machine.exact.duel_solving import solve_mapped
+from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import load
 
@@ -38,15 +43,61 @@ def test_random_playouts_are_those_of_the_reference_rules(
     assert both.steps > playouts
 
 
+class OneGone(Lockstep):
+    """A seat has gone before the first move: its troops stay."""
+
+    def _begin(self, games: Any) -> None:
+        super()._begin(games)
+        for game in games:
+            seat = int(game) % self.rules.seats
+            position = self.rules.remove_seat(self.batch.position(game), seat)
+            self.batch.write(np.array([game]), position)
+            self.referees[game].begin(position)
+            self._ended[game, seat] = 1
+
+
+@pytest.mark.parametrize("order", ["fixed", "snake"])
+def test_games_that_a_seat_has_left_go_on_as_by_the_reference_rules(order: str) -> None:
+    config = {"map": "south-america", "players": 4, "max_rounds": 4, "turn_order": order}
+    both = OneGone("risk-campaign", config, 8, seed=7)
+    both.run(24)
+    assert both.steps > 24
+
+
 def test_the_proof_runs_without_compiled_code_too_and_sees_that_dice_fall_as_the_rules_have_it() -> None:
     program = [sys.executable, ROOT / "benchmarks" / "batched_rules.py", "--playouts", "3"]
     environment = {"ARENA_PLAIN": "1", "PATH": ""}
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
     assert (done.returncode, done.stderr) == (0, "")
-    rows = [line.split() for line in done.stdout.splitlines()[1:]]
-    assert [(game, different) for game, _, _, different, *_ in rows] == [
-        (game, "0") for game in ("nim", "tictactoe", "risk-duel", "risk-campaign")
-    ]
+    totals = [line.split() for line in done.stdout.splitlines()[1:] if not line.startswith("  ")]
+    assert [game for game, *_ in totals] == ["nim", "tictactoe", "risk-duel", "risk-campaign"]
+    assert all(int(playouts) >= 3 for _, playouts, *_ in totals)
+
+
+class OneOff(Lockstep):
+    """The batch has a mark in tictactoe that the reference rules have not."""
+
+    def _begin(self, games: Any) -> None:
+        super()._begin(games)
+        self.batch.write(games[:1], self.rules.apply(self.batch.position(games[0]), 4, Dice(b"", 0))[0])
+
+
+def test_the_proof_tells_the_first_difference_and_what_each_of_both_has() -> None:
+    with pytest.raises(
+        Difference, match=r"(vector|mask|position after action \d): .* in the batch, .* by the reference"
+    ):
+        OneOff("tictactoe", {}, 2, seed=1).run(1)
+
+
+def test_luck_is_measured_by_a_table_that_was_solved_before_as_by_one_that_was_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
+    rules = load("risk-duel", {"map": "australia", "max_troops": 3})
+    solve_mapped(large_shape_of(rules.map, 3), tmp_path, 1, lambda sweep: None)
+    duel.table_of.cache_clear()
+    Lockstep("risk-duel", rules.config, 8, seed=7, luck="exact").run(8)
+    assert isinstance(duel.table_of(rules.map, 3).values, MappedValues)
 
 
 def test_games_may_begin_and_go_on_one_by_one() -> None:

@@ -40,8 +40,24 @@ def test_under_another_config_than_it_learnt_it_says_so() -> None:
         play_all([str(BOT), "random"], "risk-duel", [1], config={"map": "africa"})
 
 
+def test_what_cannot_be_learnt_or_kept_is_refused_before_it_begins(tmp_path: Path) -> None:
+    train, kept = BOT.with_name("train.py"), tmp_path / "policy.npz"
+    kept.write_bytes(b"learnt before")
+    for words, said in (
+        (["--minutes", "nan", "--to", kept], "argument --minutes: nan is not a number above 0"),
+        (["--minutes", "-1", "--to", kept], "argument --minutes: -1 is not a number above 0"),
+        (["--luck", "skill", "--to", kept], "risk-duel in batches has no value 'skill': it has"),
+        (["--to", tmp_path / "no" / "p.npz"], "p.npz cannot be written: give a file in a folder that there is"),
+    ):
+        done = subprocess.run([sys.executable, train, *words], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert said in done.stderr
+        assert "Traceback" not in done.stderr
+    assert kept.read_bytes() == b"learnt before"
+
+
 def test_what_is_learnt_anew_can_be_played(tmp_path: Path) -> None:
-    policy = tmp_path / "policy.npz"
+    policy = tmp_path / "policy"
     train = [sys.executable, str(BOT.with_name("train.py")), "--minutes", "0.001", "--to", str(policy)]
     done = subprocess.run(train, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

@@ -70,6 +70,16 @@ def test_a_game_that_is_over_before_it_begins_is_refused() -> None:
         Single("nim", {"heaps": [0]}).reset()
 
 
+def test_a_game_that_has_not_begun_asks_for_a_reset_and_an_opponent_is_a_function() -> None:
+    world = Single("nim", render_mode="ansi")
+    for call in (lambda: world.step(np.int64(0)), world.action_masks, world.render):
+        with pytest.raises(UsageFault, match=r"the game has not begun: call reset\(\) first"):
+            call()
+    by_name: Any = "random"
+    with pytest.raises(UsageFault, match="opponent is 'random': it is a function of a vector, a mask and a generator"):
+        Single("nim", opponent=by_name)
+
+
 def test_luck_in_the_opponents_throws_is_taken_off_too() -> None:
     returns = [play(Single("risk-duel", {"map": "australia"}, luck=luck), 3)[0] for luck in ("none", "features-1")]
     assert returns[0] in (-1, 1)

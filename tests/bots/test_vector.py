@@ -11,7 +11,7 @@ from gymnasium.wrappers.vector import RecordEpisodeStatistics
 
 from bots.environments import VectorGames, VectorSingle
 from bots.environments.batched.batch import Masks, Vectors
-from bots.environments.vector import at_random
+from bots.environments.vector_single import at_random
 from protocol.errors import IllegalMove, UsageFault
 
 GAMES: list[tuple[str, dict[str, object]]] = [
@@ -21,6 +21,11 @@ GAMES: list[tuple[str, dict[str, object]]] = [
     ("risk-campaign", {"map": "south-america", "players": 4, "max_rounds": 5}),
 ]
 BOTH = [AutoresetMode.NEXT_STEP, AutoresetMode.SAME_STEP]
+
+
+def anything(value: object) -> Any:
+    """What the types would not let pass."""
+    return value
 
 
 def first(vectors: Vectors, masks: Masks, random: np.random.Generator) -> np.ndarray:
@@ -159,12 +164,18 @@ def test_a_masked_action_is_refused_with_those_that_are_legal_and_nothing_has_ha
 
 def test_what_cannot_be_made_or_played_is_refused_in_one_line() -> None:
     for call, said in (
-        (lambda: VectorGames("nim", num_envs=0), "num_envs is 0: 1 or more"),
+        (lambda: VectorGames("nim", num_envs=0), "num_envs is 0: it is a whole number, 1 or more"),
         (lambda: VectorGames("kuhn", num_envs=1), "kuhn is not played in batches"),
         (lambda: VectorSingle("nim", num_envs=1, render_mode="human"), "render_mode is 'human': it is None or 'ansi'"),
         (lambda: VectorSingle("nim", num_envs=1, autoreset_mode=AutoresetMode.DISABLED), "autoreset_mode is one of"),
         (lambda: VectorSingle("nim", {"heaps": [0]}, num_envs=2).reset(), "the game is over before it begins"),
         (lambda: VectorGames("nim", num_envs=2).reset(seed=[1]), "seed has 1 numbers: one, or as many as"),
+        (lambda: VectorGames("nim", num_envs=anything(2.5)), r"num_envs is 2\.5: it is a whole number"),
+        (lambda: VectorSingle("nim", num_envs=2).reset(seed=-5), "seed is -5: it is a whole number from 0, or one for"),
+        (lambda: VectorSingle("nim", num_envs=2).reset(seed=anything([1, None])), "seed is .*: it is a whole number"),
+        (lambda: VectorGames("nim", num_envs=2).reset(seed=anything("xy")), "seed is 'xy': it is a whole number"),
+        (lambda: VectorGames("nim", num_envs=2).reset(seed=anything(1.5)), r"seed is 1\.5: it is a whole number"),
+        (lambda: VectorSingle("nim", num_envs=2, opponent=anything("random")), "opponent is 'random': it is a funct"),
     ):
         with pytest.raises(UsageFault, match=said):
             call()
@@ -174,3 +185,23 @@ def test_what_cannot_be_made_or_played_is_refused_in_one_line() -> None:
         games.step(np.array([1.0, 2.0]))
     with pytest.raises(UsageFault, match=r"actions are an array of int64 \(1,\)"):
         games.step(np.array([1]))
+    world = VectorSingle("nim", num_envs=2)
+    world.reset()
+    for actions in (np.zeros(4, np.int64), np.zeros(1, np.int64), np.zeros((2, 1), np.int64)):
+        with pytest.raises(UsageFault, match=r"as many as games move, \(2,\)"):
+            world.step(actions)
+
+
+def test_games_that_have_not_begun_ask_for_a_reset() -> None:
+    games, world = VectorGames("nim", num_envs=2), VectorSingle("nim", num_envs=2, render_mode="ansi")
+    actions = np.zeros(2, np.int64)
+    for call in (
+        lambda: games.to_move,
+        games.observe,
+        lambda: games.step(actions),
+        lambda: world.step(actions),
+        world.action_masks,
+        world.render,
+    ):
+        with pytest.raises(UsageFault, match=r"the games have not begun: call reset\(\) first"):
+            call()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,18 +29,21 @@ from bots.search.risk.flat_position import (
     state_of,
 )
 from machine.compiled import compiled, entry, floats, ints
-from machine.exact.duel import table_of
+from machine.exact.duel import solve, table_of
+from machine.exact.duel_file import MappedValues
 from measuring.risk import value_functions
 from measuring.value_function import NoLuck
 from protocol.games.base import Game
+from protocol.games.risk.board import Board
 from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.games.risk.duel import FREE, Duel, Position
 
 TURN, OVER, AT = range(ARMY + MOST_PLAYERS, ARMY + MOST_PLAYERS + 3)
 """In the header of a flat position, behind what the searches have there: the seat to move, whether the game is over,
 the ply."""
-MODES = {NoLuck.name: 0, value_functions.FEATURES: 1, value_functions.EXACT: 2}
-BY_FEATURES, BY_TABLE = 1, 2
+BY_NOTHING, BY_FEATURES, BY_TABLE = range(3)
+MODES = {NoLuck.name: BY_NOTHING, value_functions.FEATURES: BY_FEATURES, value_functions.EXACT: BY_TABLE}
+"""What luck is measured by."""
 _A_SEAT = 1 / 4
 """Of a seat's mean of features, in points: half a point is what one has above the other (`measuring.risk`)."""
 
@@ -59,7 +63,7 @@ class DuelBatch(Batch[Position]):
         self._seen = FEATURES if self._mode == BY_FEATURES else NONE
         self._states = np.zeros((2, count, cell(len(rules.map))), np.int64)
         self.turn, self.over = self._states[0, :, TURN], self._states[0, :, OVER]
-        worths, weights = table_of(rules.map, rules.max_troops).flat() if self._mode == BY_TABLE else ((), ())
+        worths, weights = _values_of(rules.map, rules.max_troops) if self._mode == BY_TABLE else ((), ())
         self._worths, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
 
     def _flat(self, position: Position) -> Numbers:
@@ -82,6 +86,15 @@ class DuelBatch(Batch[Position]):
         measured = self._scale, self._worths, self._weights, self._mode
         states = self._states[0], self._states[1], self.generators
         return int(_act(self._board, *measured, *states, games, actions, rewards, ended))
+
+
+@lru_cache(maxsize=4)
+def _values_of(board: Board, max_troops: int) -> tuple[Any, list[int]]:
+    """As `Table.flat`. A table that `arena-bot solve` left is mapped, which loops over arrays cannot read: then it is
+    solved again, in memory.
+    """
+    table = table_of(board, max_troops)
+    return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).flat()
 
 
 @compiled
@@ -196,7 +209,7 @@ def _act(
             source, to = board[move + board[SOURCES]], board[move]
             rest = first[source + 1] - first[to + 1]
             taken = repelled = 0.0
-            if mode:
+            if mode != BY_NOTHING:
                 left = seat if rest else FREE
                 taken = _worth(board, scale, worths, weights, mode, first, second, to, seat, 1)
                 repelled = _worth(board, scale, worths, weights, mode, first, second, source, left, rest)

@@ -28,7 +28,8 @@ class Policy:
         return cls(zip(arrays[::2], arrays[1::2], strict=True))
 
     def write(self, file):
-        np.savez_compressed(file, *(array for layer in self.layers for array in layer))
+        with Path(file).open("wb") as opened:  # by name it would be given a suffix
+            np.savez_compressed(opened, *(array for layer in self.layers for array in layer))
 
     def preferences(self, vector):
         for weights, added in self.layers[:-1]:

@@ -7,12 +7,16 @@ as lost.
 """
 
 import argparse
+import os
 import time
+from math import inf
+from pathlib import Path
 
 import numpy as np
 from bot import KEPT, Policy
 
 from bots.environments import VectorGames
+from protocol.errors import UsageFault
 
 GAMES, STEPS = 512, 64
 """Played at once, and how many moves of each are looked at before the networks change."""
@@ -111,17 +115,34 @@ def improve(policy, value, rows, rate):
     value.learn(kept, (worths - returns[:, None]) / len(every), rate)
 
 
+def minutes(word):
+    if not 0 < (value := float(word)) < inf:
+        raise argparse.ArgumentTypeError(f"{word} is not a number above 0")
+    return value
+
+
+def place(word):
+    """A file that can be written, told before anything is learnt."""
+    path = Path(word)
+    if path.is_dir() or not os.access(path if path.exists() else path.parent, os.W_OK):
+        raise argparse.ArgumentTypeError(f"{word} cannot be written: give a file in a folder that there is")
+    return path
+
+
 def main():
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--minutes", type=float, default=1, help="of a processor's time")
+    options.add_argument("--minutes", type=minutes, default=1, help="of a processor's time, more than 0")
     options.add_argument(
         "--luck", help="by what rewards are freed of luck, if not by the best there is; none: not at all"
     )
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--to", default=KEPT)
+    options.add_argument("--to", type=place, default=KEPT, help="the file to write; if not given, the one bot.py plays")
     given = options.parse_args()
     random = np.random.default_rng(given.seed)
-    games = VectorGames("risk-duel", num_envs=GAMES, luck=given.luck)
+    try:
+        games = VectorGames("risk-duel", num_envs=GAMES, luck=given.luck)
+    except UsageFault as fault:
+        options.error(str(fault))
     games.reset(seed=given.seed)
     inputs, outputs = games.encoding.size, games.encoding.actions
     policy = Net((inputs, HIDDEN, HIDDEN, outputs), 0.01, random)

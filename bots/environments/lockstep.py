@@ -1,4 +1,4 @@
-"""Random playouts in a batch and in the environment of the reference rules, by the same dice: all must be equal."""
+"""Random playouts in a batch and in the environment of the reference rules, by the same dice: all have to be equal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,17 @@ import numpy as np
 
 from bots.environments.batched.batch import Batch, batch_of, draws
 from bots.environments.environment import Environment
-from bots.environments.vector import at_random
+from bots.environments.vector_single import at_random
 from machine.generator import SPAN, draw
 from measuring.value_function import NoLuck
 from protocol.dice import SEED_BYTES, Dice
 from protocol.games.risk.battle import ATTACKING, DEFENDING, SIDES, round_odds
 from protocol.games.risk.campaign import Attack
+
+
+class Difference(Exception):
+    """What a batch and the reference rules do not agree on, and what each has."""
+
 
 Thrown = Counter[tuple[int, int, int]]
 """How often a throw of so many attacking and defending dice took so many attackers."""
@@ -40,7 +45,7 @@ def faces(attacking: int, defending: int, lost: int) -> bytes:
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
         if stake - sum(map(gt, *sides)) == lost:
             return bytes(dice)
-    raise AssertionError((attacking, defending, lost))
+    raise ValueError(f"{attacking} dice against {defending} take no {lost} attackers")
 
 
 class FallenDice(Dice):
@@ -79,7 +84,7 @@ class Referee(Environment):
     def play(self, action: int, generator: Any, thrown: Thrown) -> tuple[dict[str, float], dict[str, bool]]:
         """Play an action; the rewards, and whose rank is settled."""
         move, position = self.encoding.moves(self.position)[action], self.position
-        battle = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
+        battle: tuple[int, int] = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
         self._dice = lambda ply: FallenDice(generator, *battle, thrown)
         self.step(action)
         rewards, ended = {**self.rewards}, {**self.terminations}
@@ -105,7 +110,7 @@ class Lockstep:
         self._begin(self._all)
 
     def run(self, playouts: int) -> None:
-        """Play on until so many are over. Raises `AssertionError` at the first difference."""
+        """Play on until so many are over. Raises `Difference` at the first one."""
         while self.playouts < playouts:
             self._step()
 
@@ -116,24 +121,24 @@ class Lockstep:
         for game in games:
             key = draws(before, np.full(SEED_BYTES, game), 256).astype(np.uint8).tobytes()
             start, _ = self.rules.initial(Dice(key, 0))
-            assert self.batch.position(game) == start
+            _agree("start", self.batch.position(game), start)
             self.referees[game].begin(start)
 
     def _step(self) -> None:
         batch, count = self.batch, len(self._all)
         masks = self._see(batch.turn)
         self._see((batch.turn + 1) % self.rules.seats)
-        actions = at_random(np.empty(0), masks, self._random)
+        actions = at_random(np.empty((0, 0), np.float32), masks, self._random)
         rewards, generators = np.zeros((count, self.rules.seats)), batch.generators.copy()
-        assert batch.step(self._all, actions, rewards, self._ended) == -1
+        _agree("first action that is refused", batch.step(self._all, actions, rewards, self._ended), -1)
         for game, referee in enumerate(self.referees):
             given, ended = referee.play(int(actions[game]), generators[game], self.thrown)
-            assert batch.position(game) == referee.position, (actions[game], referee.position)
-            assert bool(batch.over[game]) == (self.rules.to_move(referee.position) is None)
+            _agree(f"position after action {actions[game]}", batch.position(game), referee.position)
+            _agree("end", bool(batch.over[game]), self.rules.to_move(referee.position) is None)
             for seat, agent in enumerate(referee.possible_agents):
-                assert abs(given.get(agent, 0.0) - rewards[game, seat]) < self._close, (given, rewards[game])
-                assert ended.get(agent, True) == self._ended[game, seat], (ended, self._ended[game])
-        assert (generators == batch.generators).all(), "as many dice were thrown"
+                _agree(f"reward of {agent}", float(rewards[game, seat]), given.get(agent, 0.0), within=self._close)
+                _agree(f"rank of {agent} is settled", bool(self._ended[game, seat]), ended.get(agent, True))
+        _agree("dice after as many throws", batch.generators.tolist(), generators.tolist())
         self.steps += count
         over = np.flatnonzero(batch.over)
         self.playouts += len(over)
@@ -147,6 +152,12 @@ class Lockstep:
         self.batch.observe(self._all, seats, vectors, masks)
         for game, referee in enumerate(self.referees):
             seen = referee.observe(referee.possible_agents[seats[game]])
-            assert (seen["observation"] == vectors[game]).all(), (seen["observation"], vectors[game])
-            assert (seen["action_mask"] == masks[game]).all(), (seen["action_mask"], masks[game])
+            _agree("vector", vectors[game].tolist(), seen["observation"].tolist())
+            _agree("mask", masks[game].tolist(), seen["action_mask"].tolist())
         return masks
+
+
+def _agree(what: str, batch: Any, reference: Any, within: float = 0) -> None:
+    """Raises `Difference`; numbers may be less than `within` apart."""
+    if abs(batch - reference) >= within if within else batch != reference:
+        raise Difference(f"{what}: {batch} in the batch, {reference} by the reference rules")
