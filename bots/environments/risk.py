@@ -103,7 +103,8 @@ def _attacks(board: Board) -> Sequence[tuple[int, int]]:
 def _most_units(rules: Campaign) -> int:
     """No fewer than can ever be on the map: what it begins with and all that every round can bring."""
     count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
-    return count * rules.initial_units + rules.max_rounds * rules.seats * (3 + count + bonuses)
+    first = count * rules.initial_units + (rules.first_draft or 0)
+    return first + rules.max_rounds * rules.seats * (3 + count + bonuses)
 
 
 @cache

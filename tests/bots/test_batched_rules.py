@@ -31,6 +31,7 @@ CONFIGS: list[tuple[str, Mapping[str, Any], str, int]] = [
     ("risk-campaign", {"map": "south-america", "players": 3, "max_rounds": 4, "turn_order": "snake"}, "none", 60),
     ("risk-campaign", {"map": "africa", "players": 4, "draft": "classic", "initial_units": 3}, "none", 4),
     ("risk-campaign", {"map": "south-america", "players": 4, "battle": "deterministic", "max_rounds": 1}, "none", 30),
+    ("risk-campaign", {"map": "south-america", "max_rounds": 1, "first_draft": 100}, "none", 8),
 ]
 
 

@@ -162,6 +162,7 @@ def test_how_many_units_may_come_into_a_campaign_is_as_the_document_says() -> No
     assert f"more than {MOST_UNITS:,}, counting" in " ".join(SECTIONS["risk-campaign"].split())
     for config, least in (
         ({"initial_units": 10}, (10_500 - 36 * 10) // 36),
+        ({"initial_units": 10, "first_draft": 60}, (10_500 - 36 * 10 - 60) // 36),
         ({"map": "world", "players": 4, "draft": "classic"}, (10_500 - 42) // (3 * 4 + 14 + 24)),
     ):
         load("risk-campaign", {**config, "max_rounds": least}).check_cost()

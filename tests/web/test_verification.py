@@ -125,7 +125,11 @@ GAMES = {
     "duel-resigned": Golden("risk-duel", {"preset": "asia"}, leaves=20, leaver=1),
     "campaign-of-four": Golden("risk-campaign", {"preset": "world", "players": 4, "max_rounds": 4}, seats=4),
     "campaign-of-three-in-snake-order": Golden(
-        "risk-campaign", {"map": "africa", "players": 3, "turn_order": "snake", "first_draft": 1}, seats=3, leaves=9, leaver=1
+        "risk-campaign",
+        {"map": "africa", "players": 3, "turn_order": "snake", "first_draft": 1},
+        seats=3,
+        leaves=9,
+        leaver=1,
     ),
     "campaign-of-two-late": Golden("risk-campaign", {"max_rounds": 3, "initial_units": 9}, late=12),
     "dilemma-noisy": Golden("dilemma", {"rounds": 30, "noise": "0.3"}),

@@ -111,7 +111,7 @@ class Campaign(Game[Position, Move]):
     def check_cost(self) -> None:
         count, bonuses = len(self.map), sum(continent.bonus for continent in self.map.continents)
         income = count if self.draft == "territories" else LEAST_CLASSIC * self.seats + count // 3 + bonuses
-        units = count * self.initial_units + self.max_rounds * income
+        units = count * self.initial_units + (self.first_draft or 0) + self.max_rounds * income
         if self.battle == "dice" and units > MOST_UNITS:
             raise BadConfig(
                 f"{self.name}: {units:,} units could come into the game, and a battle of all takes too long: at most "
