@@ -461,13 +461,20 @@ def replay_verify(
         str | None, typer.Option(metavar="URL|FILE", help="An arena whose log has the digest, or a proof of it.")
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that signs that log.")] = None,
+    head: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How far that log was seen: it has to go on from there. Written anew."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where there is nothing to compare it with.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
     """Referee matches again from their records, and compare them with the database, a digest, a log."""
+    from arena.commands.record_checks import ExpectedDigest
     from arena.commands.replay import verify
 
-    verify(targets or (), _database_of(db, data), digest=digest, log=log, key=key)
+    expected = ExpectedDigest(digest=digest, log=log, key=key, head=head)
+    verify(targets or (), _database_of(db, data), expected, strict=strict)
 
 
 @replay_app.command("grade")
@@ -683,7 +690,7 @@ def db_upgrade(
 
 @db_app.command("rebuild-ratings")
 def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
-    """Compute all ratings again from the results."""
+    """Compute all ratings again from the results, and entries that the log lacks."""
     from arena.commands.db import rebuild_ratings
 
     rebuild_ratings(_database_of(db, data), data_folder(data))
@@ -746,6 +753,18 @@ def db_thin(
     if any(word is not None for word in words.values()):
         raise UsageFault("--older moves records to files, --keep-… and --max-… remove them: one after the other")
     move(where, folder, read_days(older, "--older"), to, rated=rated, vacuum=vacuum, dry_run=dry_run)
+
+
+@db_app.command("log-key")
+def db_log_key(
+    new: Annotated[bool, typer.Option("--new", help="Sign with a new one from now on.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Print the public key that signs the log of results."""
+    from arena.commands.db import show_log_key
+
+    show_log_key(_database_of(db, data), data_folder(data), new=new)
 
 
 @db_app.command("check")
