@@ -96,6 +96,7 @@ def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, s
         count += 1
         try:
             record = read(name, body)
+            record_reader.check_keys(body, name)
             verifying.verify(record)
             if stored not in (None, record.footer.digest):
                 raise BadRecord(f"{name}: the last digest is {record.footer.digest}, the database has {stored}")

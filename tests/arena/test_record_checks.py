@@ -163,6 +163,12 @@ def test_a_log_that_says_what_is_no_hash_is_refused_in_a_line(folder: Path, plac
     assert "proof.json is not a proof" in refusal("true.jsonl", "--data", "nowhere", "--log", "proof.json")
 
 
+def test_a_record_with_a_key_twice_in_a_line_is_refused(folder: Path) -> None:
+    lines = (folder / "true.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "twice.jsonl").write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"{", b'{"plies":9,', 1)]))
+    assert "line 4: the key 'plies' is there 2 times" in refusal("twice.jsonl", "--data", "nowhere")
+
+
 def test_what_can_be_compared_with_nothing_is_wrong_where_that_is_asked_for(folder: Path) -> None:
     assert NOTHING in refusal("forged.jsonl", "--data", "nowhere", "--strict")
     assert verify("true.jsonl", "--strict").code == 0
