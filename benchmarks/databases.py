@@ -1,4 +1,4 @@
-"""SQLite and PostgreSQL beside each other: results a second on each, and whether both come to the same arena.
+"""SQLite and PostgreSQL beside each other: how fast each stores results, and whether both come to the same arena.
 
 The same matches (season.py) are stored on both, one a transaction and in batches. Then it is looked whether all ratings
 are equal to the last digit, whether `arena db check` finds both sound, and whether an arena that `arena db copy` takes
@@ -35,13 +35,14 @@ from arena.store.store import Store
 from postgres import PostgresServer, postgres_server
 
 
-def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> float:
-    """Store matches, so many in a transaction; how many a second."""
+def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> str:
+    """Store matches, so many in a transaction: how many a second, and the processor time of this process for one."""
     with closing(Store.open(where)) as store:
-        began = time.perf_counter()
+        began, busy = time.perf_counter(), time.process_time()
         for at in range(0, len(matches), batch):
             store.write(finish_matches, matches[at : at + batch])
-        return len(matches) / (time.perf_counter() - began)
+        took, busy = time.perf_counter() - began, time.process_time() - busy
+    return f"{len(matches) / took:6.0f} results a second, {1000 * busy / len(matches):.2f} ms of processor each"
 
 
 def rated(where: Database) -> list[tuple[Any, ...]]:
@@ -81,11 +82,8 @@ def compared(folder: Path, server: PostgresServer, matches: Sequence[StorableMat
         name: (database_at(folder / f"{name}.db"), database_at(server.url(name))) for name in ("singly", "batches")
     }
     for name, size in (("singly", 1), ("batches", batch)):
-        a_second = [stored(one, matches, size) for one in where[name]]
-        print(
-            f"{size:3} a transaction: SQLite {a_second[0]:6.0f} results a second, PostgreSQL {a_second[1]:6.0f}",
-            flush=True,
-        )
+        for kind, one in zip(("SQLite", "PostgreSQL"), where[name], strict=True):
+            print(f"{size:3} a transaction, {kind:10} {stored(one, matches, size)}", flush=True)
     here, there = where["singly"]
     same = rated(here)
     holds = told(

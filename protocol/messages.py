@@ -194,8 +194,8 @@ class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_fiel
 
 
 class Hello(FromClient, frozen=True, kw_only=True):
-    """The first message of a connection. Without `bot` the client is a watcher; a `person` plays under a new name, or
-    one that was not rated yet.
+    """The first message of a connection. Without `bot` the client is a watcher; a `person` plays under a name
+    that was not rated yet, or is a person's.
     """
 
     bot: BotName | None = None

@@ -36,9 +36,10 @@ class SeekBoard:
         """The bots that may begin no match."""
         self.sated: set[tuple[str, str]] = set()
         """Who has enough matches of which open bot."""
+        self.bots = BotCache(cast("AsyncStore", None), per_pair=1)
         self.seeks = Matchmaker(
             self.begin,
-            BotCache(cast("AsyncStore", None)),
+            self.bots,
             lambda bot: False,
             most=lambda bot: bot not in self.busy,
             chance=Random(1),
@@ -66,8 +67,9 @@ class SeekBoard:
     def open(self, bot: str, ref: str = "open", game: str = "nim") -> None:
         self.add(bot, Seek(id=ref, game=game, open=True))
 
-    def add(self, bot: str, seek: Seek) -> None:
-        self.seeks.add(cast(Session, Bot(bot)), seek, None if seek.open else load(seek.game, seek.config))
+    def add(self, bot: str, seek: Seek, *, person: bool = False) -> None:
+        session = cast(Session, Bot(bot, person=person))
+        self.seeks.add(session, seek, None if seek.open else load(seek.game, seek.config))
 
     async def until(self, matches: int) -> list[tuple[str, ...]]:
         """What has begun, once it is so many matches."""

@@ -30,7 +30,7 @@ def db_upgrade(
 
 @app.command("rebuild-ratings")
 def db_rebuild_ratings(db: Database = None, data: Data = None) -> None:
-    """Compute all ratings again from the results."""
+    """Compute all ratings again from the results, and entries that the log lacks."""
     from arena.commands.db import rebuild_ratings
 
     rebuild_ratings(database_of(db, data), data_folder(data))
@@ -93,6 +93,18 @@ def db_thin(
     if any(word is not None for word in words.values()):
         raise UsageFault("--older moves records to files, --keep-… and --max-… remove them: one after the other")
     move(where, folder, read_days(older, "--older"), to, rated=rated, vacuum=vacuum, dry_run=dry_run)
+
+
+@app.command("log-key")
+def db_log_key(
+    new: Annotated[bool, typer.Option("--new", help="Sign with a new one from now on.")] = False,
+    db: Database = None,
+    data: Data = None,
+) -> None:
+    """Print the public key that signs the log of results."""
+    from arena.commands.db import show_log_key
+
+    show_log_key(database_of(db, data), data_folder(data), new=new)
 
 
 @app.command("check")

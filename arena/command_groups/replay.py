@@ -43,13 +43,20 @@ def replay_verify(
         str | None, typer.Option(metavar="URL|FILE", help="An arena whose log has the digest, or a proof of it.")
     ] = None,
     key: Annotated[str | None, typer.Option(metavar="HEX", help="The key that signs that log.")] = None,
+    head: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="How far that log was seen: it has to go on from there. Written anew."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail where there is nothing to compare it with.")] = False,
     db: Database = None,
     data: Data = None,
 ) -> None:
     """Referee matches again from their records, and compare them with the database, a digest, a log."""
+    from arena.commands.record_checks import ExpectedDigest
     from arena.commands.replay import verify
 
-    verify(targets or (), database_of(db, data), digest=digest, log=log, key=key)
+    expected = ExpectedDigest(digest=digest, log=log, key=key, head=head)
+    verify(targets or (), database_of(db, data), expected, strict=strict)
 
 
 @app.command("grade")

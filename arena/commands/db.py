@@ -29,6 +29,7 @@ from arena.store.database import Database
 from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
 from arena.store.integrity_check import check_database
+from arena.store.match_log import append_lost, log_key, make_key
 from arena.store.match_luck import MatchLuck
 from arena.store.nodes import list_nodes
 from arena.store.store import Reader, Store
@@ -80,10 +81,26 @@ def upgrade(where: str, data: Path, backup: Path | None) -> None:
 
 
 def rebuild_ratings(where: str, data: Path) -> None:
-    """Compute all ratings again from the results."""
+    """Compute all ratings again from the results, and entries that the log lacks."""
     with exclusively(where, data), closing(Store.open(where, create=False)) as store:
         count = store.write(rating_rebuild.rebuild_ratings)
+        entries = store.write(append_lost)
     say(f"ratings computed again from the results: {count} rows were different")
+    if entries:
+        say(f"the log lacked {counted(entries, 'entry', 'entries')}: made again from the results")
+
+
+def show_log_key(where: str, data: Path, *, new: bool) -> None:
+    """Print the public key that signs the log of results, or have it signed by a new one. Raises `DamagedLog`."""
+    if new:
+        with exclusively(where, data), closing(Store.open(where, create=False)) as store:
+            say(store.write(make_key))
+        return
+    with closing(Reader.open(where)) as reader:
+        key = reader.read(log_key)
+    if key is None:
+        raise UsageFault(f"{database_at(where)} has no match yet: the key is made with the first")
+    say(key)
 
 
 def backup(where: str, to: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from rich.table import Table
@@ -29,6 +30,9 @@ from protocol.errors import ArenaFault, BadRecord, UsageFault
 from referee import record_reader
 from referee.record import MOST_BYTES, Header, Record, Strike
 from referee.replay import replay
+
+if TYPE_CHECKING:
+    from arena.commands.record_checks import ExpectedDigest
 
 MADE_OF_RECORDS = (".json", ".html")
 ALWAYS = (0, 1, 2, 4)
@@ -70,20 +74,17 @@ def read(name: str, body: bytes) -> Record:
         raise
 
 
-def verify(
-    targets: Sequence[str], database: str, *, digest: str | None = None, log: str | None = None, key: str | None = None
-) -> None:
-    """Referee records again, and compare their digests with what there is: the `digest` that was told, the database, a
-    published `log` (a URL or a file) that is signed by a `key`. With no targets, every record of the store.
+def verify(targets: Sequence[str], database: str, expected: ExpectedDigest, *, strict: bool) -> None:
+    """Referee records again, and compare their digests with what there is: the database, and what is `expected`. With
+    no targets, every record of the store. What can be compared with nothing is wrong where it is `strict`.
 
     Raises `BadRecord` if any is wrong.
     """
-    from arena.commands import anchors as comparing
+    from arena.commands.record_checks import NOTHING, compare  # which knows how to ask a server
 
-    anchors = comparing.Anchors(digest=digest, log=log, key=key)
-    if digest is not None and len(targets) != 1:
+    if expected.digest is not None and len(targets) != 1:
         raise UsageFault("--digest is of one match: name that")
-    if log is not None and not targets:
+    if expected.log is not None and not targets:
         raise UsageFault("--log is for matches that are named")
     wrong = 0
     count = 0
@@ -95,10 +96,13 @@ def verify(
         count += 1
         try:
             record = read(name, body)
+            record_reader.check_keys(body, name)
             verifying.verify(record)
             if stored not in (None, record.footer.digest):
                 raise BadRecord(f"{name}: the last digest is {record.footer.digest}, the database has {stored}")
-            compared = list(comparing.compare(record, name, database, anchors)) if targets else []
+            compared = list(compare(record, name, database, expected)) if targets else []
+            if targets and strict and not compared:
+                raise BadRecord(f"{name}: {NOTHING}")
         except BadRecord as fault:
             if len(targets) == 1:
                 raise
@@ -107,7 +111,7 @@ def verify(
             continue
         if targets:
             say(f"{name}: verified, {counted(record.footer.plies, 'ply', 'plies')}, digest {record.footer.digest}")
-            for told in compared or [comparing.NOTHING]:
+            for told in compared or [NOTHING]:
                 say(f"  {told}")
     if wrong:
         raise BadRecord(f"{wrong} of {count} records did not verify")

@@ -65,9 +65,15 @@ def information_gain(one: Seeker, other: Seeker) -> float:
 
 
 def ladder_groups(
-    seekers: Sequence[Seeker], now: float, *, seats: int = 2, playing: Sequence[Seeker] = ()
+    seekers: Sequence[Seeker],
+    now: float,
+    *,
+    seats: int = 2,
+    playing: Sequence[Seeker] = (),
+    only: Collection[str] | None = None,
 ) -> list[tuple[Seeker, ...]]:
-    """Groups of as many different bots as a match has seats, of those that seek the same.
+    """Groups of as many different bots as a match has seats, of those that seek the same; with `only`, groups
+    for these bots alone.
 
     The longest-waiting is served first, with those from whom most is learnt. While it is worth it, a seeker waits for
     more: for bots that are `playing` now and will seek again. What is worth it shrinks to nothing as time goes by, so
@@ -85,7 +91,7 @@ def ladder_groups(
     groups = []
     for seeker in in_turn:
         queue = queues[seeker.bot]
-        if not queue or queue[0] is not seeker:
+        if not queue or queue[0] is not seeker or (only is not None and seeker.bot not in only):
             continue
         group = field.group(seeker, seats, 1.0 if len(everyone) <= seats else field.waited(seeker, now))
         for served in group:

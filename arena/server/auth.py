@@ -22,12 +22,11 @@ from arena.store.async_store import AsyncStore
 from arena.store.registry import (
     NameInUse,
     RegisteredBot,
+    claim_person,
     register_bot,
     registered_bot,
-    set_people,
     update_last_seen,
 )
-from arena.store.result_queries import is_rated
 from arena.store.tokens import hash_token, new_token
 from machine.timestamps import utc
 from machine.token_bucket import TokenBucket
@@ -179,15 +178,10 @@ class Authenticator:
         if not _fits(hello.token, known):
             self._guesses.fail(address, hello.bot, self._clock())
             raise AuthFailed(_taken(hello.bot, ", not by this token"))
-        person = known.person or (hello.person and await self._becomes_person(known.name))
+        person = known.person
+        if person != hello.person and await self._store.write(partial(claim_person, person=hello.person), known.name):
+            person = hello.person
         return self._let_in(hello, Identity(known.name, person=person), address)
-
-    async def _becomes_person(self, bot: str) -> bool:
-        """Whether a name that was a bot's is a person's from now on: only where nothing was rated yet."""
-        if await self._store.read(is_rated, bot):
-            return False
-        await self._store.write(partial(set_people, person=True), [bot])
-        return True
 
     def _let_in(self, hello: Hello, identity: Identity, address: str) -> Identity:
         assert identity.bot is not None

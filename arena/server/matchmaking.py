@@ -23,7 +23,9 @@ from arena.server.seek_index import (
     agreed,
     match_spec_of,
     open_match_spec,
+    people_in,
     pool_of,
+    standing_pool,
     with_rating,
 )
 from machine.token_bucket import TokenBucket
@@ -184,7 +186,7 @@ class Matchmaker:
                 slow=message.slow,
                 ratable=ratable,
                 private=message.private,
-                counted=message.rated and not message.private,
+                people_rated=message.rated and not message.private,
             )
         )
 
@@ -199,7 +201,7 @@ class Matchmaker:
     def _put(self, sought: ActiveSeek) -> None:
         self._waiting.add(sought)
         self._new.add(sought)
-        if sought.of_the_ladder:
+        if sought.of_the_ladder and not sought.session.person:
             self._regulars.note(sought.key, sought.kind)
         self._look_in(GATHER)
 
@@ -385,8 +387,7 @@ class Matchmaker:
         for sought in group:
             self._take(sought)
         self._began = True
-        met_in = pool_of(group) or f"{agreed(group).game}/unrated"
-        self._bots.begin(met_in, [sought.key for sought in group])
+        self._bots.begin(_met_in(group), [sought.key for sought in group])
         for bot in paced:
             self._rate.begin(bot)
         self._begin(group)
@@ -420,40 +421,63 @@ class Matchmaker:
         there = {sought.key for sought in group}
         first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
         free = [
-            self._seeker(bot, kind)
+            self._seeker(bot, (*group, other))
             for bot, other in first.items()
             if self._may_take(group[0], other) and not any(map(self._rate.wait, self._paced_in((*group, other))))
         ]
-        draw_opponents = ladder_pairing.draw_opponents(self._seeker(group[0].key, kind), free, seats, self._chance)
+        draw_opponents = ladder_pairing.draw_opponents(self._seeker(group[0].key, group), free, seats, self._chance)
         return [first[seeker.bot] for seeker in draw_opponents]
 
-    def _seeker(self, bot: str, kind: MatchSpec) -> ladder_pairing.Seeker:
-        mu, sigma = self._bots.rating(bot, kind.pool)
-        met = self._bots.met(bot, _pool(kind))
-        spent = self._bots.spent(bot, kind.pool) if kind.rated else ()
+    def _seeker(self, bot: str, group: Sequence[ActiveSeek]) -> ladder_pairing.Seeker:
+        """A bot as a match between these would find it: by the pool that it counts in."""
+        mu, sigma = self._bots.rating(bot, standing_pool(group))
+        met = self._bots.met(bot, _met_in(group))
+        spent = self._bots.spent(bot, pool_of(group))
         return ladder_pairing.Seeker(bot, mu, sigma, met=met, played=sum(met.values()), spent=spent)
 
     def _near(self, kind: MatchSpec) -> Iterator[list[str]]:
         """The bots with seeks of a kind that name nobody, by rating, in parts small enough to be compared at once."""
-        free = (bot for bot in self._waiting.unnamed(kind) if self._may_begin(bot))
-        bots = sorted(free, key=lambda bot: self._bots.rating(bot, kind.pool))
+        waiting = self._waiting.unnamed(kind)
+        free = {bot: next(iter(seeks.values())) for bot, seeks in waiting.items() if self._may_begin(bot)}
+        bots = sorted(free, key=lambda bot: self._bots.rating(bot, standing_pool((free[bot],))))
         parts = -(-len(bots) // AT_ONCE)
         return (bots[len(bots) * part // parts : len(bots) * (part + 1) // parts] for part in range(parts))
 
     def _ladder_groups(self, kind: MatchSpec, bots: Sequence[str]) -> list[tuple[ActiveSeek, ...]]:
+        """Groups for matches: first those of people, by where they and bots stand among people, then those of bots."""
         waiting = self._waiting.unnamed(kind)
-        seekers = [
-            replace(seeker, since=sought.since, key=sought)
-            for seeker in (self._seeker(bot, kind) for bot in bots)
-            for sought in islice(
-                waiting.get(seeker.bot, {}).values(), min(self._most(seeker.bot), AT_ONCE // len(bots))
-            )
+        seeks = [
+            sought
+            for bot in bots
+            for sought in islice(waiting.get(bot, {}).values(), min(self._most(bot), AT_ONCE // len(bots)))
         ]
-        playing = [self._seeker(bot, kind) for bot in self._regulars.playing(kind)]
-        groups = ladder_pairing.ladder_groups(seekers, self._loop.time(), seats=kind.seats, playing=playing)
+        people = people_in(seeks)
+        if not people:
+            return self._grouped(seeks, [])
+        with_people = self._grouped(seeks, people)
+        taken = {sought for group in with_people for sought in group}
+        return with_people + self._grouped([one for one in seeks if one not in taken and one not in people], [])
+
+    def _grouped(self, seeks: Sequence[ActiveSeek], people: Sequence[ActiveSeek]) -> list[tuple[ActiveSeek, ...]]:
+        """Groups of seeks of one kind; where there are `people` among them, only groups for these."""
+        if not seeks:
+            return []
+        seekers = [
+            replace(self._seeker(sought.key, (sought, *people)), since=sought.since, key=sought) for sought in seeks
+        ]
+        if people:  # who has played much waits for the others to catch up: bots hardly do among people
+            seekers = [replace(seeker, played=0) for seeker in seekers]
+        playing = [self._seeker(bot, (seeks[0], *people)) for bot in self._regulars.playing(seeks[0].kind)]
+        groups = ladder_pairing.ladder_groups(
+            seekers,
+            self._loop.time(),
+            seats=seeks[0].kind.seats,
+            playing=playing,
+            only={sought.key for sought in people} if people else None,
+        )
         return [tuple(seeker.key for seeker in group) for group in groups]
 
 
-def _pool(kind: MatchSpec) -> str:
-    """Where meetings in matches of a kind are counted, as the store does."""
-    return kind.pool if kind.rated and kind.pool is not None else f"{kind.game}/unrated"
+def _met_in(group: Sequence[ActiveSeek]) -> str:
+    """Where a meeting in a match between seeks that fit is counted, as the store does."""
+    return pool_of(group) or f"{agreed(group).game}/unrated"

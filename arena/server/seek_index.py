@@ -77,8 +77,8 @@ NOBODY: frozenset[str] = frozenset()
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
     """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock; `ratable`: its match is
-    to be rated if that of its bot may be; `private`: it goes only with a seek that names its bot; `counted`: a match
-    with it may count among people, if a person has it.
+    to be rated if that of its bot may be; `private`: it goes only with a seek that names its bot; `people_rated`: if it
+    is a person's, its match is to be rated among people.
     """
 
     session: Session
@@ -90,7 +90,7 @@ class ActiveSeek:
     slow: bool = False
     ratable: bool = False
     private: bool = False
-    counted: bool = True
+    people_rated: bool = True
 
     @property
     def key(self) -> str:
@@ -242,15 +242,24 @@ def agreed(group: Iterable[ActiveSeek]) -> MatchSpec:
     return next(sought.kind for sought in group if not sought.kind.open)
 
 
+def people_in(group: Iterable[ActiveSeek]) -> list[ActiveSeek]:
+    """Those of the seeks that are people's."""
+    return [sought for sought in group if sought.session.person]
+
+
+def standing_pool(group: Sequence[ActiveSeek]) -> str | None:
+    """Where those that play a match between seeks that fit stand, rated or not: with a person, among people."""
+    pool = agreed(group).pool
+    return people_pool(pool) if pool is not None and people_in(group) else pool
+
+
 def pool_of(group: Sequence[ActiveSeek]) -> str | None:
     """Where a match between seeks that fit is rated, if its bots may be: with a person, among people, whoever chose
     whom, unless a person wants it otherwise or had a friend invited.
     """
-    kind = agreed(group)
-    people = [sought for sought in group if sought.session.person]
-    if kind.pool is None or not people:
-        return kind.pool if kind.rated else None
-    return people_pool(kind.pool) if all(sought.counted for sought in people) else None
+    people = people_in(group)
+    rated = all(sought.people_rated for sought in people) if people else agreed(group).rated
+    return standing_pool(group) if rated else None
 
 
 def _aim(sought: ActiveSeek) -> list[tuple[MatchSpec, frozenset[str]]]:

@@ -16,7 +16,7 @@ from arena.store.match_luck import MatchLuck
 from arena.store.nodes import end_matches
 from arena.store.result_queries import group_of, outcome_of
 from arena.store.schema import bots, failures, matches, ratings, records, seats
-from arena.transparency.signed_log import LogEntry
+from arena.transparency_log.signed_log import LogEntry
 from machine.timestamps import utc
 from protocol.digest import canonical
 from protocol.names import folded
@@ -120,7 +120,7 @@ def finish_matches(connection: Connection, batch: Sequence[StorableMatch], node:
         if handed_in:
             tournament_state.drop_pending(connection, handed_in)
         summaries.add(connection, stored[matches][0]["number"], number)
-        match_log.enter_matches(connection, entered)
+        match_log.append(connection, entered)
     if is_postgresql(connection):
         end_matches(connection, [finished.result.match for finished in batch])
     save_tallies(connection, {place: tally for place, tally in tallies.items() if before.get(place) != tally})

@@ -4,6 +4,7 @@ from the matches; what is kept are their hashes, so that what was changed behind
 
 from __future__ import annotations
 
+import logging
 import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -14,11 +15,19 @@ from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
 from arena.store.paging import Page, check_limit, decode_cursor, encode_cursor
 from arena.store.schema import log_keys, match_log
-from arena.transparency import merkle_tree
-from arena.transparency.merkle_tree import HASH_BYTES, Growing, peaks
-from arena.transparency.signed_log import KEY_BYTES, LogConsistency, LogEntry, LogHead, LogProof, sign
+from arena.transparency_log import merkle_tree
+from arena.transparency_log.merkle_tree import HASH_BYTES, IncrementalTree, peaks
+from arena.transparency_log.signed_log import (
+    KEY_BYTES,
+    ConsistencyProof,
+    InclusionProof,
+    LogEntry,
+    SignedTreeHead,
+    public_key,
+    sign,
+)
 from machine.timestamps import utc
-from protocol.errors import UsageFault
+from protocol.errors import ArenaFault, UsageFault
 
 AT_ONCE = 5000
 _SIZE = "SELECT coalesce(max(number), 0) FROM match_log"
@@ -29,31 +38,106 @@ _ENTRY = "SELECT number, id, digest, finished, coalesce(pool, annulled) AS pool 
 _AFTER = f"{_ENTRY} WHERE number > :after ORDER BY number LIMIT :most"
 _NAMED = f"{_ENTRY} WHERE id = :match"
 _KEPT = "SELECT number, hashes FROM match_log WHERE number > :after AND number <= :last ORDER BY number"
+_HOLE = """
+SELECT min(number) FROM (SELECT 1 AS number UNION ALL SELECT number + 1 FROM match_log) AS following
+WHERE number NOT IN (SELECT number FROM match_log)
+"""
 _BEYOND = "SELECT count(*) FROM match_log WHERE number > :last"
 _ADD = insert(match_log)
 
+log = logging.getLogger("arena.store.match_log")
 
-def enter_matches(connection: Connection, entries: Sequence[LogEntry]) -> None:
+
+class DamagedLog(ArenaFault):
+    """The log lacks its key, or entries: what it should say can't be proved."""
+
+
+def append(connection: Connection, entries: Sequence[LogEntry]) -> None:
     """Enter matches that were stored just now, in their order. Where the log lacks any before them, these as well."""
     size = entries[0].number - 1
-    ends = {end: level for level, end in peaks(size)}
-    found = {row.number: row.hashes for row in execute(connection, _PEAKS, among(ends))}
-    if size == 0 or len(found) != len(ends):
-        enter_missing(connection)
+    tree = _tree(connection, size)
+    if size == 0 or tree is None:
+        append_missing(connection)
         return
-    tree = Growing(size, [_hash(found[end], level) for end, level in ends.items()])
     connection.execute(_ADD, [{"number": entry.number, "hashes": tree.add(entry.leaf)} for entry in entries])
 
 
-def enter_missing(connection: Connection) -> None:
-    """Enter all matches that the log does not have yet, up to a gap in their numbers; make the key if there is none."""
+def append_missing(connection: Connection) -> None:
+    """Enter all matches that the log does not have yet, up to a gap in their numbers, and make the key as it begins."""
     size = execute(connection, _SIZE).scalar_one()
-    tree = Growing(size, [_node(connection, level, end) for level, end in peaks(size)])
+    tree = _tree(connection, size)
+    if tree is None:
+        append_lost(connection)
+        return
+    _extend(connection, tree)
+    if size == 0 and tree.size and execute(connection, _KEY).first() is None:
+        make_key(connection)
+
+
+def append_lost(connection: Connection) -> int:
+    """Make entries that are lost amid others again from the matches, and enter all that follow: how many."""
+    hole = execute(connection, _HOLE).scalar_one()
+    tree = _tree(connection, hole - 1)
+    assert tree is not None, "there are all before the first that is lost"
+    added = _extend(connection, tree)
+    if added:
+        log.warning("the log of results lacked entries from number %d on: made again from the matches", hole)
+    return added
+
+
+def _extend(connection: Connection, tree: IncrementalTree) -> int:
+    """Enter the matches that follow on a tree where there is no entry: how many. What is there stays, whatever its
+    match says: else it would not be a log.
+    """
+    count = 0
     while rows := _following(connection, tree.size):
-        connection.execute(_ADD, [{"number": row.number, "hashes": tree.add(_entry(row).leaf)} for row in rows])
-    if tree.size and execute(connection, _KEY).first() is None:
-        made = {"secret": secrets.token_bytes(KEY_BYTES), "created": utc()}
-        connection.execute(insert(log_keys), made)
+        kept = _kept(connection, tree.size, rows[-1].number)
+        new = []
+        for row in rows:
+            there = kept.get(row.number)
+            hashes = tree.add(_entry(row).leaf if there is None else there[:HASH_BYTES])
+            if there is None:
+                new.append({"number": row.number, "hashes": hashes})
+        if new:
+            connection.execute(_ADD, new)
+        count += len(new)
+    return count
+
+
+def make_key(connection: Connection) -> str:
+    """Sign the log with a new key from now on: the public one, in hex."""
+    secret = secrets.token_bytes(KEY_BYTES)
+    connection.execute(insert(log_keys), {"secret": secret, "created": utc()})
+    return public_key(secret)
+
+
+def log_key(connection: Connection) -> str | None:
+    """The public key that signs the log, in hex; None before the first match. Raises `DamagedLog` if it is lost."""
+    secret = _secret(connection)
+    return None if secret is None else public_key(secret)
+
+
+def _secret(connection: Connection) -> bytes | None:
+    secret: bytes | None = execute(connection, _KEY).scalar()
+    if secret is None and not execute(connection, _SIZE).scalar_one():
+        return None
+    if secret is None or len(secret) != KEY_BYTES:
+        raise DamagedLog("the key that signs the log is missing, or is none: `arena db log-key --new` makes another")
+    return secret
+
+
+def _tree(connection: Connection, size: int) -> IncrementalTree | None:
+    """The log of so many entries, to be added to; None where what that takes is missing."""
+    ends = {end: level for level, end in peaks(size)}
+    found = {row.number: row.hashes for row in execute(connection, _PEAKS, among(ends))}
+    if len(found) != len(ends):
+        return None
+    return IncrementalTree(size, [_hash(found[end], level) for end, level in ends.items()])
+
+
+def _kept(connection: Connection, after: int, last: int) -> dict[int, bytes]:
+    """The hashes of the entries between two numbers, those that there are."""
+    return {row.number: row.hashes for row in execute(connection, _KEPT, {"after": after, "last": last})}
 
 
 def _following(connection: Connection, size: int) -> list[Any]:
@@ -67,20 +151,27 @@ def _entry(row: Any) -> LogEntry:
 
 
 def _node(connection: Connection, level: int, end: int) -> bytes:
-    return _hash(execute(connection, _HASHES, {"number": end}).scalar_one(), level)
+    hashes = execute(connection, _HASHES, {"number": end}).scalar()
+    if hashes is None:
+        raise DamagedLog(f"the log has no entry number {end}: `arena db check` says what is missing")
+    return _hash(hashes, level)
 
 
 def _hash(hashes: bytes, level: int) -> bytes:
     return hashes[level * HASH_BYTES : (level + 1) * HASH_BYTES]
 
 
-def log_head(connection: Connection) -> LogHead | None:
-    """The log as it is now, signed; None as long as no match is in it."""
-    secret = execute(connection, _KEY).scalar()
+def log_head(connection: Connection, size: int | None = None) -> SignedTreeHead | None:
+    """The log as it is now, or was with so many entries, signed; None as long as no match is in it. Raises
+    `UsageFault` where it never had as many, and `DamagedLog`.
+    """
+    secret = _secret(connection)
     if secret is None:
         return None
-    size = execute(connection, _SIZE).scalar_one()
-    return sign(secret, size, _root(connection, size))
+    most = execute(connection, _SIZE).scalar_one()
+    if size is not None and not 1 <= size <= most:
+        raise UsageFault(f"of is {size}: the log has {most} entries")
+    return sign(secret, size or most, _root(connection, size or most))
 
 
 def _root(connection: Connection, size: int) -> bytes:
@@ -97,32 +188,35 @@ def log_page(connection: Connection, *, after: str | None = None, limit: int = 5
     return Page(rows=entries, next=further, total=execute(connection, _SIZE).scalar_one())
 
 
-def log_proof(connection: Connection, match: str) -> LogProof | None:
-    """That a match is in the log; None if there is none of this id."""
+def log_proof(connection: Connection, match: str) -> InclusionProof | None:
+    """That a match is in the log; None if there is none of this id. Raises `DamagedLog` where it is not."""
     row = execute(connection, _NAMED, {"match": match}).one_or_none()
-    head = log_head(connection)
-    if row is None or head is None:
+    if row is None:
         return None
-    path = merkle_tree.inclusion_path(row.number - 1, head.size, lambda level, end: _node(connection, level, end))
-    return LogProof(entry=_entry(row), head=head, path=[each.hex() for each in path])
-
-
-def log_consistency(connection: Connection, size: int) -> LogConsistency:
-    """That the log goes on from what it was with so many entries. Raises `UsageFault` where it never had as many."""
     head = log_head(connection)
+    if head is None or row.number > head.size:
+        raise DamagedLog(f"match {match} is not in the log: `arena db check` says which before it are missing")
+    path = merkle_tree.inclusion_proof(row.number - 1, head.size, lambda level, end: _node(connection, level, end))
+    return InclusionProof(entry=_entry(row), head=head, path=[each.hex() for each in path])
+
+
+def log_consistency(connection: Connection, size: int, of: int | None = None) -> ConsistencyProof:
+    """That the log, as it is or was with `of` entries, goes on from what it was with so many. Raises `UsageFault` where
+    it never had as many, and `DamagedLog`.
+    """
+    head = log_head(connection, of)
     if head is None or not 1 <= size <= head.size:
         raise UsageFault(f"size is {size}: the log has {head.size if head else 0} entries")
-    path = merkle_tree.consistency_path(size, head.size, lambda level, end: _node(connection, level, end))
+    path = merkle_tree.consistency_proof(size, head.size, lambda level, end: _node(connection, level, end))
     root = _root(connection, size).hex()
-    return LogConsistency(size=size, root=root, head=head, path=[each.hex() for each in path])
+    return ConsistencyProof(size=size, root=root, head=head, path=[each.hex() for each in path])
 
 
 def find_problems(connection: Connection) -> Iterator[str]:
     """Which entries are missing, or are not what the matches say, a line each."""
-    tree = Growing(0, ())
+    tree = IncrementalTree(0, ())
     while rows := execute(connection, _AFTER, {"after": tree.size, "most": AT_ONCE}).all():
-        words = {"after": tree.size, "last": rows[-1].number}
-        kept = {row.number: row.hashes for row in execute(connection, _KEPT, words)}
+        kept = _kept(connection, tree.size, rows[-1].number)
         for row in rows:
             if row.number != tree.size + 1:
                 return  # matches are missing, which is said elsewhere
@@ -135,6 +229,7 @@ def find_problems(connection: Connection) -> Iterator[str]:
                 yield f"the log's hashes at match {row.id} do not follow from the entries before"
     if execute(connection, _BEYOND, {"last": tree.size}).scalar_one():
         yield "the log has entries of matches that are not there"
-    secret = execute(connection, _KEY).scalar()
-    if tree.size and (secret is None or len(secret) != KEY_BYTES):
-        yield "the key that signs the log is missing, or is none"
+    try:
+        _secret(connection)
+    except DamagedLog as fault:
+        yield str(fault)

@@ -15,7 +15,8 @@ from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
 from arena.store.dialect import upsert, without_nul
 from arena.store.paging import Page, read_page
-from arena.store.schema import bots, failures, incidents, seats
+from arena.store.result_queries import UNRATED
+from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc
 from protocol.display import shown
 from protocol.errors import UsageFault
@@ -183,6 +184,19 @@ def set_people(connection: Connection, names: Iterable[str], *, person: bool) ->
     an unknown name.
     """
     _change(connection, names, person=person)
+
+
+def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
+    """Have a name be a person's, or a bot's, as long as it was never rated on the ladder: whether it is now."""
+    key = folded(name)
+    rated = exists().where(
+        tallies.c.bot == bots.c.id, tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED}")
+    )
+    changed = update(bots).where(bots.c.key == key, ~rated).values(person=person)
+    if connection.execute(changed).rowcount != 1:
+        return False
+    announce(connection, "bots", [key])
+    return True
 
 
 def rename_bot(connection: Connection, name: str, new: str) -> None:

@@ -18,7 +18,7 @@ from arena.store.archives import read_moved
 from arena.store.database import StoreError
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import EQUAL_DIGITS, SEASON_NOW, pairs_query, read_payoff
-from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tallies, tournaments
+from arena.store.schema import bots, failures, hours, matches, opponents, ratings, records, seats, tournaments
 from machine.timestamps import utc
 from measuring.payoffs import MeanPayoff
 from protocol.errors import ArenaFault
@@ -137,15 +137,6 @@ def bot_facts(connection: Connection, bot: str, *, history: bool) -> BotFacts:
         encounter_counts(connection, bot) if history else [],
         meetings(connection, bot) if history else [],
     )
-
-
-def is_rated(connection: Connection, bot: str) -> bool:
-    """Whether a bot has matches that are rated, in this season or an earlier one."""
-    in_pools = select(tallies.c.pool).join(bots, bots.c.id == tallies.c.bot)
-    rated = in_pools.where(
-        bots.c.key == folded(bot), tallies.c.tournament == "", tallies.c.pool.not_like(f"%/{UNRATED}")
-    )
-    return connection.execute(rated.limit(1)).first() is not None
 
 
 def rated_pools(connection: Connection, game: str | None = None) -> list[str]:

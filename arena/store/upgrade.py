@@ -53,4 +53,4 @@ def migrate(engine: Engine, then: Callable[[Connection], object] = lambda connec
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         then(connection)
-        match_log.enter_missing(connection)
+        match_log.append_missing(connection)

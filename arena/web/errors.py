@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
+from arena.store.match_log import DamagedLog
 from arena.store.result_queries import RecordRemoved
 from protocol.display import printable
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
@@ -42,7 +43,7 @@ def http_status_of(exc: Exception) -> HTTPStatus:
             return HTTPStatus.NOT_FOUND
         case RecordRemoved():
             return HTTPStatus.GONE
-        case BadRecord():
+        case BadRecord() | DamagedLog():
             return HTTPStatus.INTERNAL_SERVER_ERROR
         case ArenaFault():
             return HTTPStatus.SERVICE_UNAVAILABLE

@@ -16,18 +16,23 @@ from arena.store.database_copy import copy_database
 from arena.store.database_url import database_at
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
-from arena.store.match_log import log_consistency, log_head, log_page, log_proof
+from arena.store.match_log import DamagedLog, log_consistency, log_head, log_page, log_proof
 from arena.store.result_queries import result_of
 from arena.store.store import Reader, Store
 from arena.store.thinning import Retention, find_removable, remove_all, remove_records
-from arena.transparency.signed_log import LogHead, check_consistency, check_head, check_proof
+from arena.transparency_log.signed_log import SignedTreeHead, check_consistency, check_head, check_inclusion
+from arena.web.site import Site
+from commands import Done, call
 from databases import EVERY_DATABASE, alter
 from independent_client import canonical, sha256
 from postgres import new_database
 from protocol.errors import BadRecord, UsageFault
 from seasons import finish, result
+from web_client import answer, served
 
 pytestmark = EVERY_DATABASE
+
+NO_KEY = "the key that signs the log is missing, or is none"
 
 
 @pytest.fixture
@@ -39,7 +44,7 @@ def store(tmp_path: Path) -> Iterator[Store]:
         yield opened
 
 
-def head(store: Reader) -> LogHead:
+def head(store: Reader) -> SignedTreeHead:
     found = store.read(log_head)
     assert found is not None
     return found
@@ -68,14 +73,14 @@ def test_every_match_has_a_proof_and_what_is_changed_in_it_is_found(store: Store
     for match in ("m1", "m2", "m3"):
         proof = store.read(log_proof, match)
         assert proof is not None
-        check_proof(proof, head(store).key)
+        check_inclusion(proof, head(store).key)
         for entry in (replace(proof.entry, digest="00" * 32), replace(proof.entry, pool="nim/sticks")):
             with pytest.raises(BadRecord, match=f"does not lead from match {match} to the root"):
-                check_proof(replace(proof, entry=entry))
+                check_inclusion(replace(proof, entry=entry))
         with pytest.raises(BadRecord, match="is not signed by the key"):
-            check_proof(replace(proof, head=replace(proof.head, size=proof.head.size + 1)))
+            check_inclusion(replace(proof, head=replace(proof.head, size=proof.head.size + 1)))
         with pytest.raises(BadRecord, match="not by 0000"):
-            check_proof(proof, "00" * 32)
+            check_inclusion(proof, "00" * 32)
     assert store.read(log_proof, "m4") is None
 
 
@@ -87,9 +92,10 @@ def test_the_log_goes_on_from_what_it_was_with_the_same_key(store: Store) -> Non
     check_consistency(told, before.key)
     with pytest.raises(BadRecord, match="does not go on from that of 3"):
         check_consistency(replace(told, root="00" * 32))
-    for size in (0, 9):
-        with pytest.raises(UsageFault, match=f"size is {size}: the log has 8 entries"):
-            store.read(log_consistency, size)
+    assert store.read(log_consistency, 2, before.size).head == before
+    for size, of, said in ((0, None, "size is 0"), (9, None, "size is 9"), (4, 3, "size is 4"), (1, 9, "of is 9")):
+        with pytest.raises(UsageFault, match=f"{said}: the log has {of if of == 3 else 8} entries"):
+            store.read(log_consistency, size, of)
 
 
 def test_what_becomes_of_matches_later_changes_no_entry(store: Store) -> None:
@@ -138,13 +144,39 @@ def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path) -> None:
             ["the log has another entry for match m3 than its result gives"],
         ),
         ("DELETE FROM match_log WHERE number = 3", ["the log has no entry for match m3"]),
-        ("DELETE FROM log_keys", ["the key that signs the log is missing, or is none"]),
+        (
+            "DELETE FROM log_keys",
+            ["the key that signs the log is missing, or is none: `arena db log-key --new` makes another"],
+        ),
     ],
     ids=["digest", "end", "entry", "key"],
 )
 def test_what_was_changed_behind_the_log_is_found(store: Store, change: str, said: list[str]) -> None:
     store.write(lambda connection: connection.exec_driver_sql(change).rowcount)
     assert [line for line in store.iterate(check_database) if "log" in line] == said
+
+
+def test_an_entry_is_made_again_where_the_next_result_cannot_follow_without_it(
+    store: Store, caplog: pytest.LogCaptureFixture
+) -> None:
+    before = head(store)
+    alter(store.database, "DELETE FROM match_log WHERE number = 2")
+    finish(store, result("m4"))
+    assert store.read(result_of, "m4") is not None
+    assert "lacked entries from number 2 on" in caplog.text
+    assert store.read(log_consistency, before.size).root == before.root
+    assert list(store.iterate(check_database)) == []
+
+
+def test_a_lost_entry_of_old_is_made_again_by_a_command(store: Store, tmp_path: Path) -> None:
+    before = head(store)
+    alter(store.database, "DELETE FROM match_log WHERE number = 1")
+    with pytest.raises(DamagedLog, match="the log has no entry number 1: `arena db check` says"):
+        store.read(log_proof, "m2")
+    store.close()
+    assert "the log lacked 1 entry: made again" in call("arena", "db", "rebuild-ratings", "--data", str(tmp_path)).out
+    with closing(Reader.open(tmp_path / "arena.db")) as reader:
+        assert head(reader) == before
 
 
 def test_where_matches_are_missing_the_log_ends_and_results_are_stored_all_the_same(store: Store) -> None:
@@ -158,6 +190,29 @@ def test_where_matches_are_missing_the_log_ends_and_results_are_stored_all_the_s
     finish(store, result("m4"))
     assert store.read(result_of, "m4") is not None
     assert head(store).size == 1
+    with pytest.raises(DamagedLog, match="match m4 is not in the log: `arena db check` says which before it"):
+        store.read(log_proof, "m4")
+
+
+def test_without_its_key_the_log_says_so_until_the_operator_makes_another(store: Store, tmp_path: Path) -> None:
+    before = head(store)
+
+    def log_key(*options: str) -> Done:
+        return call("arena", "db", "log-key", *options, "--data", str(tmp_path))
+
+    assert log_key().out == f"{before.key}\n"
+    alter(store.database, "DELETE FROM log_keys")
+    finish(store, result("m4"))
+    with served(Site(store)) as url:
+        for asked in ("log/head", "log/consistency?size=1", "matches/m1/proof"):
+            told = answer(f"{url}/api/v1/{asked}")
+            assert (told.status, NO_KEY in told.text) == (500, True)
+    assert NO_KEY in log_key().err
+    store.close()
+    made = log_key("--new").out.strip()
+    with closing(Reader.open(tmp_path / "arena.db")) as reader:
+        assert head(reader).key == made != before.key
+        assert reader.read(log_consistency, before.size).root == before.root
 
 
 def test_an_arena_without_a_match_has_no_head(tmp_path: Path) -> None:

@@ -6,16 +6,16 @@ import hashlib
 
 import pytest
 
-from arena.transparency.merkle_tree import (
+from arena.transparency_log.merkle_tree import (
     HASH_BYTES,
-    Growing,
-    consistency_path,
-    inclusion_path,
-    is_continued,
+    IncrementalTree,
+    consistency_proof,
+    inclusion_proof,
     leaf_hash,
     peaks,
     root,
-    root_by_inclusion,
+    root_from_inclusion_proof,
+    verify_consistency,
 )
 
 MOST = 20
@@ -40,7 +40,7 @@ ROOTS = [by_definition(LEAVES[:size]) for size in range(MOST + 1)]
 @pytest.fixture(scope="module")
 def rows() -> list[bytes]:
     """What is kept of each leaf."""
-    tree = Growing(0, ())
+    tree = IncrementalTree(0, ())
     return [tree.add(leaf_hash(leaf)) for leaf in LEAVES]
 
 
@@ -55,28 +55,31 @@ def test_the_root_is_that_of_the_definition_at_every_size(rows: list[bytes]) -> 
 
 @pytest.mark.parametrize("size", range(MOST))
 def test_a_tree_goes_on_from_its_peaks_as_if_it_had_never_stopped(rows: list[bytes], size: int) -> None:
-    tree = Growing(size, [node(rows, *peak) for peak in peaks(size)])
+    tree = IncrementalTree(size, [node(rows, *peak) for peak in peaks(size)])
     assert [tree.add(leaf_hash(leaf)) for leaf in LEAVES[size:]] == rows[size:]
 
 
 def test_a_proof_leads_from_its_leaf_to_the_root_and_from_no_other_leaf_or_place(rows: list[bytes]) -> None:
     for size in range(1, MOST + 1):
         for at in range(size):
-            path = inclusion_path(at, size, lambda level, end: node(rows, level, end))
-            led = [root_by_inclusion(leaf_hash(LEAVES[leaf]), at, size, path) == ROOTS[size] for leaf in range(size)]
-            assert led == [leaf == at for leaf in range(size)]
-            assert root_by_inclusion(leaf_hash(LEAVES[at]), at, size, [*path, bytes(32)]) != ROOTS[size]
-            assert root_by_inclusion(leaf_hash(LEAVES[at]), at, size, path[1:]) != ROOTS[size] or not path
-            elsewhere = [root_by_inclusion(leaf_hash(LEAVES[at]), place, size, path) for place in range(-1, size + 1)]
-            assert [found == ROOTS[size] for found in elsewhere] == [place == at for place in range(-1, size + 1)]
+            path = inclusion_proof(at, size, lambda level, end: node(rows, level, end))
+
+            def leads(leaf: int, at: int, path: list[bytes], size: int = size) -> bool:
+                return root_from_inclusion_proof(leaf_hash(LEAVES[leaf]), at, size, path) == ROOTS[size]
+
+            assert [leads(leaf, at, path) for leaf in range(size)] == [leaf == at for leaf in range(size)]
+            assert not leads(at, at, [*path, bytes(32)])
+            assert not leads(at, at, path[1:]) or not path
+            places = range(-1, size + 1)
+            assert [leads(at, place, path) for place in places] == [place == at for place in places]
 
 
 def test_a_log_goes_on_from_each_earlier_one_and_from_no_other(rows: list[bytes]) -> None:
     for size in range(1, MOST + 1):
         for earlier in range(1, size + 1):
-            path = consistency_path(earlier, size, lambda level, end: node(rows, level, end))
-            assert is_continued(earlier, size, ROOTS[earlier], ROOTS[size], path)
-            assert not is_continued(earlier, size, bytes(32), ROOTS[size], path)
-            assert not is_continued(earlier, size, ROOTS[earlier], bytes(32), path)
-            assert not is_continued(earlier, size, ROOTS[earlier], ROOTS[size], [*path, bytes(32)])
-            assert not path or not is_continued(earlier, size, ROOTS[earlier], ROOTS[size], path[:-1])
+            path = consistency_proof(earlier, size, lambda level, end: node(rows, level, end))
+            assert verify_consistency(earlier, size, ROOTS[earlier], ROOTS[size], path)
+            assert not verify_consistency(earlier, size, bytes(32), ROOTS[size], path)
+            assert not verify_consistency(earlier, size, ROOTS[earlier], bytes(32), path)
+            assert not verify_consistency(earlier, size, ROOTS[earlier], ROOTS[size], [*path, bytes(32)])
+            assert not path or not verify_consistency(earlier, size, ROOTS[earlier], ROOTS[size], path[:-1])

@@ -28,16 +28,16 @@ from protocol.games import load
 from protocol.messages import Clock, Seek
 from protocol.pools import is_of_people, people_pool, without_people
 from referee import record_reader
-from seasons import finish, result
+from seasons import finish, header, result
 from seek_board import Bot, SeekBoard
 
 BOTS, PEOPLE = "nim/classic", "nim/classic:people"
 
 
-def seek(bot: str, *, person: bool = False, rated: bool = True, counted: bool = True) -> ActiveSeek:
+def seek(bot: str, *, person: bool = False, rated: bool = True, people_rated: bool = True) -> ActiveSeek:
     kind = match_spec_of(load("nim"), rated=rated)
     session = cast(Session, Bot(bot, person=person))
-    return ActiveSeek(session, bot, "s", kind, frozenset(), 0.0, counted=counted)
+    return ActiveSeek(session, bot, "s", kind, frozenset(), 0.0, people_rated=people_rated)
 
 
 @pytest.mark.parametrize(
@@ -48,8 +48,8 @@ def seek(bot: str, *, person: bool = False, rated: bool = True, counted: bool = 
         ([seek("ann", person=True), seek("bob")], PEOPLE),
         ([seek("ann", person=True, rated=False), seek("bob", rated=False)], PEOPLE),
         ([seek("ann", person=True), seek("bob", person=True)], PEOPLE),
-        ([seek("ann", person=True), seek("bob", person=True, counted=False)], None),
-        ([seek("ann", person=True), seek("bob", counted=False)], PEOPLE),
+        ([seek("ann", person=True), seek("bob", person=True, people_rated=False)], None),
+        ([seek("ann", person=True), seek("bob", people_rated=False)], PEOPLE),
     ],
     ids=["bots", "bots unrated", "a person", "who chose a bot", "two people", "one wants it for fun", "a bot's wish"],
 )
@@ -133,12 +133,16 @@ async def test_a_name_that_was_rated_stays_what_it_is_until_the_operator_says_ot
     assert "person" not in (await played.enter("zoe", person=True)).passed[-1]
 
 
-async def test_a_name_under_which_nothing_was_rated_may_become_a_persons(serve: Any) -> None:
+@EVERY_DATABASE
+async def test_until_it_is_rated_a_name_is_who_came_in_with_it_last(serve: Any) -> None:
     served = await serve()
-    await served.enter("ann")
-    assert not served.store.read(registered_bot, "ann").person
-    await served.enter("ann", person=True)
-    assert served.store.read(registered_bot, "ann").person
+    for person in (False, True, False):
+        came = (await served.enter("ann", person=person)).passed[-1]
+        assert came.get("person", False) is served.store.read(registered_bot, "ann").person is person
+    finish(served.store, result("m1", rated=False))
+    assert served.store.write(registry.claim_person, "ann", person=True)
+    finish(served.store, result("m2"))
+    assert not served.store.write(registry.claim_person, "ann", person=False)
 
 
 async def test_a_name_that_is_deleted_or_free_again_is_nobodys(serve: Any) -> None:
@@ -163,8 +167,37 @@ async def test_a_person_meets_the_ladder_of_bots_only_by_its_clock(slow: bool, r
     board = SeekBoard()
     board.add("ann", Seek(id="s", game="nim"))
     board.seek("bob")
-    board.seeks.add(cast(Session, Bot("zoe", person=True)), Seek(id="s", game="nim", slow=slow), load("nim"))
+    board.add("zoe", Seek(id="s", game="nim", slow=slow), person=True)
     assert await board.until(1) == [(rival, "zoe")]
+
+
+async def test_a_person_is_paired_by_whom_it_met_among_people() -> None:
+    board = SeekBoard()
+    for pool, rival in ((BOTS, "ann"), (BOTS, "ann"), (PEOPLE, "bob")):
+        board.bots.begin(pool, ["zoe", rival])
+    for name in ("ann", "bob", "zoe"):
+        board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
+    assert await board.until(1) == [("ann", "zoe")]
+    assert board.bots.met("zoe", PEOPLE) == {"ann": 1, "bob": 1}
+
+
+async def test_a_person_that_had_its_matches_of_the_day_with_a_bot_among_people_meets_another() -> None:
+    board = SeekBoard()
+    for rival, pool in (("ann", PEOPLE), ("bob", BOTS)):
+        board.bots.begin_rated(header(f"m-{rival}", ("zoe", rival), pool=pool))
+    for name in ("ann", "bob", "zoe"):
+        board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
+    assert await board.until(1) == [("bob", "zoe")]
+
+
+async def test_bots_beside_a_person_are_paired_by_whom_they_met_among_bots() -> None:
+    board = SeekBoard()
+    board.bots.begin(BOTS, ["ann", "bob"])
+    for pair in (("ann", "cid"), ("ann", "cid"), ("zoe", "ann"), ("zoe", "bob"), ("zoe", "cid")):
+        board.bots.begin(PEOPLE, pair)
+    for name in ("ann", "bob", "cid", "dan", "zoe"):
+        board.add(name, Seek(id="s", game="nim"), person=name == "zoe")
+    assert (await board.until(2))[:2] == [("dan", "zoe"), ("ann", "cid")]
 
 
 def test_the_operator_says_who_is_a_person_and_reads_where_people_stand(tmp_path: Path) -> None:

@@ -27,6 +27,7 @@ from arena.store.database_url import database_at
 from arena.store.finish import finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import bots_page
+from arena.store.match_log import log_page
 from arena.store.match_search import Search, search_matches
 from arena.store.registry import add_bots, all_bots
 from arena.store.result_queries import iter_results, leaderboard_of
@@ -83,6 +84,7 @@ def test_two_who_store_at_once_leave_no_gap(url: str) -> None:
     with closing(Store.open(url)) as store:
         assert list(store.iterate(check_database, lambda *_, **__: ())) == []
         assert {row.bot: row.played for row in store.read(leaderboard_of, "nim/classic")}["ann"] == 60
+        assert store.read(log_page).total == 60
 
 
 def test_a_schema_of_somebody_else_is_refused() -> None:

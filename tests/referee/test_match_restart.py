@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
+from msgspec.structs import replace
 
 from protocol.errors import BadRecord
 from referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
 from referee.match import RETURN_WITHIN, Match
 from referee.record import Begun, Strike, Void
 from referee.state import Phase
-from referee_table import A_MOVE, NONCES, Table, ended
+from referee_table import A_MOVE, NONCES, Table, ended, header
 
 pytestmark = pytest.mark.usefixtures("dibs")
 
@@ -170,6 +172,20 @@ def test_a_third_strike_whose_loss_a_crash_cut_off_loses_after_the_restart() -> 
     again = copy_of(table, -1)
     assert again.lines == table.lines
     assert ended(again) == ["illegal", "win"]
+
+
+@pytest.mark.parametrize("form", [1, 2])
+def test_a_restart_between_a_strike_and_the_next_event_leaves_the_record_as_it_would_have_been(form: int) -> None:
+    whole = Table(header=replace(header("dibs", bots=("ann", "bob", "cas")), format=form)).begin()
+    whole.play(A_MOVE)
+    whole.play(None)
+    again = all_back(copy_of(whole))
+    for table in (whole, again):
+        table.play(A_MOVE)
+    assert again.lines[-1].event == whole.lines[-1].event
+    assert ("strikes" in msgspec.to_builtins(again.lines[-1].event)) is (form == 2)
+    digests = [table.finish_at_random().match.result("x").digest for table in (whole, again)]
+    assert digests[0] == digests[1]
 
 
 def test_a_voided_match_is_void_after_the_restart_though_it_could_not_be_stored() -> None:

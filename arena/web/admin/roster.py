@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from http import HTTPStatus
 
 from starlette.responses import Response
@@ -9,6 +10,7 @@ from starlette.responses import Response
 from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetPeople
 from arena.operator.name_list import NAME, NameList, parse_name_list
 from arena.operator.new_bots import REFUSED, NewBots, names_alone
+from arena.operator.requests import Request
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
 from arena.store.registry import all_bots, roster_page
 from arena.store.tokens import hash_token, new_token
@@ -21,6 +23,13 @@ from protocol.names import folded
 ROWS = 200
 SOURCE = "the list"
 """What a list of names is called where something is wrong with it."""
+_CHANGES: dict[str, tuple[Callable[[list[str]], Request], str]] = {
+    "approve": (lambda names: Approve(names=names), "approved"),
+    "disapprove": (lambda names: Approve(names=names, approved=False), "no longer approved"),
+    "person": (lambda names: SetPeople(names=names), "people"),
+    "no_person": (lambda names: SetPeople(names=names, person=False), "bots"),
+}
+"""What is done with bots at once, and what is said then."""
 
 
 async def roster(visit: Visit) -> Response:
@@ -45,23 +54,15 @@ async def change(visit: Visit) -> Response:
     if do in ("revoke", "rotate") and visit.form.one("sure") != "yes":
         return visit.show("admin_confirm_bots.html", do=do, names=names)
     try:
+        if do in _CHANGES:
+            made, told = _CHANGES[do]
+            await ask(visit, made(names), type(None))
+            return visit.done(f"{told}: {', '.join(names)}")
         match do:
             case "revoke":
                 ended = (await ask(visit, Revoke(names=names), Dismissed)).bots
                 online = f"; {plural(len(ended), 'connection was', 'connections were')} ended" if ended else ""
                 return visit.done(f"revoked: {', '.join(names)}{online}")
-            case "approve":
-                await ask(visit, Approve(names=names), type(None))
-                return visit.done(f"approved: {', '.join(names)}")
-            case "disapprove":
-                await ask(visit, Approve(names=names, approved=False), type(None))
-                return visit.done(f"no longer approved: {', '.join(names)}")
-            case "person":
-                await ask(visit, SetPeople(names=names), type(None))
-                return visit.done(f"people: {', '.join(names)}")
-            case "no_person":
-                await ask(visit, SetPeople(names=names, person=False), type(None))
-                return visit.done(f"bots: {', '.join(names)}")
             case "rotate":
                 return await _rotate(visit, names)
     except Fault as fault:

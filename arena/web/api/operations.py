@@ -38,7 +38,7 @@ from arena.store.paging import MOST_ROWS, Page
 from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import OUTCOMES, record_of, result_of
 from arena.store.tournaments import TournamentRow, TournamentTable, tournaments_page
-from arena.transparency.signed_log import LogConsistency, LogEntry, LogHead, LogProof
+from arena.transparency_log.signed_log import ConsistencyProof, InclusionProof, LogEntry, SignedTreeHead
 from arena.web import lookups
 from arena.web.answers import Pieces, slices
 from arena.web.api.operation import PREFIX, SCHEMA_REF, ApiRequest, File, InPieces, Operation, Query, encode_response
@@ -129,6 +129,7 @@ class ConsistencyQuery(Query, frozen=True, kw_only=True):
     """From which log on."""
 
     size: Annotated[int, Meta(ge=1, le=2**31 - 1, description="how many entries it had then", examples=[1])]
+    of: Annotated[int, Meta(ge=1, le=2**31 - 1, description="that of the first so many, instead of all")] | None = None
 
 
 class GradesQuery(Query, frozen=True, kw_only=True):
@@ -403,7 +404,7 @@ def log(asked: ApiRequest[Paged]) -> Page[LogEntry]:
     return asked.site.reader.read(log_page, **msgspec.structs.asdict(asked.query))
 
 
-def head(asked: ApiRequest[Query]) -> LogHead:
+def head(asked: ApiRequest[Query]) -> SignedTreeHead:
     """How far the log goes, signed."""
     found = asked.site.reader.read(log_head)
     if found is None:
@@ -411,12 +412,12 @@ def head(asked: ApiRequest[Query]) -> LogHead:
     return found
 
 
-def consistency(asked: ApiRequest[ConsistencyQuery]) -> LogConsistency:
+def consistency(asked: ApiRequest[ConsistencyQuery]) -> ConsistencyProof:
     """What proves that the log goes on from what it was with so many entries."""
-    return asked.site.reader.read(log_consistency, asked.query.size)
+    return asked.site.reader.read(log_consistency, asked.query.size, asked.query.of)
 
 
-def proof(asked: ApiRequest[Query]) -> LogProof:
+def proof(asked: ApiRequest[Query]) -> InclusionProof:
     """What proves that a match with this last digest is in the log."""
     found = asked.site.reader.read(log_proof, asked.path["match"])
     if found is None:

@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from arena.commands.anchors import NOTHING
+from arena.commands.record_checks import NOTHING
 from arena.store.dialect import execute
 from arena.store.finish import finish_matches
 from arena.store.match_log import log_proof
@@ -142,6 +142,64 @@ def test_a_record_is_compared_with_the_log_that_an_arena_serves_or_a_proof_that_
             (folder / "third.jsonl").write_bytes(gzip.decompress(table(0, "m-3").packed()))
             assert "answers 404: there is no match 'm-3'" in refusal("third.jsonl", "--data", "nowhere", "--log", url)
     assert "the match of match m-1 is m-2" in refusal("true.jsonl", "--data", "nowhere", "--log", "other.json")
-    assert "can't be read" in refusal("true.jsonl", "--data", "nowhere", "--log", "none.json")
-    assert "gives no proof" in refusal("true.jsonl", "--data", "nowhere", "--log", "true.jsonl")
-    assert "can't be read" in refusal("true.jsonl", "--data", "nowhere", "--log", "http://127.0.0.1:1")
+    for log, said in (
+        ("none.json", "none.json can't be read: No such file or directory"),
+        (
+            "true.jsonl",
+            "true.jsonl is not a proof: --log takes the address of an arena, or what /api/v1/matches/m-1/proof",
+        ),
+        ("http://127.0.0.1:1", "http://127.0.0.1:1/api/v1/matches/m-1/proof can't be read: Connection refused"),
+    ):
+        assert said in refusal("true.jsonl", "--data", "nowhere", "--log", log)
+
+
+@pytest.mark.parametrize("place", [("head", "root"), ("head", "key"), ("head", "signature"), ("path", 0)])
+@pytest.mark.parametrize("said", ["", "zz" * 32, "ab", "é" * 64, 7])
+def test_a_log_that_says_what_is_no_hash_is_refused_in_a_line(folder: Path, place: Any, said: object) -> None:
+    with closing(Reader.open(folder / "arena-data" / "arena.db")) as reader:
+        proof = msgspec.to_builtins(reader.read(log_proof, "m-1"))
+    proof[place[0]][place[1]] = said
+    (folder / "proof.json").write_text(json.dumps(proof))
+    assert "proof.json is not a proof" in refusal("true.jsonl", "--data", "nowhere", "--log", "proof.json")
+
+
+def test_a_record_with_a_key_twice_in_a_line_is_refused(folder: Path) -> None:
+    lines = (folder / "true.jsonl").read_bytes().splitlines(keepends=True)
+    (folder / "twice.jsonl").write_bytes(b"".join([*lines[:-1], lines[-1].replace(b"{", b'{"plies":9,', 1)]))
+    assert "line 4: the key 'plies' is there 2 times" in refusal("twice.jsonl", "--data", "nowhere")
+
+
+def test_what_can_be_compared_with_nothing_is_wrong_where_that_is_asked_for(folder: Path) -> None:
+    assert NOTHING in refusal("forged.jsonl", "--data", "nowhere", "--strict")
+    assert verify("true.jsonl", "--strict").code == 0
+
+
+def test_an_arena_cannot_show_another_log_to_who_keeps_its_head(folder: Path) -> None:
+    key = "SELECT secret FROM log_keys"
+    saved = Path("head.json")
+    for match, loser in (("m-2", 1), ("other-2", 0)):
+        played = table(loser, match.replace("other", "m"))
+        Path(f"{match}.jsonl").write_bytes(gzip.decompress(played.packed()))
+    words = ("--data", "nowhere", "--head", str(saved), "--log")
+    with closing(Store.open("arena-data/arena.db")) as store, closing(Store.open("other.db")) as other:
+        other.write(finish_matches, [finished(table(1)), finished(table(0, "m-2")), finished(table(0, "m-3"))])
+        secret = {"secret": store.read(execute, key).scalar_one()}
+        other.write(lambda connection: execute(connection, "UPDATE log_keys SET secret = :secret", secret).rowcount)
+        with served(Site(store)) as url:
+            assert len(verify("m-2.jsonl", *words, url).out.splitlines()) == 2
+            heads = [saved.read_bytes()]
+            store.write(finish_matches, [finished(table(0, "m-3"))])
+            for size in (2, 3):
+                said = verify("m-2.jsonl", *words, url).out
+                assert f"that log goes on from the {size} entries that head.json has seen" in said
+            heads.append(saved.read_bytes())
+        with served(Site(other)) as url:
+            for head, size in zip(heads, (2, 3), strict=True):
+                saved.write_bytes(head)
+                said = refusal("other-2.jsonl", *words, url)
+                assert f"this is not the log that head.json is of: its first {size} entries are others" in said
+                assert saved.read_bytes() == head
+        saved.write_bytes(b"{}")
+        said = refusal("true.jsonl", *words, "http://127.0.0.1:1")
+        assert "head.json is not the head of a log, as --head saves it" in said
+    assert "it goes with --log URL" in refusal("true.jsonl", *words, "proof.json")

@@ -33,7 +33,7 @@ def peaks(size: int) -> list[tuple[int, int]]:
     return found
 
 
-class Growing:
+class IncrementalTree:
     """A tree that leaves are added to; it begins with the hashes of the `peaks` of a tree of so many leaves."""
 
     def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
@@ -70,7 +70,7 @@ def _left(size: int) -> int:
     return 1 << (size - 1).bit_length() - 1
 
 
-def inclusion_path(at: int, size: int, node: Node) -> list[bytes]:
+def inclusion_proof(at: int, size: int, node: Node) -> list[bytes]:
     """What proves that the leaf number `at`, from 0, is in a tree of so many."""
     start, end, path = 0, size, []
     while end - start > 1:
@@ -84,7 +84,7 @@ def inclusion_path(at: int, size: int, node: Node) -> list[bytes]:
     return path[::-1]
 
 
-def consistency_path(earlier: int, size: int, node: Node) -> list[bytes]:
+def consistency_proof(earlier: int, size: int, node: Node) -> list[bytes]:
     """What proves that a tree of so many leaves begins with that of the `earlier` ones, one or more."""
     start, end, path, whole = 0, size, [], True
     while end != earlier:
@@ -100,7 +100,7 @@ def consistency_path(earlier: int, size: int, node: Node) -> list[bytes]:
     return path[::-1]
 
 
-def root_by_inclusion(leaf: bytes, at: int, size: int, path: Sequence[bytes]) -> bytes | None:
+def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[bytes]) -> bytes | None:
     """The root of a tree of so many leaves with this leaf (its hash) at its place; None for no path of such a tree."""
     if not 0 <= at < size:
         return None
@@ -118,8 +118,8 @@ def root_by_inclusion(leaf: bytes, at: int, size: int, path: Sequence[bytes]) ->
     return found if last == 0 else None
 
 
-def is_continued(earlier: int, size: int, earlier_root: bytes, later_root: bytes, path: Sequence[bytes]) -> bool:
-    """Whether a tree of so many leaves begins with the earlier one, by what `consistency_path` gives."""
+def verify_consistency(earlier: int, size: int, earlier_root: bytes, later_root: bytes, path: Sequence[bytes]) -> bool:
+    """Whether a tree of so many leaves begins with the earlier one, by what `consistency_proof` gives."""
     if not 0 < earlier <= size or (earlier == size and path):
         return False
     if earlier == size:

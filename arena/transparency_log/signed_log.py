@@ -1,12 +1,15 @@
-"""What the log says: entries, the head that an arena signs, and proofs; and whether they are true."""
+"""What the log says: entries, the head that an arena signs, and proofs; and whether they are true. What is checked has
+the form that its type tells, as all that was decoded has.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
-from arena.transparency.merkle_tree import is_continued, leaf_hash, root_by_inclusion
+from arena.transparency_log.merkle_tree import leaf_hash, root_from_inclusion_proof, verify_consistency
 from protocol.digest import canonical
 from protocol.errors import BadRecord
 
@@ -14,12 +17,19 @@ KEY_BYTES = 32
 """Of an Ed25519 private key (RFC 8032)."""
 
 
+Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
+"""In hex."""
+Signature = Annotated[str, Meta(pattern="^[0-9a-f]{128}$")]
+"""In hex."""
+Size = Annotated[int, Meta(ge=1, le=2**53 - 1)]
+
+
 class LogEntry(Struct, frozen=True, kw_only=True):
     """A match in the log: the `number` under which it was stored, its last digest, when it ended (UTC, ISO 8601), and
     the pool in which it was rated, whatever became of that; null: it was not.
     """
 
-    number: int
+    number: Size
     match: str
     digest: str
     finished: str
@@ -31,50 +41,54 @@ class LogEntry(Struct, frozen=True, kw_only=True):
         return leaf_hash(canonical(self))
 
 
-class LogHead(Struct, frozen=True, kw_only=True):
+class SignedTreeHead(Struct, frozen=True, kw_only=True):
     """The log as far as it goes: how many entries, their Merkle root, and the Ed25519 signature of these two by `key`;
     all in hex.
     """
 
-    size: int
-    root: str
-    key: str
-    signature: str
+    size: Size
+    root: Hash
+    key: Hash
+    signature: Signature
 
 
-class LogProof(Struct, frozen=True, kw_only=True):
+class InclusionProof(Struct, frozen=True, kw_only=True):
     """That an entry is in the log of a head: the hashes beside it up to the root, in hex."""
 
     entry: LogEntry
-    head: LogHead
-    path: list[str]
+    head: SignedTreeHead
+    path: list[Hash]
 
 
-class LogConsistency(Struct, frozen=True, kw_only=True):
+class ConsistencyProof(Struct, frozen=True, kw_only=True):
     """That the log of a head begins with its first `size` entries, whose root was `root`: hashes, in hex."""
 
-    size: int
-    root: str
-    head: LogHead
-    path: list[str]
+    size: Size
+    root: Hash
+    head: SignedTreeHead
+    path: list[Hash]
 
 
 def _signed(size: int, root: str) -> bytes:
     return b"bot-arena/1/log" + canonical({"root": root, "size": size})
 
 
-def sign(secret: bytes, size: int, root: bytes) -> LogHead:
+def public_key(secret: bytes) -> str:
+    """The public key of a private one, in hex."""
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw().hex()
+
+
+def sign(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
     """The head, signed with a private key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-    private = Ed25519PrivateKey.from_private_bytes(secret)
-    signature = private.sign(_signed(size, root.hex()))
-    return LogHead(
-        size=size, root=root.hex(), key=private.public_key().public_bytes_raw().hex(), signature=signature.hex()
-    )
+    signature = Ed25519PrivateKey.from_private_bytes(secret).sign(_signed(size, root.hex()))
+    return SignedTreeHead(size=size, root=root.hex(), key=public_key(secret), signature=signature.hex())
 
 
-def check_head(head: LogHead, key: str | None = None) -> None:
+def check_head(head: SignedTreeHead, key: str | None = None) -> None:
     """Raises `BadRecord` unless the head is signed by its key, which is this one if one is known."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -84,28 +98,27 @@ def check_head(head: LogHead, key: str | None = None) -> None:
     try:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(head.key))
         public.verify(bytes.fromhex(head.signature), _signed(head.size, head.root))
-    except (InvalidSignature, ValueError) as exc:
+    except InvalidSignature as exc:
         raise BadRecord(f"the log's head of {head.size} entries is not signed by the key {head.key}") from exc
 
 
-def check_proof(proof: LogProof, key: str | None = None) -> None:
+def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
     """Raises `BadRecord` unless the entry is in the log of the head, and that is signed by its key."""
     check_head(proof.head, key)
     entry, head = proof.entry, proof.head
-    if root_by_inclusion(entry.leaf, entry.number - 1, head.size, _hashes(proof.path)) != bytes.fromhex(head.root):
+    if root_from_inclusion_proof(entry.leaf, entry.number - 1, head.size, _hashes(proof.path)) != bytes.fromhex(
+        head.root
+    ):
         raise BadRecord(f"the proof does not lead from match {entry.match} to the root of the log")
 
 
-def check_consistency(told: LogConsistency, key: str | None = None) -> None:
+def check_consistency(told: ConsistencyProof, key: str | None = None) -> None:
     """Raises `BadRecord` unless the log of the head goes on from the earlier one."""
     check_head(told.head, key)
     roots = bytes.fromhex(told.root), bytes.fromhex(told.head.root)
-    if not is_continued(told.size, told.head.size, *roots, _hashes(told.path)):
+    if not verify_consistency(told.size, told.head.size, *roots, _hashes(told.path)):
         raise BadRecord(f"the log of {told.head.size} entries does not go on from that of {told.size}")
 
 
 def _hashes(path: Sequence[str]) -> list[bytes]:
-    try:
-        return [bytes.fromhex(each) for each in path]
-    except ValueError as exc:
-        raise BadRecord("the proof is no list of hashes in hex") from exc
+    return [bytes.fromhex(each) for each in path]

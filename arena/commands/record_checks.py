@@ -1,0 +1,223 @@
+"""What the digest of a record can be compared with: one that somebody was told, the database, a published log."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import closing
+from http.client import HTTPException
+from pathlib import Path
+from typing import TypeVar
+from urllib.error import HTTPError, URLError
+from urllib.request import urlopen
+
+import msgspec
+from msgspec import Struct
+
+from arena.replay.verify import differences
+from arena.store.database import DatabaseNotFound
+from arena.store.integrity_check import as_recorded
+from arena.store.result_queries import RecordRemoved, record_of, result_with_seats
+from arena.store.store import Reader
+from arena.transparency_log.signed_log import (
+    ConsistencyProof,
+    InclusionProof,
+    SignedTreeHead,
+    check_consistency,
+    check_head,
+    check_inclusion,
+)
+from machine.atomic_write import in_place_of
+from protocol.display import counted, shown
+from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault, os_errors_as
+from protocol.reasons import VOID
+from referee import record_reader
+from referee.record import Record
+
+WITHIN = 10
+"""Seconds in which a log has to answer."""
+MOST_BYTES = 64 * 1024
+"""Of a proof."""
+NOTHING = (
+    "compared with nothing: it is consistent with itself, which does not show that it is the match that was played "
+    "(--digest, --log)"
+)
+_API = "/api/v1/"
+T = TypeVar("T")
+_PROOF = "a proof: --log takes the address of an arena, or what /api/v1/matches/{}/proof there answers, saved"
+_HEX = re.compile(r"[0-9a-f]{64}")
+
+
+class ExpectedDigest(Struct, frozen=True, kw_only=True):
+    """Who may tell a record's digest, as the options name them: a digest itself, the URL or file of a log, the key that
+    signs it, and the file of the head that it has to go on from, which is written anew. Raises `UsageFault`.
+    """
+
+    digest: str | None = None
+    log: str | None = None
+    key: str | None = None
+    head: Path | None = None
+
+    def __post_init__(self) -> None:
+        for name, said in (("--digest", self.digest), ("--key", self.key)):
+            if said is not None and not _HEX.fullmatch(said.lower()):
+                raise UsageFault(f"{name} is {shown(said)}: it is 64 hex digits")
+        if self.key is not None and self.log is None:
+            raise UsageFault("--key is that of a log: it goes with --log")
+        if self.head is not None and (self.log is None or not _is_url(self.log)):
+            raise UsageFault("--head is of a log that an arena serves: it goes with --log URL")
+
+
+def compare(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
+    """Compare a record with all that there is, and say with what. Raises `BadRecord` where it differs, and `Fault`
+    where a log gives no answer.
+    """
+    match, digest = record.header.match, record.footer.digest
+    if expected.digest is not None:
+        if expected.digest.lower() != digest:
+            raise BadRecord(
+                f"{name}: the last digest of match {match} is {expected.digest.lower()}, here it is {digest}"
+            )
+        yield "its digest is the one that was told"
+    said = _compare_with_database(record, name, database)
+    if said is not None:
+        yield said
+    if expected.log is not None:
+        yield from _compare_with_log(record, name, expected.log, expected.key, expected.head)
+
+
+def _compare_with_database(record: Record, name: str, database: str) -> str | None:
+    match = record.header.match
+    try:
+        reader = Reader.open(database)
+    except DatabaseNotFound:
+        return None
+    except Fault as fault:
+        return f"not compared with the database: {fault}"
+    with closing(reader):
+        stored = reader.read(result_with_seats, match)
+        if stored is None:
+            return None
+        wrong = next(differences(record, *as_recorded(*stored)), None) or _other_line(record, reader)
+        if wrong is not None:
+            raise BadRecord(f"{name}: this is not match {match} as {reader.database} has it: {wrong}")
+        return f"it is match {match} as {reader.database} has it"
+
+
+def _other_line(record: Record, reader: Reader) -> str | None:
+    """Where a record differs from the one that is kept, if one is."""
+    match = record.header.match
+    try:
+        body = reader.read(record_of, match)
+    except RecordRemoved:
+        return None
+    if body is None:
+        return None
+    kept = record_reader.read(body, f"the record of match {match}")
+    ours, theirs = ([one.header, *one.lines, one.footer] for one in (record, kept))
+    if len(ours) != len(theirs):
+        return f"there are {counted(len(theirs), 'line', 'lines')} in its record, {len(ours)} here"
+    return next(
+        (f"line {at} differs" for at, pair in enumerate(zip(ours, theirs, strict=True), 1) if pair[0] != pair[1]), None
+    )
+
+
+def _compare_with_log(record: Record, name: str, log: str, key: str | None, file: Path | None) -> Iterator[str]:
+    header, footer = record.header, record.footer
+    url = log if not _is_url(log) or _API in log else f"{log.rstrip('/')}{_API}matches/{header.match}/proof"
+    earlier = _kept_head(file)
+    proof = _asked(url, InclusionProof, _PROOF.format(header.match))
+    known = earlier.key if key is None and earlier is not None else key
+    try:
+        check_inclusion(proof, known)
+    except BadRecord as fault:
+        raise BadRecord(f"{log}: {fault}") from fault
+    entry, head = proof.entry, proof.head
+    counts = header.rated and footer.reason != VOID
+    for what, said, found in (
+        ("match", entry.match, header.match),
+        ("digest", entry.digest, footer.digest),
+        ("end", entry.finished, footer.finished),
+        ("pool", entry.pool, header.pool if counts else None),
+    ):
+        if said != found and not (what == "pool" and counts and header.pool is None):  # which old records do not name
+            raise BadRecord(
+                f"{name}: by the log of {log} the {what} of match {header.match} is {said}, here it is {found}"
+            )
+    yield f"it is entry {entry.number} of {head.size} in the log that is signed by the key {head.key}"
+    if file is None:
+        return
+    if earlier is not None:
+        _check_continued(url.partition(_API)[0], earlier, head, f"{log}: this is not the log that {file} is of")
+        yield f"that log goes on from the {counted(earlier.size, 'entry', 'entries')} that {file} has seen"
+    if earlier is None or head.size > earlier.size:
+        with os_errors_as(ArenaFault, f"{file} can't be written"), in_place_of(file) as part:
+            part.write_bytes(msgspec.json.encode(head) + b"\n")
+
+
+def _kept_head(file: Path | None) -> SignedTreeHead | None:
+    """The head that a file has, if there is one. Raises `BadRecord`."""
+    if file is None or not file.exists():
+        return None
+    head = _asked(str(file), SignedTreeHead, "the head of a log, as --head saves it")
+    check_head(head)
+    return head
+
+
+def _check_continued(arena: str, earlier: SignedTreeHead, head: SignedTreeHead, what: str) -> None:
+    """Raises `BadRecord` unless the log of a head goes on from an earlier one, by what its arena says."""
+    if head.size < earlier.size:
+        raise BadRecord(f"{what}: it has {counted(head.size, 'entry', 'entries')}, and had {earlier.size}")
+    root = head.root
+    if head.size > earlier.size:
+        url = f"{arena}{_API}log/consistency?size={earlier.size}&of={head.size}"
+        told = _asked(url, ConsistencyProof, "a proof that the log goes on")
+        check_consistency(told, head.key)
+        if (told.size, told.head.size, told.head.root) != (earlier.size, head.size, head.root):
+            raise BadRecord(f"{what}: it proves that of another head")
+        root = told.root
+    if root != earlier.root:
+        raise BadRecord(f"{what}: its first {counted(earlier.size, 'entry', 'entries')} are others")
+
+
+def _is_url(log: str) -> bool:
+    return log.startswith(("http://", "https://"))
+
+
+def _asked(where: str, form: type[T], wanted: str) -> T:
+    """What a file or an address says, in the form that it should have. Raises `BadRecord` and `ArenaFault`."""
+    said = _read(where)
+    try:
+        return msgspec.json.decode(said, type=form)
+    except (msgspec.DecodeError, UnicodeError) as exc:
+        raise BadRecord(f"{where} is not {wanted} ({exc})") from exc
+
+
+def _read(where: str) -> bytes:
+    try:
+        if not _is_url(where):
+            with Path(where).open("rb") as file:
+                return file.read(MOST_BYTES)
+        with urlopen(where, timeout=WITHIN) as answer:  # noqa: S310  of these schemes alone
+            told: bytes = answer.read(MOST_BYTES)
+            return told
+    except HTTPError as exc:
+        raise ArenaFault(f"{where} answers {exc.code}: {_message(exc)}") from exc
+    except (OSError, HTTPException, ValueError) as exc:
+        raise ArenaFault(f"{where} can't be read: {_why(exc)}") from exc
+
+
+def _why(exc: Exception) -> str:
+    """The reason alone, without numbers of errors and names."""
+    if isinstance(exc, URLError) and isinstance(exc.reason, Exception):
+        return _why(exc.reason)
+    return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+
+
+def _message(answer: HTTPError) -> str:
+    """What the API says is wrong."""
+    try:
+        return str(json.loads(answer.read(MOST_BYTES))["error"]["message"])
+    except (OSError, ValueError, LookupError, TypeError):
+        return str(answer.reason)
