@@ -198,12 +198,11 @@ class Solving:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """What the file has of time spent, as 64-bit floats, and its values; all 0 where there was none of this length."""
+    """What the file has of time spent, as 64-bit floats, and its first so many values; 0 where it has none."""
     size = 8 * _SPENT + 4 * length
-    if not path.exists() or path.stat().st_size != size:
-        with path.open("wb") as file:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(file.fileno(), 0, size)  # a full disk is told now, and not by a signal later
-            file.truncate(size)
+    with path.open("r+b" if path.exists() else "wb") as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is told now, and not by a signal later
+        file.truncate(size)
     mapped = numpy.memmap(path, numpy.uint8, "r+", shape=(size,)).view(numpy.ndarray)
     return mapped[: 8 * _SPENT].view(numpy.float64), mapped[8 * _SPENT :].view(numpy.int32)

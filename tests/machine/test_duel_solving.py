@@ -21,7 +21,7 @@ from machine.exact import duel_file, duel_rows, duel_solving
 from machine.exact.duel import Table, load_mapped, solve
 from machine.exact.duel_file import ONE, MappedValues, place_of
 from machine.exact.duel_shape import Shape, shape_of, symmetries
-from machine.exact.duel_solving import TOLERANCE, Solving, Step, solve_mapped
+from machine.exact.duel_solving import TOLERANCE, Solving, Step, open_values, solve_mapped
 from machine.exact.duel_sweeps import PARTS
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
@@ -191,18 +191,25 @@ def test_a_single_value_that_is_wrong_is_not_proven(
         mapped(AFRICA, 3, tmp_path)
 
 
-def test_stopped_between_sweeps_it_goes_on_from_there(
+def test_stopped_between_sweeps_it_goes_on_from_there_by_more_threads_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = -(-duel_rows.rows_of(shape_of(AFRICA, 3)).heads.size // 100)
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         after(tmp_path, 2 + 40 * parts, interrupt, patch)
     first: list[Step] = []
-    solve_mapped(shape_of(AFRICA, 3), tmp_path, 1, first.append)
+    solve_mapped(shape_of(AFRICA, 3), tmp_path, 2, first.append)
     assert first[0].sweeps == 41
     assert first[0].change is not None
     assert first[0].change < 0.01
     assert [path.name for path in tmp_path.iterdir()] == [place_of(shape_of(AFRICA, 3), tmp_path).name]
+
+
+def test_an_unfinished_file_keeps_its_values_where_fewer_are_asked_for(tmp_path: Path) -> None:
+    """Of fewer threads, which need less room behind them."""
+    open_values(tmp_path / "values", 9)[1][:] = range(9)
+    assert list(open_values(tmp_path / "values", 5)[1]) == [0, 1, 2, 3, 4]
+    assert list(open_values(tmp_path / "values", 7)[1]) == [0, 1, 2, 3, 4, 0, 0]
 
 
 def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
