@@ -24,7 +24,7 @@ from machine.compiled import ints, zeros
 from machine.exact.duel_file import ONE, Spent, place_of, write_mapped
 from machine.exact.duel_rows import MOVE, masks_of, rows_of
 from machine.exact.duel_shape import Shape
-from machine.exact.duel_sweeps import PARTS, SPARE, sweep, sweep_bounds
+from machine.exact.duel_sweeps import PARTS, SPARE, WIDEST, sweep, sweep_bounds
 from protocol.errors import ArenaFault, UsageFault
 
 TOLERANCE = 1
@@ -139,7 +139,10 @@ class Solving:
             self._tell(change / ONE)
 
     def _prove(self) -> int:
-        """How wide margins have to be: those whose sweeps lead to none that is wider than where they began."""
+        """How wide margins have to be: those whose sweeps lead to none that is wider than where they began.
+
+        One that had no room in between is no bound, nor is what followed of it.
+        """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:
             margins[:] = begin
@@ -149,6 +152,8 @@ class Solving:
                 self._tell(None)
                 if widest <= begin:
                     return widest
+                if widest >= WIDEST:
+                    break
         raise ArenaFault(
             "the values stand still and are not proven to be right: more sweeps would not help, a lower max_troops may"
         )

@@ -22,7 +22,7 @@ from machine.exact.duel import Table, load_mapped, solve
 from machine.exact.duel_file import ONE, MappedValues, place_of
 from machine.exact.duel_shape import Shape, shape_of, symmetries
 from machine.exact.duel_solving import TOLERANCE, Solving, Step, open_values, solve_mapped
-from machine.exact.duel_sweeps import PARTS
+from machine.exact.duel_sweeps import PARTS, WIDEST
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games.base import NO_DICE
 from protocol.games.risk.board import Board
@@ -171,6 +171,19 @@ def test_values_that_nothing_proves_make_no_table(tmp_path: Path, monkeypatch: p
     with pytest.raises(ArenaFault, match="the values stand still and are not proven to be right"):
         mapped(AFRICA, 3, tmp_path)
     assert not list(tmp_path.glob("*.table"))
+
+
+def test_of_margins_that_had_no_room_nothing_is_proven(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once cut off they may narrow to where they began, and say nothing: wider ones are begun with."""
+    sweep_bounds, parts = duel_solving.sweep_bounds, [0]
+
+    def cut_off(*args: Any) -> int:
+        parts[0] += 1
+        widest = sweep_bounds(*args)
+        return WIDEST if parts[0] == 2 else widest
+
+    monkeypatch.setattr(duel_solving, "sweep_bounds", cut_off)
+    assert 6e-8 < mapped(AFRICA, 3, tmp_path).values.error < 2.4e-7
 
 
 @pytest.mark.parametrize("place", [0, 1000, 7777])
