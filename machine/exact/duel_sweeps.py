@@ -120,8 +120,8 @@ def sweep(
 
 
 # Between values less and more their margins the true ones lie, if after sweeps no margin is wider than where they
-# began (A. Hartmanns and B. L. Kaminski, Optimistic value iteration, 2020). Wider bounds never lead to narrower ones, so
-# the same sweeps again would narrow all further, down to what follows of itself: the true values alone.
+# began (A. Hartmanns and B. L. Kaminski, Optimistic value iteration, 2020). Wider bounds never lead to narrower ones,
+# so the same sweeps again and again would narrow all, down to what follows of itself: the true values alone.
 
 
 @compiled
