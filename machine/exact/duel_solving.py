@@ -24,7 +24,7 @@ from machine.compiled import ints, zeros
 from machine.exact.duel_file import ONE, Spent, place_of, write_mapped
 from machine.exact.duel_rows import MOVE, masks_of, rows_of
 from machine.exact.duel_shape import Shape
-from machine.exact.duel_sweeps import PARTS, SPARE, WIDEST, sweep, sweep_bounds
+from machine.exact.duel_sweeps import PARTS, SPARE, WIDEST, RowMoves, sweep, sweep_bounds
 from protocol.errors import ArenaFault, UsageFault
 
 TOLERANCE = 1
@@ -92,7 +92,7 @@ class Solving:
         self.margins = numpy.zeros(len(self.values), numpy.uint16)
         self._changes = self.margins.view(numpy.int16)
         ends = ints(itertools.chain(*((a, b, b, a) for a, b in shape.edges)))
-        self._map = (shape.cap, ends, masks_of(shape), *self._rows)
+        self._moves = RowMoves(shape.cap, ends, masks_of(shape), *self._rows)
         self._rooms: SimpleQueue[tuple[Any, ...]] = SimpleQueue()
         for job in range(jobs):
             spare = (self.length + SPARE * job) * self._boards
@@ -167,7 +167,7 @@ class Solving:
         """The largest change in the rows from `first` to `last`."""
         room = self._rooms.get()
         try:
-            return sweep(self.values, first, last, *self._map, *room[:-1])
+            return sweep(self.values, first, last, self._moves, *room[:-1])
         finally:
             self._rooms.put(room)
 
@@ -175,7 +175,7 @@ class Solving:
         """The widest margin in the rows from `first` to `last`."""
         room = self._rooms.get()
         try:
-            return sweep_bounds(self.values, self.margins, first, last, *self._map, *room)
+            return sweep_bounds(self.values, self.margins, first, last, self._moves, *room)
         finally:
             self._rooms.put(room)
 

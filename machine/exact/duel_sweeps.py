@@ -8,7 +8,7 @@ board.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -27,6 +27,19 @@ _ALL = float(TAKEN.denominator)
 """Chances of an attack are these shares of the last: whole numbers, so that nothing is rounded before the end."""
 SPARE = 4
 """Rows behind those of the boards, for each thread, to turn others in."""
+
+
+class RowMoves(NamedTuple):
+    """What the moves of rows follow from: `masks` are those of `masks_of`, `heads`, `spots` and `holders` those of
+    `BoardRows`, `cap` and `ends` as `moves_of` has them.
+    """
+
+    cap: int
+    ends: Any
+    masks: Any
+    heads: Any
+    spots: Any
+    holders: Any
 
 
 @compiled
@@ -83,12 +96,7 @@ def sweep(
     values: Any,
     first: int,
     last: int,
-    cap: int,
-    ends: Any,
-    masks: Any,
-    heads: Any,
-    spots: Any,
-    holders: Any,
+    map_: RowMoves,
     spare: int,
     room: Any,
     moves: Any,
@@ -96,9 +104,10 @@ def sweep(
 ) -> int:
     """Value the boards of rows `first` to `last` anew, in place, by the values so far; the largest change.
 
-    `masks` are those of `masks_of`, `heads`, `spots` and `holders` those of `BoardRows`, `ends`, `room` and `moves` as
-    `moves_of` has them. From `spare` on there are `SPARE` rows of no boards; `best` has room for a row.
+    From `spare` on there are `SPARE` rows of no boards, `room` and `moves` are as `moves_of` has them, and `best` has room
+    for a row.
     """
+    cap, ends, masks, heads, spots, holders = map_
     boards = len(best)
     change = 0
     for at in range(first, last):
@@ -178,12 +187,7 @@ def sweep_bounds(
     margins: Any,
     first: int,
     last: int,
-    cap: int,
-    ends: Any,
-    masks: Any,
-    heads: Any,
-    spots: Any,
-    holders: Any,
+    map_: RowMoves,
     spare: int,
     room: Any,
     moves: Any,
@@ -195,6 +199,7 @@ def sweep_bounds(
 
     Arguments are as in `sweep`, of which `low` and `high` have room for a row.
     """
+    cap, ends, masks, heads, spots, holders = map_
     boards = len(low)
     widest = 0
     for at in range(first, last):
