@@ -104,7 +104,7 @@ def sweep(
 ) -> int:
     """Value the boards of rows `first` to `last` anew, in place, by the values so far; the largest change.
 
-    From `spare` on there are `SPARE` rows of no boards, `room` and `moves` are as `moves_of` has them, and `best` has room
+    From `spare` on there are `SPARE` rows of no boards. `room` and `moves` are as `moves_of` has them; `best` has room
     for a row.
     """
     cap, ends, masks, heads, spots, holders = map_
