@@ -19,5 +19,5 @@ def test_a_pool_that_is_higher_than_the_one_before_takes_that_in() -> None:
 
 
 def test_places_are_evenly_apart_in_height_whatever_the_noise() -> None:
-    curve = [(0.2, 4.4), (0.0, 8.0), (0.1, 4.0), (1.0, 0.0), (0.5, 2.0)]
+    curve = [(0.2, 7.4), (0.0, 11.0), (0.1, 7.0), (1.0, 3.0), (0.5, 5.0)]
     assert evenly_apart(curve, 5) == pytest.approx([1.0, 0.5, 0.2273, 0.0526, 0.0], abs=1e-4)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from statistics import NormalDist, fmean
 
 import pytest
@@ -17,8 +19,19 @@ def test_strengths_are_those_whose_scores_were_seen() -> None:
 
 
 def test_of_scores_that_no_strengths_explain_the_likeliest_are_found() -> None:
-    """Who beats whom goes round, so that nobody is stronger."""
-    assert strengths({(0, 1): [0.7], (1, 2): [0.7], (0, 2): [0.3]}, 3) == pytest.approx([0, 0, 0], abs=1e-6)
+    scores = {(0, 1): 0.9, (1, 2): 0.6, (0, 2): 0.7}
+
+    def likelihood(strength: Sequence[float]) -> float:
+        chances = {pair: NormalDist().cdf(strength[pair[0]] - strength[pair[1]]) for pair in scores}
+        return sum(
+            share * math.log(chances[pair]) + (1 - share) * math.log(1 - chances[pair])
+            for pair, share in scores.items()
+        )
+
+    found = strengths({pair: [share] * 9 for pair, share in scores.items()}, 3)
+    for player in range(3):
+        for change in (-0.001, 0.001):
+            assert likelihood([each + change * (at == player) for at, each in enumerate(found)]) < likelihood(found)
 
 
 @pytest.mark.parametrize(("all_won", "many_won"), [([1.0] * 4, [1.0] * 40), ([1.2] * 4, [1.2] * 40)])
