@@ -1,8 +1,10 @@
 """Tables of bounded Risk too large to be solved by the way: sweeps over a file of values until they stand still, then
 the proof of how close they are.
 
-The values of what follows give those of boards, in whatever order, and from whatever they begin with, they come to the
-only ones that follow of themselves (L. S. Shapley, 1953): a file that was left anywhere is gone on with.
+The values of what follows give those of boards. Every game ends, so these values are the only ones that follow of
+themselves (S. D. Patek and D. P. Bertsekas, Stochastic shortest path games, 1999), and in whatever order, and from
+whatever they begin with, sweeps come to them (D. P. Bertsekas, Distributed dynamic programming, 1982): a file that was
+left anywhere is gone on with.
 """
 
 from __future__ import annotations
