@@ -139,16 +139,16 @@ def test_symmetries_save_positions_and_change_no_value(tmp_path: Path, monkeypat
     assert sizes == [(3**6 + 3**4) // 2 * 65 * 4, 3**6 * 65 * 4]
 
 
-@pytest.mark.parametrize("still", [1, 30])
-def test_values_are_off_by_no_more_than_what_was_proven(
-    still: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("tolerance", [30, 100])
+def test_of_sweeps_that_end_too_early_values_are_off_by_no_more_than_what_was_proven(
+    tolerance: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also of sweeps that end too early."""
-    monkeypatch.setattr(duel_solving, "TOLERANCE", still)
+    """By more than the margins that are begun with, which must not be proven."""
+    monkeypatch.setattr(duel_solving, "TOLERANCE", tolerance)
     table, exact = mapped(AFRICA, 3, tmp_path), solve(AFRICA, 3)
-    assert table.values.error < max(6e-8, 30 * still / ONE)
-    for position in some(3000, 6, 3, seed=8):
-        assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
+    off = max(abs(table.value(position) - exact.value(position)) for position in some(3000, 6, 3, seed=8))
+    assert 6e-8 < off <= table.values.error + 1e-9
+    assert table.values.error < 30 * tolerance / ONE
 
 
 def test_margins_that_reach_to_the_true_values_still_do_after_a_sweep(tmp_path: Path) -> None:
