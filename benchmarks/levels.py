@@ -3,7 +3,7 @@
     python benchmarks/levels.py fit nim --bot perfect
     python benchmarks/levels.py ladder nim
 
-`fit` plays mixtures of a bot with moves by lot, in passes that each take shares where strengths should lie, and prints
+`fit` plays mixtures of a bot with random moves, in passes that each take shares where strengths should lie, and prints
 the line for bots/reference/levels.toml. `ladder` plays the eight levels, and rates them as an arena does; Ctrl-C has it
 print what it has. `gap` is the difference to the level before in units of ratings; where a value takes luck out, `less
 luck` is the same by the scores that are left, on the scale of the ratings (Thurstone's model, which is TrueSkill's of
@@ -18,7 +18,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from random import Random
-from statistics import NormalDist, fmean
+from statistics import fmean
 from typing import Any, NamedTuple
 
 from arena.ratings.rating_system import BETA, Standing, rate
@@ -26,6 +26,8 @@ from bots.client.bot import Bot
 from bots.playing.matches import Played, play_all
 from bots.reference.level_bot import Level, Mixture, mixture_for
 from machine.arguments import read_value
+from measuring.isotonic import evenly_apart
+from measuring.thurstone import strengths
 from measuring.value_function import NoLuck
 from measuring.value_registry import names_in_points
 from protocol.bot_launch import LEVELS
@@ -33,7 +35,6 @@ from protocol.games import load
 
 UNIT = math.sqrt(2) * BETA
 """The difference of settled ratings at which one wins 84 of 100."""
-NORMAL = NormalDist()
 PLAYERS = 12
 """Mixtures in a pass of a fit."""
 RESAMPLED = 300
@@ -80,53 +81,9 @@ def play_rounds(
         yield Field({pair: list(found) for pair, found in scores.items()}, list(standings), less_luck)
 
 
-def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """The ratings, around 0, under which the mean scores of the pairs are likeliest: Newton's steps, one by one."""
-    mean = {
-        pair: min(max(fmean(found), 1 / (4 * len(found))), 1 - 1 / (4 * len(found))) for pair, found in scores.items()
-    }
-    score = mean | {(other, one): 1 - share for (one, other), share in mean.items()}
-    found = [0.0] * players
-    for _ in range(200):
-        for one in range(players):
-            slope = bend = 0.0
-            for other in range(players):
-                if one == other:
-                    continue
-                wins = min(max(NORMAL.cdf(found[one] - found[other]), 1e-9), 1 - 1e-9)
-                density = NORMAL.pdf(found[one] - found[other])
-                slope += density * (score[one, other] - wins) / (wins * (1 - wins))
-                bend += density * density / (wins * (1 - wins))
-            found[one] += max(-0.5, min(0.5, slope / (bend + 1e-6)))
-        middle = fmean(found)
-        found = [each - middle for each in found]
-    return [each * UNIT for each in found]
-
-
-def falling(values: Sequence[float]) -> list[float]:
-    """The nearest sequence that never rises (pool adjacent violators)."""
-    blocks: list[list[float]] = []
-    for value in values:
-        blocks.append([value, 1.0])
-        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
-            (one, few), (other, more) = blocks[-2:]
-            blocks[-2:] = [[(one * few + other * more) / (few + more), few + more]]
-    return [value for value, count in blocks for _ in range(int(count))]
-
-
-def evenly(points: Sequence[tuple[float, float]], count: int) -> list[float]:
-    """So many shares, falling, whose strengths are evenly apart, from points of share and strength."""
-    shares, strength = zip(*sorted(points), strict=True)
-    curve = falling(strength)
-    top, bottom = curve[0], curve[-1]
-    found = [shares[-1]]
-    for number in range(1, count - 1):
-        wanted = bottom + (top - bottom) * number / (count - 1)
-        after = next(at for at, value in enumerate(curve) if value <= wanted)
-        before = after - 1
-        part = (curve[before] - wanted) / (curve[before] - curve[after])
-        found.append(shares[before] + (shares[after] - shares[before]) * part)
-    return [*found, shares[0]]
+def ratings_of(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
+    """The ratings, around 0, under which the mean scores of the pairs are likeliest."""
+    return [UNIT * strength for strength in strengths(scores, players)]
 
 
 def fit(game: str, config: Mapping[str, Any], bot: str, rounds: int, passes: int, seed: str) -> None:
@@ -137,14 +94,14 @@ def fit(game: str, config: Mapping[str, Any], bot: str, rounds: int, passes: int
             Level(f"share-{at}", level=1, mixture=Mixture(bot, [share] * LEVELS)) for at, share in enumerate(shares)
         ]
         *_, field = play_rounds(players, game, config, rounds, f"{seed}-{number}")
-        strength = strengths(field.scores, PLAYERS)
+        strength = ratings_of(field.scores, PLAYERS)
         told = "  ".join(f"{share:.3f} {each:+.2f}" for share, each in zip(shares, strength, strict=True))
         print(f"# pass {number + 1}, share and strength: {told}", flush=True)
         middle = (strength[0] + strength[-1]) / 2  # both ends are in every pass
         curve += [(share, each - middle) for share, each in zip(shares, strength, strict=True)]
-        shares = sorted(evenly(curve, PLAYERS))
-    by_lot = evenly(curve, LEVELS)
-    print(f'{game} = {{ bot = "{bot}", by_lot = [{", ".join(f"{share:.3f}" for share in by_lot)}] }}')
+        shares = sorted(evenly_apart(curve, PLAYERS))
+    random_share = evenly_apart(curve, LEVELS)
+    print(f'{game} = {{ bot = "{bot}", random_share = [{", ".join(f"{share:.3f}" for share in random_share)}] }}')
 
 
 def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> None:
@@ -163,8 +120,8 @@ def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> Non
     where = rules.pool or " ".join((game, *(f"{key}={value}" for key, value in config.items())))
     print(f"{where}: {mixture.bot}, {field.standings[0].matches} matches each, seed {seed}")
     known, intervals = gaps_of(field.scores) if field.less_luck else ([], [])
-    print("level  by lot     mu  sigma    gap           95 %" + ("  less luck         95 %" if known else ""))
-    for level, (standing, share) in enumerate(zip(field.standings, mixture.by_lot, strict=True), 1):
+    print("level  random     mu  sigma    gap           95 %" + ("  less luck         95 %" if known else ""))
+    for level, (standing, share) in enumerate(zip(field.standings, mixture.random_share, strict=True), 1):
         line = f"{level:5}  {share:6.3f}  {standing.mu:5.2f}  {standing.sigma:5.2f}"
         if level > 1:
             before = field.standings[level - 2]
@@ -186,7 +143,7 @@ def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[flo
     chance = Random(1)
 
     def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:
-        return [other - one for one, other in itertools.pairwise(strengths(found, LEVELS))]
+        return [other - one for one, other in itertools.pairwise(ratings_of(found, LEVELS))]
 
     drawn = [gaps({pair: chance.choices(all_, k=len(all_)) for pair, all_ in scores.items()}) for _ in range(RESAMPLED)]
     ends = [sorted(column) for column in zip(*drawn, strict=True)]
@@ -199,7 +156,7 @@ def main() -> None:
     parser.add_argument("what", choices=("fit", "ladder"))
     parser.add_argument("game")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="of the game's config")
-    parser.add_argument("--bot", default="perfect", help="of a fit: who is mixed with moves by lot")
+    parser.add_argument("--bot", default="perfect", help="of a fit: who is mixed with random moves")
     parser.add_argument("--rounds", type=int, default=30, help="of a fit: so many times both seats, for each pair")
     parser.add_argument("--passes", type=int, default=3, help="of a fit")
     parser.add_argument("--matches", type=int, default=200, help="of the ladder: of each level, or a few more")

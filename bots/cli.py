@@ -36,7 +36,7 @@ def run_bot(
             metavar="[NAME=]BOT[:KEY=VALUE,…]",
             help="random, greedy, minimax, alphabeta, ga, uct, raider, perfect, oracle, tit-for-tat, generous, grim, "
             "pavlov, extort, always-cooperate, always-defect, equilibrium, level, human, …; "
-            "level:1 to level:8 are strengths evenly apart.",
+            "level:1 to level:8 are strengths fitted to be evenly apart.",
         ),
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,

@@ -1,7 +1,7 @@
 """Loops compiled by numba where it is installed (the extra `fast`); the same source runs as plain Python otherwise.
 
-What is compiled takes numbers and flat arrays only: numpy arrays with numba, lists without, which plain Python reads
-several times faster. `ARENA_PLAIN=1` does without numba where it is installed.
+What is compiled takes numbers and flat arrays, and tuples of these: numpy arrays with numba, lists without, which plain
+Python reads several times faster. `ARENA_PLAIN=1` does without numba where it is installed.
 """
 
 from __future__ import annotations

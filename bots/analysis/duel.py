@@ -66,7 +66,7 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
     }
 
 
-class Worth(NamedTuple):
+class StartValue(NamedTuple):
     """What beginning on the empty board is worth with so many troops: the expected result of seat 0, off by `error` at
     most; `seconds` are those of every processor, null where the table was there.
     """
@@ -79,7 +79,7 @@ class Worth(NamedTuple):
     seconds: float | None
 
 
-def curve(board: Board, first: int, last: int) -> Iterator[Worth]:
+def curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
     """By `max_troops` from `first` to `last`, each as soon as it is known, of tables that `is_solvable` takes.
 
     A table that `arena-bot solve` has left is read, others are made on one core and not kept.
@@ -98,7 +98,7 @@ def curve(board: Board, first: int, last: int) -> Iterator[Worth]:
         assert isinstance(table.values, MappedValues)
         spent = table.values.spent
         seconds = None if there else round(spent.cpu, 2)
-        yield Worth(max_troops, table.positions, table.start[0], spent.error, spent.sweeps, seconds)
+        yield StartValue(max_troops, table.positions, table.start[0], spent.error, spent.sweeps, seconds)
 
 
 def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:

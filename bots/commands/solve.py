@@ -149,7 +149,7 @@ class _Progress:
     def tell(self, step: Step) -> None:
         """A line about the sweep, unless one was printed a moment ago."""
         from machine.exact.duel_file import ONE
-        from machine.exact.duel_solving import STILL
+        from machine.exact.duel_solving import TOLERANCE
 
         now = time.monotonic()
         if now - self._told < _EVERY:
@@ -158,7 +158,7 @@ class _Progress:
         if step.change is None:
             say(f"arena-bot: sweep {step.sweeps}, proving how close the values are", err=True)
             return
-        left, still = "", STILL / ONE
+        left, still = "", TOLERANCE / ONE
         if self._earlier is not None and still < step.change < self._earlier[0]:
             rate = math.log(self._earlier[0] / step.change) / (step.seconds - self._earlier[1])
             left = f", {timedelta(seconds=round(math.log(step.change / still) / rate))} left"

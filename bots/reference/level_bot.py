@@ -1,4 +1,4 @@
-"""`level`: eight strengths of play, evenly apart, from random moves to the best bot of the game."""
+"""`level`: eight strengths of play, fitted to be evenly apart, from random moves to a strong bot's."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from protocol.bot_launch import LEVEL, LEVELS, parse_bot_spec
 from protocol.errors import UsageFault
 from protocol.games import NAMES, load
 from protocol.games.base import Game
-from protocol.messages import Start
+from protocol.messages import End, Rejected, Start
 
 TABLES = "levels.toml"
 """Beside this module."""
 
 
 class Mixture(Struct, frozen=True):
-    """How a game is played at each level: as `bot` does, a word of the command line, but for the share `by_lot` of the
-    moves, level 1 first.
+    """How a game is played at each level, level 1 first: as `bot` does, a word of the command line, but for the share
+    `random_share` of the moves.
     """
 
     bot: str
-    by_lot: Sequence[float]
+    random_share: Sequence[float]
 
 
 class _Tables(Struct, frozen=True):
@@ -63,12 +63,12 @@ def _games_of(word: str) -> Sequence[str]:
 
 
 class Level(Bot):
-    """Plays as the game's best bounded bot does, but for some of its moves, which it draws by lot: the fewer the higher
-    its level. How many is fitted so that the levels are evenly apart on the ladder.
+    """Plays as another bot does, but for a share of its moves, which it draws as `random` does: the less the higher its
+    level. Shares are fitted for the levels to be evenly apart on the ladder.
     """
 
     settings: ClassVar[Mapping[str, str]] = {
-        LEVEL: f"1 to {LEVELS}: from random moves to the best play; level:3 is short for level:level=3"
+        LEVEL: f"1 to {LEVELS}: from random moves to strong play; level:3 is short for level:level=3"
     }
     games = tuple(game for game in NAMES if mixture_for(game) is not None)
 
@@ -77,49 +77,64 @@ class Level(Bot):
         super().__init__(name, version)
         self._level = read_number(name, LEVEL, level, LEVELS) or 1
         self._given = mixture
-        self._best: dict[str, Bot] = {}
+        self._strong: dict[str, Bot] = {}
         """By the word that names it."""
-        self._lot = RandomBot(name)
+        self._playing: dict[str, Bot] = {}
+        """By match, who was prepared for it."""
+        self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        if game.name not in self.games and mixture_for(game.name) is None:
+        if (self._given or mixture_for(game.name, game.pool)) is None:
             raise UsageFault(
                 f"{self.name} does not play {game.name}, in which nobody is strong on a scale: levels are for "
                 f"{', '.join(self.games)}"
             )
-        self._best_for(game).check_game(game)
+        self._strong_in(game).check_game(game)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
         if game is not None:
-            self._best_for(game).warm_up(game)
+            self._strong_in(game).warm_up(game)
 
     def prepare(self, start: Start) -> None:
-        self._best_for(load(start.game, start.config)).prepare(start)
+        strong = self._playing[start.match] = self._strong_in(load(start.game, start.config))
+        strong.prepare(start)
 
     def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
-        if turn.random.random() < self._by_lot(turn.rules):
-            return self._lot.choose(turn)
-        return self._best_for(turn.rules).choose(turn)
+        if turn.random.random() < self._random_share(turn.rules):
+            return self._random.choose(turn)
+        return self._strong_in(turn.rules).choose(turn)
 
     def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
-        best = self._best_for(turn.rules).move_probabilities(turn)
-        lot = self._lot.move_probabilities(turn)
-        if best is None or lot is None:
+        strong = self._strong_in(turn.rules).move_probabilities(turn)
+        random = self._random.move_probabilities(turn)
+        if strong is None or random is None:
             return None
-        share = self._by_lot(turn.rules)
-        return [share * float(one) + (1 - share) * float(other) for one, other in zip(lot, best, strict=True)]
+        share = self._random_share(turn.rules)
+        return [share * float(one) + (1 - share) * float(other) for one, other in zip(random, strong, strict=True)]
 
-    def _by_lot(self, rules: Game[Any, Any]) -> float:
-        return self._mixture(rules).by_lot[self._level - 1]
+    def rejected(self, rejected: Rejected) -> None:
+        if (strong := self._playing.get(rejected.match)) is not None:
+            strong.rejected(rejected)
+
+    def ended(self, end: End) -> None:
+        if (strong := self._playing.pop(end.match, None)) is not None:
+            strong.ended(end)
+
+    def missed(self, match: str) -> None:
+        if (strong := self._playing.pop(match, None)) is not None:
+            strong.missed(match)
+
+    def _random_share(self, rules: Game[Any, Any]) -> float:
+        return self._mixture(rules).random_share[self._level - 1]
 
     def _mixture(self, rules: Game[Any, Any]) -> Mixture:
         found = self._given or mixture_for(rules.name, rules.pool)
         assert found is not None, "check_game said so"
         return found
 
-    def _best_for(self, rules: Game[Any, Any]) -> Bot:
+    def _strong_in(self, rules: Game[Any, Any]) -> Bot:
         word = self._mixture(rules).bot
-        if word not in self._best:
+        if word not in self._strong:
             spec = parse_bot_spec(word, "")
-            self._best[word] = make(find(spec.bot).load(), self.name, spec.settings, {})
-        return self._best[word]
+            self._strong[word] = make(find(spec.bot).load(), self.name, spec.settings, {})
+        return self._strong[word]

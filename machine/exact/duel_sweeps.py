@@ -8,7 +8,7 @@ board.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy
 
@@ -17,16 +17,29 @@ from machine.exact.duel_file import ONE
 from machine.exact.duel_rows import ATTACKED, MOVE, REINFORCED, TURN, TURN_BITS, moves_of
 from protocol.games.risk.duel import TAKEN
 
-MARGIN = 16
+PARTS = 16
 """Margins count in so many parts of a unit of values."""
 WIDEST = (1 << 16) - 1
-"""The largest margin, where there is none."""
+"""What a margin is entered as that is as wide or wider: then no bound is known."""
 _WON = float(TAKEN.numerator)
 _LOST = float(TAKEN.denominator - TAKEN.numerator)
 _ALL = float(TAKEN.denominator)
 """Chances of an attack are these shares of the last: whole numbers, so that nothing is rounded before the end."""
 SPARE = 4
 """Rows behind those of the boards, for each thread, to turn others in."""
+
+
+class RowMoves(NamedTuple):
+    """What the moves of rows follow from: `masks` are those of `masks_of`, `heads`, `spots` and `holders` those of
+    `BoardRows`, `cap` and `ends` as `moves_of` has them.
+    """
+
+    cap: int
+    ends: Any
+    masks: Any
+    heads: Any
+    spots: Any
+    holders: Any
 
 
 @compiled
@@ -79,16 +92,11 @@ def _entered(row: Any, best: Any) -> int:
 
 
 @entry
-def improve(
+def sweep(
     values: Any,
     first: int,
     last: int,
-    cap: int,
-    ends: Any,
-    masks: Any,
-    heads: Any,
-    spots: Any,
-    holders: Any,
+    map_: RowMoves,
     spare: int,
     room: Any,
     moves: Any,
@@ -96,9 +104,10 @@ def improve(
 ) -> int:
     """Value the boards of rows `first` to `last` anew, in place, by the values so far; the largest change.
 
-    `masks` are those of `masks_of`, `heads`, `spots` and `holders` those of `BoardRows`, `ends`, `room` and `moves` as
-    `moves_of` has them. From `spare` on there are `SPARE` rows of no boards; `best` has room for a row.
+    From `spare` on there are `SPARE` rows of no boards. `room` and `moves` are as `moves_of` has them; `best` has room
+    for a row.
     """
+    cap, ends, masks, heads, spots, holders = map_
     boards = len(best)
     change = 0
     for at in range(first, last):
@@ -120,14 +129,14 @@ def improve(
 
 
 # Between values less and more their margins the true ones lie, if after sweeps no margin is wider than where they
-# began: what follows of right bounds is right, and sweeps draw them closer to the only values that follow of
-# themselves, so that what does not widen has been around those all along.
+# began (A. Hartmanns and B. L. Kaminski, Optimistic value iteration, 2020). Wider bounds never lead to narrower ones,
+# so the same sweeps again and again would narrow all, down to what follows of itself: the true values alone.
 
 
 @compiled
 def _reinforce_between(low: Any, high: Any, mask: Any, after: Any, margin: Any) -> None:
     for held in range(len(low)):
-        value = mask[held] - _ALL * MARGIN * after[held]
+        value = mask[held] - _ALL * PARTS * after[held]
         low[held] = max(low[held], value - _ALL * margin[held])
         high[held] = max(high[held], value + _ALL * margin[held])
 
@@ -137,7 +146,7 @@ def _attack_between(
     low: Any, high: Any, mask: Any, taken: Any, taken_margin: Any, repelled: Any, repelled_margin: Any
 ) -> None:
     for held in range(len(low)):
-        value = mask[held] - _WON * MARGIN * taken[held] - _LOST * MARGIN * repelled[held]
+        value = mask[held] - _WON * PARTS * taken[held] - _LOST * PARTS * repelled[held]
         margin = _WON * taken_margin[held] + _LOST * repelled_margin[held]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)
@@ -150,7 +159,7 @@ def _attack_equals_between(
     last = len(low) - 1
     for held in range(len(low)):
         other = numpy.uint64(last - held)
-        value = mask[held] - _WON * MARGIN * taken[held] + _LOST * MARGIN * again[other]
+        value = mask[held] - _WON * PARTS * taken[held] + _LOST * PARTS * again[other]
         margin = _WON * taken_margin[held] + _LOST * again_margin[other]
         low[held] = max(low[held], value - margin)
         high[held] = max(high[held], value + margin)
@@ -160,12 +169,12 @@ def _attack_equals_between(
 def _margins_entered(margins: Any, values: Any, low: Any, high: Any) -> int:
     """Enter the margins of a row; the widest."""
     last = len(low) - 1
-    low[0] = high[0] = -_ALL * MARGIN * ONE
-    low[last] = high[last] = _ALL * MARGIN * ONE
+    low[0] = high[0] = -_ALL * PARTS * ONE
+    low[last] = high[last] = _ALL * PARTS * ONE
     widest = 0
     for held in range(len(low)):
         other = numpy.uint64(last - held)
-        value = _ALL * MARGIN * values[held]
+        value = _ALL * PARTS * values[held]
         margin = numpy.ceil(max(high[other] - value, value - low[other]) / _ALL)
         margins[held] = min(margin, WIDEST)
         widest = max(widest, int(margins[held]))
@@ -173,27 +182,24 @@ def _margins_entered(margins: Any, values: Any, low: Any, high: Any) -> int:
 
 
 @entry
-def prove(
+def sweep_bounds(
     values: Any,
     margins: Any,
     first: int,
     last: int,
-    cap: int,
-    ends: Any,
-    masks: Any,
-    heads: Any,
-    spots: Any,
-    holders: Any,
+    map_: RowMoves,
     spare: int,
     room: Any,
     moves: Any,
     low: Any,
     high: Any,
 ) -> int:
-    """Margins anew, in place, of what follows of values within those so far; the widest, `WIDEST` if there are none.
+    """Margins anew, in place, of what follows of values within those so far; the widest. One of `WIDEST` is too narrow,
+    and so is all that has been worked out from it.
 
-    Arguments are as in `improve`, of which `low` and `high` have room for a row.
+    Arguments are as in `sweep`, of which `low` and `high` have room for a row.
     """
+    cap, ends, masks, heads, spots, holders = map_
     boards = len(low)
     widest = 0
     for at in range(first, last):

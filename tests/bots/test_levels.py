@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import runpy
+import re
+import subprocess
+import sys
+import tomllib
 from itertools import pairwise
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,13 +15,20 @@ import pytest
 from bots.playing.matches import play_all
 from bots.reference.level_bot import Level, Mixture, mixture_for, tables
 from bots.reference.random_bot import RandomBot
+from measuring.isotonic import evenly_apart
 from protocol.bot_launch import LEVELS, parse_bot_spec
 from protocol.dice import Dice
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class, load
 from turns import turn
 
-program: Any = SimpleNamespace(**runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "levels.py")))
+PROGRAM = Path(__file__).parents[2] / "benchmarks" / "levels.py"
+
+
+def printed(*words: str) -> list[str]:
+    """The lines of the program that fits and measures levels."""
+    done = subprocess.run([sys.executable, PROGRAM, *words], capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()
 
 
 @pytest.mark.parametrize(
@@ -41,12 +50,36 @@ def test_who_asks_for_a_level_of_the_dilemma_hears_what_has_some() -> None:
         Level("level-3", level=3).check_game(load("dilemma"))
 
 
-def test_every_game_but_the_dilemma_has_levels_from_moves_by_lot_to_none() -> None:
+def test_a_mixture_that_is_given_is_played_in_whatever_game_its_bot_plays() -> None:
+    given = Level("x", mixture=Mixture("tit-for-tat", [0.5] * LEVELS))
+    given.check_game(load("dilemma"))
+    with pytest.raises(UsageFault, match="x does not play nim"):
+        given.check_game(load("nim"))
+
+
+def test_the_bot_that_is_mixed_hears_of_its_matches_all_that_a_bot_hears(
+    script: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[tuple[Any, ...]] = []
+    for what in ("prepare", "rejected", "ended", "missed"):
+        monkeypatch.setattr(RandomBot, what, lambda bot, told, what=what: heard.append((what, told)))
+    level = Level("x", mixture=Mixture("random", [0.5] * LEVELS))
+    start, rejected, end = script.start("m-1"), script.rejected("m-1"), script.end("m-1")
+    level.prepare(start)
+    level.prepare(script.start("m-2"))
+    heard.clear()
+    level.rejected(rejected)
+    level.ended(end)
+    level.missed("m-2")
+    assert heard == [("rejected", rejected), ("ended", end), ("missed", "m-2")]
+
+
+def test_every_game_but_the_dilemma_has_levels_from_moves_random_share_to_none() -> None:
     assert set(Level.games) == set(NAMES) - {"dilemma"}
     for mixture in [*tables().measured.values(), *tables().unmeasured]:
-        assert len(mixture.by_lot) == LEVELS
-        assert (mixture.by_lot[0], mixture.by_lot[-1]) == (1.0, 0.0)
-        assert all(weaker > stronger for weaker, stronger in pairwise(mixture.by_lot))
+        assert len(mixture.random_share) == LEVELS
+        assert (mixture.random_share[0], mixture.random_share[-1]) == (1.0, 0.0)
+        assert all(weaker > stronger for weaker, stronger in pairwise(mixture.random_share))
 
 
 def test_what_is_measured_is_of_games_and_pools_that_there_are_and_never_bound_by_time() -> None:
@@ -64,12 +97,12 @@ def test_a_preset_with_levels_of_its_own_goes_before_its_game(monkeypatch: pytes
     assert mixture_for("nim", "nim/classic") is tables().measured["nim"]
 
 
-def test_the_lowest_level_plays_by_lot_and_the_highest_as_the_bot_itself() -> None:
+def test_the_lowest_level_plays_random_share_and_the_highest_as_the_bot_itself() -> None:
     rules = load("nim")
     state = rules.initial(Dice(b"", 0))[0]
     lowest, highest = Level("low", level=1), Level("high", level=8)
-    by_lot = {str(lowest.choose(turn(rules, state, seed=str(n)))) for n in range(40)}
-    assert len(by_lot) > 8
+    random_share = {str(lowest.choose(turn(rules, state, seed=str(n)))) for n in range(40)}
+    assert len(random_share) > 8
     assert len({str(highest.choose(turn(rules, state, seed=str(n)))) for n in range(40)}) == 1
 
 
@@ -98,33 +131,21 @@ def test_a_higher_level_wins_more_often(rivals: tuple[str, str]) -> None:
     assert won > 26
 
 
-def test_strengths_are_those_whose_scores_were_seen() -> None:
-    """Of three players each a known step above the one before."""
-    step = 3.0
-
-    def score(steps: int) -> float:
-        return program.NORMAL.cdf(steps * step / program.UNIT)
-
-    found = program.strengths({(0, 1): [score(-1)] * 9, (1, 2): [score(-1)] * 9, (0, 2): [score(-2)] * 9}, 3)
-    assert found == pytest.approx([-step, 0, step], abs=1e-3)
-
-
-def test_shares_are_evenly_apart_in_strength_whatever_the_noise() -> None:
-    curve = [(0.0, 8.0), (0.1, 4.0), (0.2, 4.4), (0.5, 2.0), (1.0, 0.0)]
-    assert program.evenly(curve, 5) == pytest.approx([1.0, 0.5, 0.2273, 0.0526, 0.0], abs=1e-3)
-
-
-def test_the_program_prints_the_ladder_and_whether_it_is_in_order(capsys: Any) -> None:
-    program.ladder("nim", {}, 14, "1")
-    lines = capsys.readouterr().out.splitlines()
+def test_the_program_prints_the_ladder_and_whether_it_is_in_order() -> None:
+    lines = printed("ladder", "nim", "--matches", "14")
     assert lines[0].startswith("nim/classic: perfect, 14 matches each")
     assert [line.split()[0] for line in lines[2:10]] == [str(level) for level in range(1, 9)]
-    assert lines[10].endswith(" of 7 neighbours in order")
+    mus = [float(line.split()[2]) for line in lines[2:10]]
+    assert lines[10] == f"ratings: {sum(low < high for low, high in pairwise(mus))} of 7 neighbours in order"
 
 
-def test_the_program_fits_a_mixture_to_a_game(capsys: Any) -> None:
-    program.fit("nim", {}, "perfect", 1, 1, "1")
-    assert capsys.readouterr().out.splitlines()[-1].startswith('nim = { bot = "perfect", by_lot = [1.000, ')
+def test_the_program_prints_the_shares_that_are_evenly_apart_on_the_curve_that_it_measured() -> None:
+    curve, table = printed("fit", "nim", "--rounds", "1", "--passes", "1")
+    points = [(float(share), float(strength)) for share, strength in re.findall(r"(\d\.\d+) ([+-]\d+\.\d+)", curve)]
+    (row,) = tomllib.loads(table).values()
+    assert len(points) == 12
+    assert row["bot"] == "perfect"
+    assert row["random_share"] == pytest.approx(evenly_apart(points, LEVELS), abs=0.01)
 
 
 def test_random_is_what_the_lots_are_drawn_as() -> None:

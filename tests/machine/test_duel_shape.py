@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import pytest
 
+from exact_boards import STAR, board
 from machine.exact import duel_shape
 from machine.exact.duel import can_judge
+from machine.exact.duel_shape import large_shape_of
+from protocol.games.risk.board import Board
 from protocol.games.risk.duel import Duel
 
 
 def test_whether_moves_can_be_graded_is_told_without_numbering_a_map(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(duel_shape, "_labellings", lambda board: pytest.fail("numbered"))
+    monkeypatch.setattr(duel_shape, "_least_labelling", lambda board: pytest.fail("numbered"))
     can_judge(Duel({"map": "africa", "max_troops": 3}))
+
+
+def test_a_map_is_numbered_once_whatever_its_cap(monkeypatch: pytest.MonkeyPatch) -> None:
+    labellings, numbered = duel_shape._labellings, []
+
+    def noted(where: Board) -> object:
+        numbered.append(where)
+        return labellings(where)
+
+    monkeypatch.setattr(duel_shape, "_labellings", noted)
+    duel_shape._least_labelling.cache_clear()
+    shapes = [large_shape_of(board(STAR), max_troops) for max_troops in (3, 5, 3)]
+    assert numbered == [board(STAR)]
+    assert [shape.cap for shape in shapes] == [3, 5, 3]
+    assert shapes[0] == shapes[2]

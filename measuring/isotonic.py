@@ -1,0 +1,35 @@
+"""Curves that only fall, from points with noise: the nearest one, and the places that are evenly apart on it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def falling(values: Sequence[float]) -> list[float]:
+    """The sequence that never rises and has the least squares of differences from `values`: isotonic regression, by
+    pooling adjacent violators (M. Ayer and others, 1955).
+    """
+    blocks: list[tuple[float, int]] = []
+    for value in values:
+        blocks.append((value, 1))
+        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
+            (one, few), (other, more) = blocks[-2:]
+            blocks[-2:] = [((one * few + other * more) / (few + more), few + more)]
+    return [value for value, count in blocks for _ in range(count)]
+
+
+def evenly_apart(points: Sequence[tuple[float, float]], count: int) -> list[float]:
+    """So many x, falling from the highest to the lowest there is, whose y rise evenly, off the falling curve nearest to
+    `points` of x and y; straight between these. Two or more x have to be there, with more than one y.
+    """
+    places, heights = zip(*sorted(points), strict=True)
+    curve = falling(heights)
+    top, bottom = curve[0], curve[-1]
+    found = [places[-1]]
+    for number in range(1, count - 1):
+        wanted = bottom + (top - bottom) * number / (count - 1)
+        after = next(at for at, height in enumerate(curve) if height <= wanted)
+        before = after - 1
+        part = (curve[before] - wanted) / (curve[before] - curve[after])
+        found.append(places[before] + (places[after] - places[before]) * part)
+    return [*found, places[0]]

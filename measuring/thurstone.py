@@ -1,0 +1,46 @@
+"""Strengths from the scores of pairs, where strength shows with normal noise (L. L. Thurstone, A Law of Comparative
+Judgment, 1927, case V).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import NormalDist, fmean
+
+_NORMAL = NormalDist()
+_SWEEPS = 200
+_SETTLED = 1e-9
+_LONGEST_STEP = 0.5
+
+
+def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
+    """The likeliest strengths, around 0: one player is expected to score against another what the normal distribution
+    has below the difference of theirs.
+
+    `scores` are those of the first of a pair, from 0 to 1 each and less luck maybe beyond; every two players are a pair
+    one way round. Means are kept a quarter of a point in all from 0 and 1, so that strengths stay finite.
+    """
+    share: dict[tuple[int, int], float] = {}
+    for (one, other), found in scores.items():
+        least = 1 / (4 * len(found))
+        share[one, other] = min(max(fmean(found), least), 1 - least)
+        share[other, one] = 1 - share[one, other]
+    strength = [0.0] * players
+    for _ in range(_SWEEPS):
+        longest = 0.0
+        for one in range(players):  # Fisher's scoring, one player after the other
+            slope = information = 0.0
+            for other in range(players):
+                if one == other:
+                    continue
+                expected = min(max(_NORMAL.cdf(strength[one] - strength[other]), 1e-9), 1 - 1e-9)
+                density = _NORMAL.pdf(strength[one] - strength[other])
+                slope += density * (share[one, other] - expected) / (expected * (1 - expected))
+                information += density * density / (expected * (1 - expected))
+            step = max(-_LONGEST_STEP, min(_LONGEST_STEP, slope / (information + 1e-6)))
+            strength[one] += step
+            longest = max(longest, abs(step))
+        if longest < _SETTLED:
+            break
+    middle = fmean(strength)
+    return [each - middle for each in strength]
