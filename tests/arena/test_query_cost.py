@@ -15,13 +15,14 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import (
     Incident,
     add_bots,
+    claim_person,
     is_known_bot,
     note_incident,
     register_bot,
     registered_bot,
     update_last_seen,
 )
-from arena.store.result_queries import bot_facts, is_rated, leaderboard_of, rated_pools, result_of
+from arena.store.result_queries import bot_facts, leaderboard_of, rated_pools, result_of
 from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot
 from machine.timestamps import utc
@@ -112,7 +113,7 @@ ASKED: dict[str, Callable[[Connection], Any]] = {
     "hello: a new name": lambda connection: register_bot(connection, f"new{next(_names)}", "c" * 64, utc()),
     "hello: a name that may be free": lambda connection: register_bot(connection, "zoe", "c" * 64, utc()),
     "hello: when it was seen": lambda connection: update_last_seen(connection, {"ann": utc()}),
-    "hello: whether a name was rated": lambda connection: is_rated(connection, "ann"),
+    "hello: a name of a person": lambda connection: claim_person(connection, "ann", person=True),
     "seek: whether a name is known": lambda connection: is_known_bot(connection, "ann"),
     "end: results, ratings and summaries": finish,
     "end: what went wrong": lambda connection: note_incident(

@@ -116,10 +116,10 @@ def test_a_draft_is_typed_as_it_is_printed_with_names_or_numbers(campaign: Turn)
     rules = campaign.rules
     own = [at for at, seat in enumerate(campaign.position.owner) if seat == 0][:2]
     a, b = (rules.map.territories[at].name for at in own)
-    move = {"do": "draft", "units": [[own[0], 10], [own[1], 8]]}
-    for text in (f"draft {a}+10 {b}+8", f"DRAFT {a.upper()} 10  {b} 8", f"draft {own[1]} 8 {own[0]} 10"):
+    move = {"do": "draft", "units": [[own[0], 10], [own[1], 6]]}
+    for text in (f"draft {a}+10 {b}+6", f"DRAFT {a.upper()} 10  {b} 6", f"draft {own[1]} 6 {own[0]} 10"):
         assert read_move(campaign, text) == move
-    with pytest.raises(BotFault, match="exactly 18"):
+    with pytest.raises(BotFault, match="exactly 16"):
         read_move(campaign, f"draft {a} 3")
 
 
@@ -127,10 +127,10 @@ def test_after_ones_own_move_only_what_changed_is_shown(campaign: Turn) -> None:
     rules = campaign.rules
     owner = campaign.position.owner
     at, to = next((a, b) for a, b in rules.map.borders if (owner[a], owner[b]) == (0, 1))
-    drafted = after(campaign, f"draft {at} 18")
+    drafted = after(campaign, f"draft {at} 16")
     seen = before(drafted, campaign)
-    assert seen.splitlines()[0] == f"{rules.map.label(at)}: A 19"
-    assert "A 18 territories with 36, B 18 with 18; you draft 18 a round" in seen
+    assert seen.splitlines()[0] == f"{rules.map.label(at)}: A 17"
+    assert "A 18 territories with 34, B 18 with 18; you draft 18 a round" in seen
     name = [place.name for place in rules.map.territories]
     fought = after(drafted, f"{name[at]} > {name[to]} 9")
     first, second, *_ = before(fought, drafted).splitlines()
