@@ -103,6 +103,7 @@ def test_a_worker_killed_between_two_runs_is_replaced(crew: WorkerPool) -> None:
     assert not after & before
 
 
+@pytest.mark.skipif(sys.version_info < (3, 11, 5), reason="a pool that is broken waits for ever (gh-94777)")
 def test_a_worker_killed_while_another_is_started_costs_none(monkeypatch: pytest.MonkeyPatch) -> None:
     def start_too_late(pool: Any) -> None:
         monkeypatch.undo()
