@@ -110,7 +110,7 @@ def test_the_health_check_holds_until_the_server_answers_no_more(engine: Engine,
     server = server_in(engine, arena.name)
     os.kill(server, signal.SIGSTOP)
     try:
-        assert engine.podman("healthcheck", "run", arena.name).returncode == 1
+        assert engine.podman("healthcheck", "run", arena.name).returncode != 0  # or 125 where its own time is up first
     finally:
         os.kill(server, signal.SIGCONT)
     assert engine.podman("healthcheck", "run", arena.name).returncode == 0

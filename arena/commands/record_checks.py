@@ -77,7 +77,7 @@ def compare(record: Record, name: str, database: str, expected: ExpectedDigest) 
     if expected.digest is not None:
         if expected.digest.lower() != digest:
             raise BadRecord(
-                f"{name}: the last digest of match {match} is {expected.digest.lower()}, here it is {digest}"
+                f"{name}: the last digest of match {match} is {digest}, you were told {expected.digest.lower()}"
             )
         yield "its digest is the one that was told"
     said = _compare_with_database(record, name, database)

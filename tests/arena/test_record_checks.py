@@ -110,7 +110,7 @@ def test_a_digest_that_was_told_is_that_of_the_record_or_it_is_refused(folder: P
     done = verify("true.jsonl", "--data", "nowhere", "--digest", digest(0).upper())
     assert done.out.splitlines()[1:] == ["  its digest is the one that was told"]
     said = refusal("forged.jsonl", "--data", "nowhere", "--digest", digest(0))
-    assert said == f"arena: forged.jsonl: the last digest of match m-1 is {digest(0)}, here it is {digest(1)}\n"
+    assert said == f"arena: forged.jsonl: the last digest of match m-1 is {digest(1)}, you were told {digest(0)}\n"
     assert "--digest is 'ab': it is 64 hex digits" in refusal("true.jsonl", "--digest", "ab")
     assert "--digest is of one match" in refusal("--digest", digest(0))
     assert "it goes with --log" in refusal("true.jsonl", "--key", digest(0))
