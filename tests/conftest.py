@@ -16,7 +16,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
+from budget import Budget, CostMeter
 from databases import database_kind  # noqa: F401 - a fixture
+from forked_workers import ForkedWorkers
 from programs import program
 from protocol import games
 
@@ -28,22 +30,28 @@ settings.register_profile(
 )
 """For scripts/mutants: a fault need only be found, the same way each time, not explained."""
 
-LONGEST = ("test_agents.py", "test_container_image.py", "test_crash.py", "test_doctor.py", "test_every_page.py")
-"""Files whose tests take a minute together."""
 UNMEASURED = ("tests", "bots", "browser", "web")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
 MEASURED_ONCE = "[postgresql"
 """In the name of a test that runs on SQLite too."""
 
 
-def pytest_configure() -> None:
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--whole-budget", action="store_true", help="judge the sums of all tests too: tests/budget.py")
+    parser.addoption("--workers", type=int, default=0, help="run the tests in so many forked processes")
+
+
+def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C stop tests and what they start also in the background of a shell, which has its children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    config.pluginmanager.register(CostMeter(), "cost-meter")
+    config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")))
+    if workers := config.getoption("--workers"):
+        config.pluginmanager.register(ForkedWorkers(config, workers))
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """These go first, as they take longest: then workers that share the files end together."""
-    items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.parent.name not in UNMEASURED))
+    """Skip outside of CI what is marked `ci`, and mark what is not to be traced for coverage."""
     in_ci = pytest.mark.skip(reason="proves again what others prove: set CI=true")
     for item in items:
         if item.get_closest_marker("ci") and not os.environ.get("CI"):

@@ -1,0 +1,197 @@
+"""Counts what tests cost and compares it with tests/budget.toml: a run over its limits is red.
+
+Programs, databases and seconds slept are counted. Processor time is told in units: the time that a fixed piece of work
+takes on the same machine at the same time, so that a slow or busy machine does not make a run red.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import resource
+import sys
+import time
+import tomllib
+from collections import Counter
+from collections.abc import Generator, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+T = TypeVar("T")
+
+BUDGET_FILE = Path(__file__).with_name("budget.toml")
+TEST_PROGRAM_EVENT = "bot_arena.test_program"
+"""Audit event of helpers that start a program in another way than by subprocess."""
+TEST_DATABASE_EVENT = "bot_arena.test_database"
+"""Audit event of helpers that open a database on a server."""
+UNIT_INTERVAL_S = 20.0
+"""The unit is timed again after so many seconds of processor time."""
+COSTLIEST_ROWS = 10
+_COUNTER_NAMES = {
+    "subprocess.Popen": "programs",
+    "os.posix_spawn": "programs",
+    "os.fork": "programs",
+    TEST_PROGRAM_EVENT: "programs",
+    "sqlite3.connect": "databases",
+    TEST_DATABASE_EVENT: "databases",
+}
+_TESTS_FOLDER = str(Path(__file__).parent)
+
+
+class CostMeter:
+    """Runs in each process that runs tests, and adds to the last report of a test what it has cost."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[str] = Counter()
+        self._unit_s = _time_unit()
+        self._timed_at = time.process_time()
+        self._shared_s = 0.0
+        self._began_s = 0.0
+        sys.addaudithook(self._count)
+        _count_sleeps(self._counts)
+
+    def _count(self, event: str, arguments: tuple[Any, ...]) -> None:
+        if name := _COUNTER_NAMES.get(event):
+            self._counts[name] += 1
+        elif event == "time.sleep":
+            self._counts["slept_ms"] += round(1000 * arguments[0])
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_setup(self) -> Generator[None, None, None]:
+        if time.process_time() > self._timed_at + UNIT_INTERVAL_S:
+            self._unit_s = _time_unit()
+            self._timed_at = time.process_time()
+        self._counts.clear()
+        self._shared_s = 0.0
+        self._began_s = _processor_time()
+        return (yield)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
+        """Take what fixtures of the session cost off the test that happens to be the first to use them."""
+        if fixturedef.scope != "session":
+            return (yield)
+        with self.sharing():
+            return (yield)
+
+    @contextlib.contextmanager
+    def sharing(self) -> Iterator[None]:
+        began, counts = _processor_time(), self._counts.copy()
+        try:
+            yield
+        finally:
+            self._shared_s += _processor_time() - began
+            self._counts.clear()
+            self._counts.update(counts)
+
+    @pytest.hookimpl(wrapper=True, tryfirst=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        report: Any = yield
+        if call.when == "teardown":
+            took = _processor_time() - self._began_s - self._shared_s
+            report.cost = {**self._counts, "units": round(took / self._unit_s, 2)}
+            report.unit_s = self._unit_s
+        return report
+
+
+class Budget:
+    """Adds up the costs in the process that reports, and prints and judges them at the end."""
+
+    def __init__(self, *, whole: bool) -> None:
+        """Take a `whole` run for one of all tests, whose sums have limits too."""
+        limits = tomllib.loads(BUDGET_FILE.read_text())
+        self._test_limits: dict[str, float] = limits["test"]
+        self._exceptions: dict[str, dict[str, Any]] = limits["exceptions"]
+        self._run_limits: dict[str, float] = limits["run_in_ci" if os.environ.get("CI") else "run"] if whole else {}
+        self._sums: Counter[str] = Counter()
+        self._costs: dict[str, dict[str, float]] = {}
+        self._units_s: list[float] = []
+        self._excesses: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if cost := getattr(report, "cost", None):
+            self._costs[report.nodeid] = cost
+            self._sums.update(cost)
+            self._units_s.append(report.unit_s)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._units_s:
+            everything = _processor_time()  # shared servers and the collection too
+            self._sums["units"] = round(everything / self._mean_unit_s)
+        self._excesses = [*self._excesses_of_run(), *self._excesses_of_tests()]
+        if self._excesses and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    @property
+    def _mean_unit_s(self) -> float:
+        return sum(self._units_s) / len(self._units_s)
+
+    def _excesses_of_run(self) -> Iterator[str]:
+        for name, limit in self._run_limits.items():
+            if self._sums[name] > limit:
+                yield f"the whole run: {self._sums[name]:.0f} {name}, limit {limit}"
+
+    def _excesses_of_tests(self) -> Iterator[str]:
+        for test, cost in self._costs.items():
+            exception = self._exceptions.get(test.partition("[")[0], {})
+            for name, limit in self._test_limits.items():
+                if cost.get(name, 0) > exception.get(name, limit):
+                    yield f"{test}: {cost[name]:.0f} {name}, limit {exception.get(name, limit)}"
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if not self._costs:
+            return
+        terminalreporter.section("what the tests cost")
+        for name in self._test_limits:
+            limit = f" of {self._run_limits[name]}" if name in self._run_limits else ""
+            terminalreporter.line(f"{self._sums[name]:9.0f}{limit} {name}")
+        terminalreporter.line(
+            f"a unit is {1000 * self._mean_unit_s:.1f} ms of processor time here; {_processor_time():.0f} s in all"
+        )
+        costliest = sorted(self._costs, key=lambda test: -self._costs[test]["units"])
+        for test in costliest[:COSTLIEST_ROWS]:
+            terminalreporter.line(f"{self._costs[test]['units']:9.0f} units {test}")
+        for line in self._excesses:
+            terminalreporter.line(f"over the budget of tests/budget.toml: {line}", red=True)
+
+
+def _processor_time() -> float:
+    """Return the seconds of this process and of the programs that it has waited for."""
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def _time_unit() -> float:
+    """Return the seconds of processor time that a fixed piece of work takes now: calls, strings, dictionaries."""
+    return min(_time_work() for _ in range(5))
+
+
+def _time_work() -> float:
+    began = time.process_time()
+    lengths: dict[str, int] = {}
+    for number in range(60_000):
+        word = f"{number % 997}"
+        lengths[word] = lengths.get(word, 0) + len(word)
+    return time.process_time() - began
+
+
+def _count_sleeps(counts: Counter[str]) -> None:
+    """Have `asyncio.sleep` counted too where a test calls it: real time alone, as virtual time costs nobody any."""
+    sleep = asyncio.sleep
+
+    async def counted(delay: float, result: T = None) -> T:  # type: ignore[assignment]
+        began = time.monotonic()
+        try:
+            return await sleep(delay, result)
+        finally:
+            counts["slept_ms"] += round(1000 * min(delay, time.monotonic() - began))
+
+    def dispatch(delay: float, result: Any = None) -> Any:
+        by_test = sys._getframe(1).f_code.co_filename.startswith(_TESTS_FOLDER)
+        return (counted if by_test else sleep)(delay, result)
+
+    asyncio.sleep = dispatch
