@@ -16,11 +16,9 @@ import tomllib
 from collections import Counter
 from collections.abc import Generator, Iterator
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import pytest
-
-T = TypeVar("T")
 
 BUDGET_FILE = Path(__file__).with_name("budget.toml")
 TEST_PROGRAM_EVENT = "bot_arena.test_program"
@@ -53,11 +51,9 @@ class CostMeter:
         sys.addaudithook(self._count)
         _count_sleeps(self._counts)
 
-    def _count(self, event: str, arguments: tuple[Any, ...]) -> None:
+    def _count(self, event: str, _arguments: tuple[Any, ...]) -> None:
         if name := _COUNTER_NAMES.get(event):
             self._counts[name] += 1
-        elif event == "time.sleep":
-            self._counts["slept_ms"] += round(1000 * arguments[0])
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_setup(self) -> Generator[None, None, None]:
@@ -100,9 +96,9 @@ class CostMeter:
 class Budget:
     """Adds up the costs in the process that reports, and prints and judges them at the end."""
 
-    def __init__(self, *, whole: bool) -> None:
-        """Take a `whole` run for one of all tests, whose sums have limits too."""
-        limits = tomllib.loads(BUDGET_FILE.read_text())
+    def __init__(self, *, whole: bool, file: Path = BUDGET_FILE) -> None:
+        """Take the limits from a file. A `whole` run is one of all tests, whose sums have limits too."""
+        limits = tomllib.loads(file.read_text())
         self._test_limits: dict[str, float] = limits["test"]
         self._exceptions: dict[str, dict[str, Any]] = limits["exceptions"]
         self._run_limits: dict[str, float] = limits["run_in_ci" if os.environ.get("CI") else "run"] if whole else {}
@@ -180,18 +176,29 @@ def _time_work() -> float:
 
 
 def _count_sleeps(counts: Counter[str]) -> None:
-    """Have `asyncio.sleep` counted too where a test calls it: real time alone, as virtual time costs nobody any."""
-    sleep = asyncio.sleep
+    """Count what tests sleep. Of `asyncio.sleep` only real time counts: virtual time costs nobody any."""
+    sleep, sleep_async = time.sleep, asyncio.sleep
 
-    async def counted(delay: float, result: T = None) -> T:  # type: ignore[assignment]
+    def counted(seconds: Any) -> None:
+        if _is_called_by_test():
+            counts["slept_ms"] += round(1000 * seconds)
+        sleep(seconds)
+
+    async def counted_async(delay: float, result: Any) -> Any:
         began = time.monotonic()
         try:
-            return await sleep(delay, result)
+            return await sleep_async(delay, result)
         finally:
             counts["slept_ms"] += round(1000 * min(delay, time.monotonic() - began))
 
     def dispatch(delay: float, result: Any = None) -> Any:
-        by_test = sys._getframe(1).f_code.co_filename.startswith(_TESTS_FOLDER)
-        return (counted if by_test else sleep)(delay, result)
+        return (counted_async if _is_called_by_test() else sleep_async)(delay, result)
 
+    time.sleep = counted
     asyncio.sleep = dispatch
+
+
+def _is_called_by_test() -> bool:
+    """Tell whether the caller of the caller is a test or one of its helpers."""
+    file = sys._getframe(2).f_code.co_filename
+    return file.startswith(_TESTS_FOLDER) or Path(file).name.startswith("test_")

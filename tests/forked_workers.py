@@ -57,6 +57,7 @@ class ForkedWorkers:
         self._failed_files: dict[str, list[str]] = {}
         """For each file with a failure, the files that its worker had run until then."""
         self._ended_processes: list[str] = []
+        """Command lines of processes that outlived the tests."""
         process_tree.adopt_orphans()
 
     @pytest.hookimpl(tryfirst=True)
@@ -152,6 +153,10 @@ class ForkedWorkers:
         terminal.ensure_newline()
         terminal.section(f"{report.nodeid} ({report.when}, after {minutes} min {seconds} s)", sep="_", red=True)
         report.toterminal(terminal._tw)
+
+    def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        if self._ended_processes and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
         for command in self._ended_processes:

@@ -1,0 +1,158 @@
+"""A run of tests in forked workers: what it reports, what it leaves behind, and when its costs make it red."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from timeouts import WITHIN
+
+TESTS = Path(__file__).parent
+CONFTEST = """
+import pytest
+from budget import Budget, CostMeter
+from forked_workers import ForkedWorkers
+
+def pytest_configure(config):
+    config.pluginmanager.register(CostMeter())
+    config.pluginmanager.register(Budget(whole=True, file=config.rootpath / "budget.toml"))
+    config.pluginmanager.register(ForkedWorkers(config, 2))
+"""
+LIMITS = """
+[run]
+units = 1_000_000
+programs = {programs}
+[run_in_ci]
+units = 1_000_000
+programs = {programs}
+[test]
+units = 40
+programs = 2
+databases = 2
+slept_ms = 100
+[exceptions]
+"test_listed.py::test_starts_three" = {{ programs = 3, reason = "it compares three" }}
+"""
+STARTS_THREE = "import subprocess\ndef test_starts_three():\n  for _ in range(3): subprocess.run(['true'])\n"
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Path:
+    """A folder of tests that are run by two workers under small limits."""
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
+    (tmp_path / "conftest.py").write_text(CONFTEST)
+    (tmp_path / "budget.toml").write_text(LIMITS.format(programs=100))
+    return tmp_path
+
+
+def start(suite: Path, *words: str, **files: str) -> subprocess.Popen[str]:
+    for name, text in files.items():
+        (suite / f"test_{name}.py").write_text(text)
+    plugins = ("-p", "pytest_asyncio.plugin", "-p", "no:cacheprovider")
+    environ = {**os.environ, "PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    return subprocess.Popen(
+        [sys.executable, "-m", "pytest", "-q", *plugins, *words],
+        cwd=suite,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def run(suite: Path, **files: str) -> tuple[int, str]:
+    process = start(suite, **files)
+    out, _ = process.communicate(timeout=WITHIN)
+    return process.returncode, out
+
+
+def test_all_tests_are_run_and_what_fails_or_kills_its_worker_is_shown_with_a_command_to_repeat_it(suite: Path) -> None:
+    code, out = run(
+        suite,
+        passes="def test_one(): pass\ndef test_two(): pass\n",
+        fails="def test_fails(): assert 'blue' == 'green'\n",
+        dies="import os\ndef test_first(): pass\ndef test_dies(): os._exit(7)\ndef test_last(): pass\n",
+    )
+    assert code == 1
+    assert "2 failed, 4 passed" in out
+    assert "assert 'blue' == 'green'" in out
+    assert "the worker process ended in this test: exit code 7" in out
+    assert re.search(r"scripts/test --seed \S+ test_fails\.py", out)
+    assert re.search(r"scripts/test --seed \S+ test_dies\.py", out)
+
+
+def test_a_failure_is_shown_while_other_tests_still_run(suite: Path) -> None:
+    process = start(
+        suite,
+        fails="def test_fails(): assert False, 'shown early'\n",
+        waits="def test_waits():\n  open('pipe').read()\n",
+    )
+    os.mkfifo(suite / "pipe")
+    assert process.stdout is not None
+    with process.stdout as out:
+        while "shown early" not in (line := out.readline()):
+            assert line
+        with open(suite / "pipe", "w"):  # which lets the other one end
+            pass
+        assert "1 failed, 1 passed" in out.read()
+    assert process.wait(WITHIN) == 1
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_that_tests_have_started_is_left_after_an_interrupt_or_a_killed_worker(
+    suite: Path, sent: signal.Signals
+) -> None:
+    orphan = "import subprocess\nsubprocess.Popen(['sleep', '1000'], start_new_session=True)\n"
+    text = f"import os, subprocess, sys\ndef test_waits():\n  subprocess.run([sys.executable, '-c', {orphan!r}])\n"
+    text += "  open('begun', 'w').write(str(os.getpid()))\n  open('pipe').read()\n"
+    os.mkfifo(suite / "begun")
+    os.mkfifo(suite / "pipe")
+    process = start(suite, waits=text)
+    worker = int((suite / "begun").read_text())
+    os.kill(process.pid if sent == signal.SIGINT else worker, sent)
+    if sent == signal.SIGKILL:
+        (suite / "pipe").unlink()  # no worker waits there a second time
+    out, _ = process.communicate(timeout=WITHIN)
+    assert process.returncode == (2 if sent == signal.SIGINT else 1)
+    assert "still running after the tests, and ended: sleep 1000" in out
+
+
+def test_a_process_that_outlives_its_test_makes_the_run_red(suite: Path) -> None:
+    code, out = run(suite, leaves="import subprocess\ndef test_leaves(): subprocess.Popen(['sleep', '1000'])\n")
+    assert code == 1
+    assert "1 passed" in out
+    assert "still running after the tests, and ended: sleep 1000" in out
+
+
+def test_a_test_that_starts_sleeps_or_computes_too_much_makes_the_run_red(suite: Path) -> None:
+    code, out = run(
+        suite,
+        listed=STARTS_THREE,
+        starts=STARTS_THREE,
+        sleeps="import time\ndef test_sleeps(): time.sleep(0.2)\n",
+        waits="import asyncio\nasync def test_waits(): await asyncio.sleep(0.2)\n",
+        computes="def test_computes(): sum(range(30_000_000))\n",
+        opens="import sqlite3\ndef test_opens():\n  for _ in range(3): sqlite3.connect(':memory:').close()\n",
+    )
+    assert (code, "6 passed" in out) == (1, True), out
+    over = re.findall(r"over the budget of \S+: test_\w+\.py::(\w+): \d+ (\w+), limit", out)
+    assert sorted(over) == [
+        ("test_computes", "units"),
+        ("test_opens", "databases"),
+        ("test_sleeps", "slept_ms"),
+        ("test_starts_three", "programs"),
+        ("test_waits", "slept_ms"),
+    ]
+
+
+def test_all_tests_together_have_a_limit_too(suite: Path) -> None:
+    (suite / "budget.toml").write_text(LIMITS.format(programs=2))
+    code, out = run(suite, listed=STARTS_THREE)
+    assert code == 1
+    assert "the whole run: 3 programs, limit 2" in out
