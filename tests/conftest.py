@@ -51,11 +51,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip outside of CI what is marked `ci`, and mark what is not to be traced for coverage."""
-    in_ci = pytest.mark.skip(reason="proves again what others prove: set CI=true")
+    """Skip what is marked `ci` or `nightly` elsewhere, and mark what is not to be traced for coverage."""
+    for mark, variable in (("ci", "CI"), ("nightly", "NIGHTLY")):
+        if not os.environ.get(variable):
+            skip = pytest.mark.skip(reason=f"proves again what others prove: set {variable}=true")
+            for item in items:
+                if item.get_closest_marker(mark):
+                    item.add_marker(skip)
     for item in items:
-        if item.get_closest_marker("ci") and not os.environ.get("CI"):
-            item.add_marker(in_ci)
         if item.path.parent.name in UNMEASURED or MEASURED_ONCE in item.name:
             item.add_marker("no_cover")
 
