@@ -60,13 +60,13 @@ _environ = {name: value for name, value in os.environ.items() if not name.starts
 class _Zygote:
     """This process's connection with the zygote."""
 
-    def __init__(self) -> None:
+    def __init__(self, imports: bool) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_MESSAGE_BYTES)
         self._said = os.fdopen(os.memfd_create("zygote"), "r+b")
         code = (
             f"import socket, sys; sys.path.insert(1, {str(TESTS)!r}); import zygote_process; "
-            f"del sys.path[1]; zygote_process.main(socket.socket(fileno={theirs.fileno()}))"
+            f"del sys.path[1]; zygote_process.main(socket.socket(fileno={theirs.fileno()}), {imports})"
         )
         with theirs:
             self.process = subprocess.Popen(
@@ -87,6 +87,10 @@ class _Zygote:
             with line:
                 self._names = self.heard(line)["names"]
         return self._names
+
+    def has_ended(self) -> bool:
+        """Whether it has, though this process has not: it was killed."""
+        return bool(select.select([self.control], [], [], 0)[0])  # it never sends anything here
 
     def send(self, request: Mapping[str, Any], files: Sequence[int]) -> socket.socket:
         """Send a request; returns the socket on which it is answered."""
@@ -115,16 +119,25 @@ _cpu_seconds = 0.0
 _programs = 0
 
 
-def begin() -> None:
-    """Start the zygote, unless it runs. It imports on its own meanwhile; processes forked from this one share it."""
+def begin(imports: bool = True) -> None:
+    """Start the zygote, unless it runs. It imports on its own meanwhile; processes forked from this one share it.
+
+    Without `imports` it imports nothing, which is quicker where programs of tests need nothing of the project.
+    """
     global _zygote
     if _zygote is None:
-        _zygote = _Zygote()
+        _zygote = _Zygote(imports)
 
 
-def _started() -> _Zygote:
+def _running() -> _Zygote:
+    """The zygote, begun anew if it was killed."""
+    global _zygote
     begin()
     assert _zygote is not None
+    if _zygote.has_ended():
+        _zygote = None
+        begin()
+        assert _zygote is not None
     return _zygote
 
 
@@ -145,7 +158,7 @@ def programs_forked() -> int:
 def can_fork(environ: Mapping[str, str]) -> bool:
     """Whether a forked program would read the same settings from this environment as one that is started by `exec`."""
     early = {name for name in (*environ, *_environ) if name.startswith(READ_BY_PYTHON)}
-    return all(environ.get(name) == _environ.get(name) for name in (*early, *_started().names()))
+    return all(environ.get(name) == _environ.get(name) for name in (*early, *_running().names()))
 
 
 class ForkedProgram(subprocess.Popen[Any]):
@@ -190,9 +203,9 @@ class ForkedProgram(subprocess.Popen[Any]):
         theirs = (pipes[0], pipes[3], pipes[5])
         files = [file if file != -1 else number for number, file in enumerate(theirs)]
         try:
-            zygote = _started()
-            self.line = zygote.send(self._request, files)
-            self.pid = zygote.heard(self.line)["pid"]
+            self._zygote = _running()
+            self.line = self._zygote.send(self._request, files)
+            self.pid = self._zygote.heard(self.line)["pid"]
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -217,7 +230,7 @@ class ForkedProgram(subprocess.Popen[Any]):
         if not select.select([self.line], [], [], timeout)[0]:
             return False
         try:
-            end = _started().heard(self.line)
+            end = self._zygote.heard(self.line)
         except RuntimeError:  # with the zygote, which was killed
             end = {"status": signal.SIGKILL, "cpu_seconds": 0.0}
         self.line.close()
