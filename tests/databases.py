@@ -17,7 +17,7 @@ from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.postgres_database import SCHEMA, PostgresDatabase
 from arena.store.sqlite_database import SqliteDatabase
-from postgres import drop_database, new_database
+from postgres import give_back, new_database
 
 EVERY_DATABASE = pytest.mark.usefixtures("database_kind")
 """The mark of a module whose tests are run on SQLite and on PostgreSQL."""
@@ -52,7 +52,7 @@ def database_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(database_url, SqliteDatabase.__name__, found)
     yield request.param
     for one in known.values():
-        drop_database(one.url)
+        give_back(one.url)
 
 
 def asked(where: str | Path | Database, query: str) -> list[dict[str, Any]]:
