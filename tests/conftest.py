@@ -16,7 +16,13 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
-from databases import database_kind  # noqa: F401 - a fixture
+from databases import (
+    copied_databases,  # noqa: F401 - a fixture, as those below
+    database_kind,  # noqa: F401
+    mark_repetitions,
+    postgres_url,  # noqa: F401
+    uncopied_databases,  # noqa: F401
+)
 from programs import program
 from protocol import games
 
@@ -44,6 +50,7 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """These go first, as they take longest: then workers that share the files end together."""
     items.sort(key=lambda item: (item.path.name not in LONGEST, item.path.parent.name not in UNMEASURED))
+    mark_repetitions(items)
     in_ci = pytest.mark.skip(reason="proves again what others prove: set CI=true")
     for item in items:
         if item.get_closest_marker("ci") and not os.environ.get("CI"):
