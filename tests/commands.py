@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import io
 import os
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import typer.main
 
 import arena.cli
 import bots.cli
@@ -30,6 +32,8 @@ FAULTY = Path(__file__).with_name("faulty_bots.py")
 _MOVES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 MODULES = {"arena": "arena", "arena-bot": "bots"}
 MAINS: dict[str, Callable[[], None]] = {"arena": arena.cli.main, "arena-bot": bots.cli.main}
+_command_of = functools.cache(typer.main.get_command)
+"""The commands of a program, made once: that takes longer than most commands do."""
 
 
 class Done(NamedTuple):
@@ -66,6 +70,7 @@ def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
             patch.delenv(key)
         for key, value in environ.items():
             patch.setenv(key, value)
+        patch.setattr(typer.main, "get_command", _command_of)
         patch.setattr(sys, "argv", argv)
         patch.setattr(sys.modules["__main__"], "__package__", None)  # else the usage is that of `python -m pytest`
         try:

@@ -17,7 +17,13 @@ from hypothesis import HealthCheck, Phase, settings
 
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
 from budget import Budget, CostMeter
-from databases import database_kind  # noqa: F401 - a fixture
+from databases import (
+    copied_databases,  # noqa: F401 - a fixture, as those below
+    database_kind,  # noqa: F401
+    mark_repetitions,
+    postgres_url,  # noqa: F401
+    uncopied_databases,  # noqa: F401
+)
 from forked_workers import ForkedWorkers
 from programs import program
 from protocol import games
@@ -52,6 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what is marked `ci` or `nightly` elsewhere, and mark what is not to be traced for coverage."""
+    mark_repetitions(items)
     for mark, variable in (("ci", "CI"), ("nightly", "NIGHTLY")):
         if not os.environ.get(variable):
             skip = pytest.mark.skip(reason=f"proves again what others prove: set {variable}=true")

@@ -1,9 +1,17 @@
-"""Tests that are run on every kind of database: what they take for a file is on one of them."""
+"""Databases for tests: tests that run on both kinds of database, and SQLite files that are copied instead of made.
+
+A test of a module marked `EVERY_DATABASE` runs on SQLite and on PostgreSQL: what it calls a file is a database of that
+kind. On PostgreSQL a run without CI set takes only tests listed in postgres_cover.txt: together with those that run on
+PostgreSQL alone they have the server run every statement that all tests have it run.
+"""
 
 from __future__ import annotations
 
+import functools
+import os
 import sqlite3
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -13,11 +21,13 @@ import pytest
 from psycopg.rows import dict_row
 
 from arena.store import database_url
+from arena.store.data_folder import FILE, FOLDER
 from arena.store.database import Database
 from arena.store.database_url import database_at
 from arena.store.postgres_database import SCHEMA, PostgresDatabase
 from arena.store.sqlite_database import SqliteDatabase
-from postgres import drop_database, new_database
+from arena.store.store import Store
+from postgres import give_back, new_database
 
 EVERY_DATABASE = pytest.mark.usefixtures("database_kind")
 """The mark of a module whose tests are run on SQLite and on PostgreSQL."""
@@ -26,6 +36,8 @@ SQLITE_ALONE = pytest.mark.parametrize("database_kind", ["sqlite"], indirect=Tru
 POSTGRESQL_ALONE = pytest.mark.parametrize("database_kind", ["postgresql"], indirect=True)
 """The mark of a test in it that is of a server."""
 KINDS = ("sqlite", "postgresql")
+COVER_FILE = Path(__file__).with_name("postgres_cover.txt")
+"""The tests that run on PostgreSQL also where CI is not set, one a line. postgres_cover.py writes it."""
 
 
 class Renamed(PostgresDatabase):
@@ -52,7 +64,94 @@ def database_kind(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(database_url, SqliteDatabase.__name__, found)
     yield request.param
     for one in known.values():
-        drop_database(one.url)
+        give_back(one.url)
+
+
+@pytest.fixture
+def postgres_url() -> Iterator[str]:
+    """The URL of a new arena's database on a server."""
+    url = new_database()
+    yield url
+    give_back(url)
+
+
+def read_cover() -> list[str]:
+    """Return the names of the tests in `COVER_FILE`."""
+    return [line for line in COVER_FILE.read_text().splitlines() if line and not line.startswith("#")]
+
+
+def is_repetition(item: pytest.Item) -> bool:
+    """Whether a test repeats on PostgreSQL what another proves on SQLite."""
+    call = getattr(item, "callspec", None)
+    return (
+        call is not None
+        and call.params.get("database_kind") == "postgresql"
+        and not any(mark.args[0] == "database_kind" for mark in item.iter_markers("parametrize"))
+    )
+
+
+def mark_repetitions(items: Iterable[pytest.Item]) -> None:
+    """Mark the tests with `ci` that repeat on PostgreSQL what others prove and that the cover does not list."""
+    cover = frozenset(read_cover())
+    for item in items:
+        if item.nodeid not in cover and is_repetition(item):
+            item.add_marker("ci")
+
+
+_create = SqliteDatabase.create
+
+
+@functools.cache
+def _new_file() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "arena.db"
+        _create(SqliteDatabase(file))
+        return file.read_bytes()
+
+
+def _create_by_copying(database: SqliteDatabase) -> None:
+    try:
+        database.file.parent.mkdir(parents=True, exist_ok=True, mode=FOLDER)
+        opened = os.open(database.file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE)
+    except OSError:  # what is there is completed, or it is said why not
+        _create(database)
+        return
+    with open(opened, "wb") as file:
+        file.write(_new_file())
+
+
+_filled: dict[Callable[[Store], object], bytes] = {}
+"""SQLite files by what filled them."""
+
+
+def filled_store(file: Path, fill: Callable[[Store], object]) -> Store:
+    """Open a new database with what `fill` puts there. For SQLite it does that once, and the file is copied then."""
+    if not isinstance(database_at(file), SqliteDatabase):
+        store = Store.open(file)
+        fill(store)
+        return store
+    if fill not in _filled:
+        with tempfile.TemporaryDirectory() as folder:
+            first = Path(folder) / "arena.db"
+            with closing(Store.open(first)) as store:
+                fill(store)
+            _filled[fill] = first.read_bytes()
+    file.write_bytes(_filled[fill])
+    return Store.open(file)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def copied_databases() -> Iterator[None]:
+    """Have new SQLite databases of this process copied from one: it takes a fifth of the time of making them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(SqliteDatabase, "create", _create_by_copying)
+        yield
+
+
+@pytest.fixture
+def uncopied_databases(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have SQLite databases made as users have them made."""
+    monkeypatch.setattr(SqliteDatabase, "create", _create)
 
 
 def asked(where: str | Path | Database, query: str) -> list[dict[str, Any]]:

@@ -1,53 +1,89 @@
-"""A PostgreSQL server of the tests' own, as Debian installs it, and a new database on it for who asks."""
+"""PostgreSQL servers for tests, as Debian installs them, and databases on the one that all tests of a run share."""
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import fcntl
 import functools
 import os
+import secrets
 import shutil
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
+import postgres_guard
 from arena.store.database_url import database_at
+from arena.store.postgres_database import SCHEMA
+from arena.store.schema import REVISIONS
 from programs import missing
 
 USER = "postgres"
-"""Who runs it where root runs the tests, whom the server refuses."""
-_TEMPLATE = "arena_as_made"
-_HASTY = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+"""The user who runs the server where root runs the tests: PostgreSQL refuses to run as root."""
+MEMORY_FOLDER = Path("/dev/shm")
+MIN_FREE_BYTES = 2**30
+"""Servers are kept in memory if at least this much of it is free."""
+_TEMPLATE = "arena_template"
+_READY = "ready"
+"""The file in the folder of the shared server that says that databases can be made there."""
+_VOLATILE_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
 _SETTINGS = {
     "listen_addresses": "",  # a socket in its folder is all
     "shared_buffers": "32MB",
     "max_connections": "200",
+    "autovacuum": "off",  # it would start at moments that no test knows
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "4GB",  # no checkpoint while tests run
+    "checkpoint_timeout": "1d",
 }
 
 
 def program(name: str) -> str:
-    """Where a program of the server is. Where there is none the test is skipped, in CI it fails."""
+    """Return the path of one of the server's programs. Without PostgreSQL the test is skipped; in CI it fails."""
     found = sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))
     return str(found[-1]) if found else missing("PostgreSQL is not installed; on Debian: apt-get install postgresql")
 
 
+def server_folder() -> Path:
+    """Return the folder for the files of servers: in memory if there is room, where no sync waits for a disk."""
+    with contextlib.suppress(OSError):
+        if os.access(MEMORY_FOLDER, os.W_OK) and shutil.disk_usage(MEMORY_FOLDER).free > MIN_FREE_BYTES:
+            return MEMORY_FOLDER
+    return Path(tempfile.gettempdir())
+
+
 class PostgresServer:
-    """A server in a folder of its own, to be started and stopped as often as one likes, and to be removed; a `durable`
-    one writes to the disk what others only say they have written.
+    """A server in a folder of its own, which a test starts, stops and removes.
+
+    It is stopped and removed at the latest when the process `owner` ends, however that ends. A `durable` server syncs
+    its files to a disk; other servers only claim to.
     """
 
-    def __init__(self, *, durable: bool = False) -> None:
-        self.folder = folder = Path(tempfile.mkdtemp(prefix="arena-postgres-"))  # where other users get to
+    def __init__(self, *, durable: bool = False, folder: Path | None = None, owner: int | None = None) -> None:
+        if folder is None:  # not tmp_path, which other users can't reach
+            folder = Path(tempfile.mkdtemp(prefix="arena-postgres-", dir=None if durable else server_folder()))
+        self.folder = folder
         self._data = folder / "data"
         folder.chmod(0o755)
         if os.geteuid() == 0:
             shutil.chown(folder, USER)
+        self._guard = subprocess.Popen(
+            [sys.executable, "-I", "-S", postgres_guard.__file__, str(owner or os.getpid()), str(folder)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,  # out of reach of Ctrl-C
+        )
         words = ["--username", USER, "--auth", "trust", "--encoding", "UTF8", "--locale", "C.UTF-8", "--no-sync"]
         self._run([program("initdb"), "--pgdata", str(self._data), *words])
-        lines = [f"{name} = '{value}'" for name, value in (_SETTINGS | ({} if durable else _HASTY)).items()]
+        lines = [f"{name} = '{value}'" for name, value in (_SETTINGS | ({} if durable else _VOLATILE_SETTINGS)).items()]
         with (self._data / "postgresql.conf").open("a") as settings:
             settings.write("\n".join([*lines, f"unix_socket_directories = '{folder}'", ""]))
 
@@ -57,34 +93,44 @@ class PostgresServer:
         assert done.returncode == 0, done.stderr
 
     def start(self) -> None:
-        """Start it, and wait until it takes connections."""
+        """Start it, and return once it accepts connections."""
         self._run(
             [program("pg_ctl"), "--pgdata", str(self._data), "--wait", "--log", str(self.folder / "log"), "start"]
         )
 
     def stop(self, how: str = "immediate") -> None:
-        """Stop it; as a crash would, unless `how` is another."""
+        """Stop it in one of the modes of pg_ctl; the default stops it as a crash would."""
         self._run([program("pg_ctl"), "--pgdata", str(self._data), "--wait", "--mode", how, "stop"])
 
     def remove(self) -> None:
-        """Stop it, if it runs, and forget all that it had."""
-        with contextlib.suppress(AssertionError):
-            self.stop()
-        shutil.rmtree(self.folder, ignore_errors=True)
+        """Stop it, if it runs, and remove its files."""
+        postgres_guard.remove_server(self.folder)
+        self._guard.kill()
+        self._guard.wait()
 
     def url(self, database: str) -> str:
-        """The URL of a database on it."""
-        return f"postgresql://{USER}@/{database}?host={self.folder}"
+        """Return the URL of a database on it."""
+        return server_url(self.folder, database)
 
     def execute(self, statement: str, database: str = "postgres") -> None:
-        """Have something done there."""
-        with psycopg.connect(self.url(database), autocommit=True) as connection:
-            connection.execute(statement.encode())
+        """Execute a statement there."""
+        execute(self.folder, statement, database)
+
+
+def server_url(folder: Path, database: str) -> str:
+    """Return the URL of a database of the server in a folder."""
+    return f"postgresql://{USER}@/{database}?host={folder}"
+
+
+def execute(folder: Path, statement: str, database: str = "postgres") -> None:
+    """Execute a statement on the server in a folder."""
+    with psycopg.connect(server_url(folder, database), autocommit=True) as connection:
+        connection.execute(statement.encode())
 
 
 @contextlib.contextmanager
 def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
-    """A server of one's own that runs inside, to be stopped and started as often as one likes."""
+    """Run a server that the caller may stop and start."""
     server = PostgresServer(durable=durable)
     try:
         server.start()
@@ -93,29 +139,112 @@ def postgres_server(*, durable: bool = False) -> Iterator[PostgresServer]:
         server.remove()
 
 
+_RUN_PROCESS = os.getpid()
+"""The process that imported this module: the run itself, from which workers may be forked."""
+_SHARED_NAME = f"arena-postgres-{_RUN_PROCESS}-{secrets.token_hex(4)}"
+"""The name of the folder of the shared server, which all workers know without having to be told."""
+
+
 @functools.cache
-def shared_server() -> PostgresServer:
-    """The server of this process, which ends with it; a database on it is as an arena's is when it was made."""
+def shared_folder() -> Path:
+    """Return the folder of the server that all workers of this run share.
+
+    The first worker that asks starts it; others that ask meanwhile wait. It ends with the run.
+    """
     program("initdb")
-    server = PostgresServer()
-    atexit.register(server.remove)
+    folder = server_folder() / _SHARED_NAME
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / _READY).exists():
+            _start_shared_server(folder)
+            (folder / _READY).touch()
+    return folder
+
+
+def _start_shared_server(folder: Path) -> None:
+    """Start the shared server with a template for databases, in which every change of more than rows is noted."""
+    server = PostgresServer(folder=folder, owner=_RUN_PROCESS)
+    _shared_servers.append(server)
     server.start()
     server.execute(f"CREATE DATABASE {_TEMPLATE}")
     database_at(server.url(_TEMPLATE)).create()
-    return server
+    for statement in _NOTE_ALTERATIONS:
+        server.execute(statement, _TEMPLATE)
 
+
+_shared_servers: list[PostgresServer] = []
+"""The shared server, in the process that started it: its guard is a child of that process."""
+
+
+@atexit.register
+def _remove_shared_server() -> None:
+    """Stop the shared server before a run that was not killed returns."""
+    folder = server_folder() / _SHARED_NAME
+    if os.getpid() == _RUN_PROCESS and folder.exists():
+        postgres_guard.remove_server(folder)
+    for server in _shared_servers:
+        server._guard.poll()
+
+
+_NOTE_ALTERATIONS = (
+    "CREATE TABLE public.alterations (command text)",
+    "CREATE FUNCTION public.note_alteration() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER AS "
+    "$$BEGIN INSERT INTO public.alterations VALUES (tg_tag); END$$",
+    "CREATE EVENT TRIGGER note_alteration ON ddl_command_end EXECUTE FUNCTION public.note_alteration()",
+)
+_END_SESSIONS = (
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+)
+_ALTERED = f"""SELECT EXISTS (SELECT FROM public.alterations)
+    OR (SELECT array_agg(version_num) FROM {SCHEMA}.alembic_version) IS DISTINCT FROM ARRAY['{REVISIONS[-1]}'::varchar]
+    OR EXISTS (SELECT FROM pg_db_role_setting)"""
+_FILLED_TABLES = f"""SELECT oid::regclass::text FROM pg_class WHERE relnamespace = '{SCHEMA}'::regnamespace
+    AND relkind = 'r' AND relname <> 'alembic_version' AND pg_relation_size(oid) > 0"""
+_RESTART_SEQUENCES = f"""SELECT setval(format('%I.%I', schemaname, sequencename), start_value, false)
+    FROM pg_sequences WHERE schemaname = '{SCHEMA}' AND last_value IS NOT NULL"""
 
 _made = iter(range(1, 1_000_000))
+_empty: list[str] = []
+"""The names of databases that tests no longer use, emptied."""
+os.register_at_fork(after_in_child=_empty.clear)  # they stay the parent's
 
 
 def new_database(*, made: bool = True) -> str:
-    """The URL of a new database on the shared server: an arena's without anything in it, or, not `made`, empty."""
-    server = shared_server()
-    name = f"arena_{next(_made)}"
-    server.execute(f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE if made else 'template0'}")
-    return server.url(name)
+    """Return the URL of a new database on the shared server, in which is an arena without data, or, not `made`,
+    nothing.
+    """
+    folder = shared_folder()
+    if made and _empty:
+        return server_url(folder, _empty.pop())
+    name = f"arena_{os.getpid()}_{next(_made)}"
+    execute(folder, f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE if made else 'template0'} STRATEGY FILE_COPY")
+    return server_url(folder, name)
 
 
-def drop_database(url: str) -> None:
-    """Forget a database of the shared server, whoever is connected to it."""
-    shared_server().execute(f"DROP DATABASE {psycopg.conninfo.conninfo_to_dict(url)['dbname']} WITH (FORCE)")
+def give_back(url: str) -> None:
+    """Take back a database that was made with an arena in it, whoever is still connected to it.
+
+    It is emptied and used again, as making one costs several times as much, unless a test changed more than rows.
+    """
+    name = str(conninfo_to_dict(url)["dbname"])
+    if _try_empty(url):
+        _empty.append(name)
+    else:
+        execute(shared_folder(), f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _try_empty(url: str) -> bool:
+    """Remove all rows from a database; False if that would not make it like a new one."""
+    try:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(_END_SESSIONS.encode())
+            if connection.execute(_ALTERED.encode()).fetchone() != (False,):
+                return False
+            if tables := [table for (table,) in connection.execute(_FILLED_TABLES.encode())]:
+                connection.execute(f"TRUNCATE {', '.join(tables)} CASCADE".encode())
+            connection.execute(_RESTART_SEQUENCES.encode())
+    except psycopg.Error:
+        return False
+    return True

@@ -86,7 +86,7 @@ def paid(match: str, bots: Sequence[str], payoffs: Sequence[float | None], *, ro
 
 
 def finish(store: Store, *results: Result) -> None:
-    """Store and rate them, one after the other in one transaction."""
+    """Store and rate them, one after the other, in one transaction."""
     store.write(
         finish_matches, [StorableMatch(done, lambda ratings, done=done: done.match.encode()) for done in results]
     )  # type: ignore[misc]
@@ -95,9 +95,11 @@ def finish(store: Store, *results: Result) -> None:
 def season(store: Store, count: int = 30) -> None:
     """A few matches of four bots with changing fortunes and versions."""
     names = ["ann", "bob", "cid", "dan"]
+    results = []
     for number in range(count):
         pair = (names[number % 4], names[(number * 3 + 1) % 4])
         bots = pair if pair[0] != pair[1] else ("ann", "cid")
         ranks = ((1, 2), (2, 1), (1, 1))[number % 3]
         pool = "tictactoe/classic" if number % 3 == 2 else "nim/classic"
-        finish(store, result(f"m{number}", bots, ranks, pool=pool, version=str(number // 10)))
+        results.append(result(f"m{number}", bots, ranks, pool=pool, version=str(number // 10)))
+    finish(store, *results)

@@ -17,7 +17,7 @@ from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
 from arena.store.seasons import list_seasons, season_leaderboards, start_season
 from arena.store.store import Reader, Store
-from databases import EVERY_DATABASE, SQLITE_ALONE
+from databases import EVERY_DATABASE, SQLITE_ALONE, filled_store
 from protocol.errors import UsageFault
 from seasons import finish, result, season
 
@@ -28,8 +28,7 @@ NIM, TOE = "nim/classic", "tictactoe/classic"
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        season(opened)
+    with closing(filled_store(tmp_path / "arena.db", season)) as opened:
         yield opened
 
 

@@ -39,7 +39,7 @@ from arena.store.store import Store
 from arena.store.thinning import RecordsOfBot, remove_all
 from arena.web.site import Site
 from commands import Done, call
-from databases import EVERY_DATABASE, SQLITE_ALONE, alter
+from databases import EVERY_DATABASE, POSTGRESQL_ALONE, SQLITE_ALONE, alter, filled_store
 from library import ANN, BOB, Library
 from postgres import new_database
 from web_client import answer, served
@@ -48,16 +48,19 @@ pytestmark = EVERY_DATABASE
 EVER = Old(until="9", rated=True)
 
 
+def play_ten(store: Store) -> None:
+    """Store matches that were played at the beginning of the year, and one of a tournament."""
+    library = Library(store)
+    for number in range(6):
+        library.play("nim", [ANN, BOB], match=f"friendly-{number}", rated=False)
+    for number in range(3):
+        library.play("tictactoe", [ANN, BOB], match=f"rated-{number}")
+    library.play("nim", [ANN, BOB], match="placed", tournament="t1", place=0)
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
-    """Matches that were played at the beginning of the year, and one of a tournament."""
-    with closing(Store.open(tmp_path / "arena.db")) as opened:
-        library = Library(opened)
-        for number in range(6):
-            library.play("nim", [ANN, BOB], match=f"friendly-{number}", rated=False)
-        for number in range(3):
-            library.play("tictactoe", [ANN, BOB], match=f"rated-{number}")
-        library.play("nim", [ANN, BOB], match="placed", tournament="t1", place=0)
+    with closing(filled_store(tmp_path / "arena.db", play_ten)) as opened:
         yield opened
 
 
@@ -426,11 +429,10 @@ def test_a_backup_tells_files_that_are_elsewhere_from_those_that_are_missing(
     assert there("db", "backup", str(tmp_path / "two.db")).out.endswith(told)
 
 
+@POSTGRESQL_ALONE
 def test_of_a_database_on_a_server_the_files_are_named_that_belong_with_it(
-    store: Store, tmp_path: Path, arena: Callable[..., Done], database_kind: str
+    store: Store, tmp_path: Path, arena: Callable[..., Done]
 ) -> None:
-    if database_kind == "sqlite":
-        pytest.skip("that is copied by the arena itself")
     arena("db", "thin", "--older", "1d")
     done = arena("db", "backup", str(tmp_path / "copy"))
     assert done.out == f"6 records are in 1 file of old ones in {tmp_path}/archive: copy that as well\n"

@@ -19,6 +19,7 @@ from arena.processes.launch_spec import passed
 from arena.store.registry import register_bot, registered_bot, revoke_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
+from bot_checks import check_settings_here
 from commands import call, ends
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import NAMES
@@ -63,13 +64,17 @@ def test_levels_are_all_eight_of_them() -> None:
         ("random,ga:node=3,greedy:depth=2", "the house bot ga: ga has no setting 'node': it has depth, eval, nodes,"),
     ],
 )
-def test_what_is_no_house_is_said_in_a_line_before_anything_starts(tmp_path: Path, words: str, says: str) -> None:
+def test_what_is_no_house_is_said_in_a_line_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, says: str
+) -> None:
+    check_settings_here(monkeypatch)
     done = call("arena", "serve", "--no-web", "--port", "0", "--data", str(tmp_path / "data"), "--house", words)
     assert (done.code, done.err.count("\n"), done.err[: len(says) + 7]) == (2, 1, f"arena: {says}")
     assert not (tmp_path / "data").exists()
 
 
-def test_the_bots_of_a_demo_have_the_settings_that_they_are_given() -> None:
+def test_the_bots_of_a_demo_have_the_settings_that_they_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_settings_here(monkeypatch)
     check_settings({bot.name: bot.command for bot in demo_bots()})
 
 

@@ -15,11 +15,17 @@ from arena.processes.bot_commands import startable
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotCrashed, BotProcess
 from arena.tournament.contestants import Contestant, contestants
+from bot_checks import check_settings_here
 from protocol.bot_launch import REFERENCE_BOTS, BotSpec
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
 
 RUN = (sys.executable, "-P", "-m", "bots", "run")
+
+
+@pytest.fixture
+def checked_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_settings_here(monkeypatch)
 
 
 def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
@@ -30,12 +36,14 @@ def test_a_reference_bot_goes_by_its_own_name_or_another() -> None:
     assert renamed == Contestant("calm", (*RUN, "alphabeta", "--name", "calm"), reference=True, spec=spec)
 
 
+@pytest.mark.usefixtures("checked_here")
 def test_settings_are_a_bots_own_and_defaults_are_for_those_that_know_them() -> None:
     deep, plain = contestants(["deep=alphabeta:depth=6,eval=lines", "greedy"], {"nodes": "200"})
     assert deep.command[7:] == ("deep", "--set", "depth=6", "--set", "eval=lines", "--default", "nodes=200")
     assert plain.command[7:] == ("greedy", "--default", "nodes=200")
 
 
+@pytest.mark.usefixtures("checked_here")
 def test_settings_need_no_name_where_no_other_bot_has_it() -> None:
     deep, _ = contestants(["alphabeta:depth=6", "x=alphabeta:depth=2"], {})
     assert (deep.name, deep.command[-2:]) == ("alphabeta", ("--set", "depth=6"))
@@ -62,6 +70,7 @@ def test_a_command_line_is_split_as_a_shell_does() -> None:
     assert mine == Contestant("mine", (sys.executable, "my bot.py", "--fast"))
 
 
+@pytest.mark.usefixtures("checked_here")
 @pytest.mark.parametrize(
     ("word", "file"),
     [

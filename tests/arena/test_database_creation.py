@@ -18,6 +18,8 @@ from arena.store.registry import add_bots
 from arena.store.schema import APPLICATION_ID
 from arena.store.store import Store
 
+pytestmark = pytest.mark.usefixtures("uncopied_databases")
+
 HOT = bytes.fromhex("d9d505f920a163d7")
 
 

@@ -17,6 +17,8 @@ from commands import call, faulty, run
 from processes import serving
 from protocol.errors import ArenaFault
 
+pytestmark = pytest.mark.usefixtures("uncopied_databases")
+
 
 @pytest.fixture(autouse=True)
 def _careless() -> Iterator[None]:

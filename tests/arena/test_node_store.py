@@ -41,7 +41,7 @@ from arena.store.store import Store
 from arena.web.admin.log import IN_WORDS
 from commands import call
 from databases import alter
-from postgres import new_database, postgres_server
+from postgres import postgres_server
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
 from referee import record_reader
@@ -49,8 +49,8 @@ from seasons import finish, header, result
 
 
 @pytest.fixture
-def url() -> str:
-    return new_database()
+def url(postgres_url: str) -> str:
+    return postgres_url
 
 
 def node(url: str, name: str, stack: ExitStack) -> NodeStore:

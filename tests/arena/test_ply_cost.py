@@ -75,7 +75,7 @@ class Counted:
     """Of the kernel, in each ply."""
 
 
-@pytest.fixture(scope="module", params=["uvloop", "asyncio"])
+@pytest.fixture(scope="module", params=["uvloop", pytest.param("asyncio", marks=pytest.mark.ci)])
 def counted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Counted:
     loop = request.param
     if loop == "uvloop":

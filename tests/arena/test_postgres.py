@@ -44,9 +44,8 @@ from stored_matches import finished
 
 
 @pytest.fixture
-def url() -> str:
-    """A new arena's."""
-    return new_database()
+def url(postgres_url: str) -> str:
+    return postgres_url
 
 
 @pytest.fixture

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 from alembic import command
 from alembic.config import Config
 
+from arena.commands.serve import upgrade_if_older
 from arena.store.database_url import database_at
 from arena.store.schema import APPLICATION_ID, REVISIONS
 from arena.store.upgrade import MIGRATIONS
@@ -68,16 +70,28 @@ def test_a_server_does_not_start_where_it_may_not_upgrade_or_not_copy(data: Path
 
 
 @pytest.mark.parametrize("folder", ["data", "backups"])
-async def test_a_server_copies_upgrades_and_starts_where_it_may(data: Path, tmp_path: Path, folder: str) -> None:
-    words = ("--upgrade",) if folder == "data" else ("--upgrade", "--backup-to", str(tmp_path / folder))
-    async with serving(data, *words) as served:
-        said = "".join(served.said)
+def test_it_is_copied_beside_itself_or_into_the_folder_for_backups_once(
+    data: Path, tmp_path: Path, folder: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO)
+    backup_to = None if folder == "data" else str(tmp_path / folder)
+    for _ in range(2):
+        upgrade_if_older(database_at(data / "arena.db"), backup_to)
     (copy,) = copies(tmp_path / folder)
-    assert f"the database has schema {REVISIONS[-1]} now; as it was: {copy}" in said
     assert database_at(copy).revision() == "0007"
-    async with serving(data, *words):
-        pass
-    assert copies(tmp_path / folder) == [copy]
+    assert database_at(data / "arena.db").revision() == REVISIONS[-1]
+    said = [record.getMessage() for record in caplog.records if record.name == "arena"]
+    assert said == [
+        "the database has schema 0007, older than this version's: it is copied and upgraded",
+        f"the database has schema {REVISIONS[-1]} now; as it was: {copy}",
+    ]
+
+
+async def test_a_server_that_may_upgrade_does_so_and_starts(data: Path, tmp_path: Path) -> None:
+    async with serving(data, "--upgrade", "--backup-to", str(tmp_path / "backups")) as served:
+        said = "".join(served.said)
+    (copy,) = copies(tmp_path / "backups")
+    assert f"the database has schema {REVISIONS[-1]} now; as it was: {copy}" in said
 
 
 def copies(folder: Path) -> list[Path]:
