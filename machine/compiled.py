@@ -12,11 +12,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from tempfile import TemporaryFile
 from typing import Any, TypeVar
 
-from machine.cache import cache_folder
-from machine.source_digest import digest
 from machine.terminal import say
 from protocol.errors import UsageFault
 
@@ -48,19 +45,18 @@ def compiled(function: F) -> F:
 def entry(function: F) -> F:
     """As `compiled`, for Python to call: it runs without the GIL, and is kept on disk for the next process.
 
-    Only entries are kept, each with all that it calls: numba looks for changes in a kept function's own file only, and
-    cannot link a kept recursive function into another. Hence a folder named after all the sources that its module is
-    made of.
+    Only entries are kept, each with all that it calls: numba cannot link a kept recursive function into another. The
+    folder is named after all the sources that the function's module is made of, so code is compiled again when one of
+    them changes, and only then: other checkouts of the same sources share it.
     """
     if not FAST:
         return function
-    folder = _kept_in(Path(function.__code__.co_filename).absolute())
-    if folder is None:
-        return compiled(function)
-    numba = _numba()
-    numba.config.CACHE_DIR = str(folder)
-    quick: F = numba.njit(cache=True, **_OPTIONS)(function)
-    _tell_before_compiling(quick)
+    quick = compiled(function)
+    from machine.compiled_cache import CompiledCache, compiled_folder
+
+    if compiled_folder(Path(function.__code__.co_filename).absolute()):
+        quick._cache = CompiledCache(function)  # type: ignore[attr-defined]
+        _tell_before_compiling(quick)
     return quick
 
 
@@ -81,20 +77,6 @@ def _tell_before_compiling(quick: Any) -> None:
 @cache
 def _tell() -> None:
     say("compiling code, this once, which takes up to half a minute…", err=True)
-
-
-@cache
-def _kept_in(module: Path) -> Path | None:
-    """Where the code is kept that was compiled from a module. None where nothing can be written: numba would keep it
-    beside the sources, and not see what changed; or where its sources are not there to be read.
-    """
-    try:
-        folder = cache_folder() / f"compiled-{digest(module)}"
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=folder):
-            return folder
-    except OSError:
-        return None
 
 
 def ints(values: Iterable[int]) -> Any:

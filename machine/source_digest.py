@@ -34,17 +34,20 @@ def digest_of_all() -> str:
 
 
 def digest(module: Path) -> str:
-    """What all the sources of a module hold, in hexadecimal. Raises `OSError` where one cannot be read."""
-    held = "".join(_read(file)[0] for file in sorted(sources(module)))
-    return hashlib.sha256(held.encode()).hexdigest()[:16]
+    """Return a digest, in hexadecimal, of a module's name and of the names and contents of all its sources.
+
+    It is the same wherever they lie. Raises `OSError` where one cannot be read.
+    """
+    root = _root(module)
+    held = sorted(f"{_name_of(file, root)} {_read(file)[0]}" for file in sources(module))
+    return hashlib.sha256("\n".join([_name_of(module, root), *held]).encode()).hexdigest()[:16]
 
 
 def sources(module: Path) -> set[Path]:
     """The files. Followed are imports of what lies where the module's own package does, or this project's packages;
     not of packages that others have installed. Raises `OSError` where a file cannot be read.
     """
-    # what the first package around the module lies in, or the module itself
-    root = next(folder for folder in module.parents if not (folder / "__init__.py").exists())
+    root = _root(module)
     own = module.relative_to(root).parts[0].removesuffix(".py")
     found, waiting = {module}, [module]
     while waiting:
@@ -54,6 +57,19 @@ def sources(module: Path) -> set[Path]:
                     found.add(imported)
                     waiting.append(imported)
     return found
+
+
+def _root(module: Path) -> Path:
+    """Return the folder of the outermost package around a module, or of the module itself."""
+    return next(folder for folder in module.parents if not (folder / "__init__.py").exists())
+
+
+def _name_of(file: Path, root: Path) -> str:
+    """Return the path of a source below the folder that its package lies in."""
+    for home in (root, _HOME):
+        if file.is_relative_to(home):
+            return file.relative_to(home).as_posix()
+    return file.as_posix()
 
 
 @cache

@@ -12,6 +12,8 @@ _MANY = 500
 """Degrees of freedom from which the normal distribution, with a correction, is right to six digits."""
 _EQUAL = 1e-9
 """A standard error below which all values are taken as equal: what is left is rounding."""
+_ROUNDING = 1e-9
+"""Degrees of freedom that are so near to a whole number, relative to it, are that number: only rounding is between."""
 
 
 def student_cdf(t: float, freedom: float) -> float:
@@ -64,12 +66,15 @@ def standard_error(square: float, count: int, freedom: float, most: float) -> fl
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
-    """The degrees of freedom of a sum of squares of standard errors that are independent, each with its own.
+    """Return the degrees of freedom of a sum of squares of standard errors that are independent, each with its own.
 
-    Source: F. E. Satterthwaite, An approximate distribution of estimates of variance components (1946).
+    Of one square, or of several that are alike, that is a whole number, and returned as one: callers drop fractions.
+    Where all squares are 0, or only rounding makes them more, it is the sum of all degrees of freedom. Source:
+    F. E. Satterthwaite, An approximate distribution of estimates of variance components (1946).
     """
     found = list(parts)
-    doubt = math.fsum(square**2 / freedom for square, freedom in found if square)
-    if not doubt:
+    total = math.fsum(square for square, _ in found)
+    if math.sqrt(total) < _EQUAL:
         return math.fsum(freedom for _, freedom in found)
-    return math.fsum(square for square, _ in found) ** 2 / doubt
+    exact = 1 / math.fsum((square / total) ** 2 / freedom for square, freedom in found if square)
+    return round(exact) if math.isclose(exact, round(exact), rel_tol=_ROUNDING) else exact

@@ -28,9 +28,13 @@ from forked_workers import ForkedWorkers
 from programs import program
 from protocol import games
 
-settings.register_profile("patient", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("patient")
+PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 """What is right is so on a busy machine too."""
+settings.register_profile("repeatable", PATIENT, derandomize=True)
+settings.load_profile("repeatable")
+"""The same examples in every run, so that none is red by chance: scripts/fuzz looks for others."""
+settings.register_profile("fuzz", PATIENT, print_blob=True)
+"""For scripts/fuzz: other examples in every run, by its seed."""
 settings.register_profile(
     "mutants", max_examples=30, deadline=None, database=None, derandomize=True, phases=[Phase.explicit, Phase.generate]
 )

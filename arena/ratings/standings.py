@@ -141,12 +141,12 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
             counts[seat.bot].update(["played", outcome, *(["forfeits"] if seat.reason in FORFEITS else [])])
     shares = {name: score[name] / count["played"] if count["played"] else 0.0 for name, count in counts.items()}
     rows: list[TableRow] = []
-    for place, (name, share) in enumerate(sorted(shares.items(), key=lambda item: -item[1]), 1):
+    for place, (name, share) in enumerate(sorted(shares.items(), key=lambda item: -_rounded(item[1])), 1):
         count = counts[name]
         low, high = interval(share, count["played"])
         rows.append(
             TableRow(
-                rank=rows[-1].rank if rows and rows[-1].score == share else place,
+                rank=rows[-1].rank if rows and _rounded(rows[-1].score) == _rounded(share) else place,
                 bot=name,
                 played=count["played"],
                 won=count["won"],
@@ -159,6 +159,11 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
             )
         )
     return rows
+
+
+def _rounded(score: float) -> float:
+    """Return a score as it is compared: thirds of points add up to different floats in different orders."""
+    return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
@@ -217,10 +222,10 @@ def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
     values = {}
     for row in table:
         if row.payoff is not None:
-            values[row.bot] = round(row.payoff.mean, 9)
+            values[row.bot] = _rounded(row.payoff.mean)
         elif row.played and not by_payoff:
             found = row.adjusted if by_adjusted else None
-            values[row.bot] = round(row.score if found is None else found.score, 9)
+            values[row.bot] = _rounded(row.score if found is None else found.score)
     first: dict[float, int] = {}
     for place, value in enumerate(sorted(values.values(), reverse=True), 1):
         first.setdefault(value, place)
@@ -233,7 +238,7 @@ def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = 
     """
     adjusted = not raw and goes_by_adjusted(listed)
     if adjusted:
-        listed = sorted(listed, key=lambda row: -math.inf if row.adjusted is None else row.adjusted.score, reverse=True)
+        listed = sorted(listed, key=lambda row: math.inf if row.adjusted is None else -_rounded(row.adjusted.score))
     rank = ranks([row.bot for row in listed], matches, adjusted=adjusted)
     return [structs.replace(row, rank=rank[row.bot]) for row in listed]
 

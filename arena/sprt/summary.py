@@ -134,7 +134,7 @@ def _compared(bots: tuple[str, str], best: Comparison, scores: str) -> str:
         return f"{one} is better than {other}: it {scores}"
     if best.high < 0.5:
         return f"{one} is worse than {other}: it {scores}"
-    apart = ceil(1000 * max(best.high - 0.5, 0.5 - best.low)) / 1000
+    apart = ceil(round(1000 * max(best.high - 0.5, 0.5 - best.low), 6)) / 1000  # 0.513 - 0.5 is more than 0.013
     return f"neither {one} nor {other} is shown to be better: {one} {scores}; they are {apart:.3f} apart at most"
 
 
@@ -177,7 +177,7 @@ def _of_tests(chance: float, tests: str = "tests") -> str:
     """So many of 100 tests, or where that is no whole number per cent, with two digits, of which the last is rounded
     up.
     """
-    percent = Fraction(str(chance)) * 100
+    percent = Fraction(f"{chance:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"
     digit = Fraction(10) ** (floor(log10(percent)) - 1)

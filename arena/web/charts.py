@@ -13,6 +13,8 @@ APART = 0.24
 """The least part of a scale between two of its ticks, so that their labels don't meet on a phone."""
 TICKS, WHOLE_TICKS, PAYOFF_TICKS = 5, 4, 3
 """So many steps between ticks, about: of a scale, of one of whole numbers, of one of payoffs, whose labels are wide."""
+_ROUNDING = 1e-9
+"""Part of a step by which arithmetic may be off."""
 LEAST_SPAN = 4.0
 """Rating points: a curve that moves by less is drawn as flat as it is."""
 
@@ -31,22 +33,23 @@ class Scale(NamedTuple):
     @property
     def places(self) -> int:
         """Decimals that tell ticks apart."""
-        return max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + 1e-9))
+        return max(0, -math.floor(math.log10(self.ticks[1] - self.ticks[0]) + _ROUNDING))
 
     def at(self, value: float) -> float:
         """Where a value lies, in units from the low end."""
-        return round((value - self.low) / (self.high - self.low) * self.size, 1)
+        return round((value - self.low) / (self.high - self.low) * self.size, 1) + 0.0  # no -0
 
     def down(self, value: float) -> float:
         """Where a value lies on an upright scale, in units from its top."""
-        return round(self.size - self.at(value), 1)
+        return round(self.size - self.at(value), 1) + 0.0
 
 
 def scale(values: Iterable[float], size: float, least: float = LEAST_SPAN, steps: int = TICKS) -> Scale:
     """A scale that holds all the values, from tick to tick, and spans the `least` or more; from 0 on for none."""
     low, high = _spanning(list(values) or [0.0, least], least)
     step = _step((high - low) / steps)
-    first, last = math.floor(low / step), math.ceil(high / step)
+    # 0.3 / 0.1 is less than 3 and 1.1 / 0.1 more than 11: another tick would be drawn beyond the ends
+    first, last = math.floor(low / step + _ROUNDING), math.ceil(high / step - _ROUNDING)
     marks = tuple(round(at * step, 9) for at in range(first, last + 1))
     return Scale(marks[0], marks[-1], size, marks)
 
@@ -68,7 +71,7 @@ def _spanning(values: Sequence[float], least: float = LEAST_SPAN) -> tuple[float
 def _step(least: float) -> float:
     """The smallest of 1, 2, 5, 10, 20 … that is no less."""
     magnitude = float(10 ** math.floor(math.log10(least)))
-    return next(step * magnitude for step in STEPS if step * magnitude >= least * (1 - 1e-9))
+    return next(step * magnitude for step in STEPS if step * magnitude >= least * (1 - _ROUNDING))
 
 
 def whole(low: int, high: int, size: float) -> Scale:

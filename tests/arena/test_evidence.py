@@ -13,7 +13,7 @@ from arena.sprt.summary import amount, before_it_starts, conclusion, joint_concl
 from measuring.confidence_sequence import confidence_sequence
 from measuring.elo import compare_scores, normalised_elo
 from measuring.pair_scores import MIN_UNITS, SideScore
-from measuring.scores import estimate_scores
+from measuring.scores import Estimate, estimate_scores
 from measuring.sequential import Hypotheses, Pentanomial
 from protocol.reasons import RESIGNED, TIMEOUT, VOID, WIN
 from seasons import result
@@ -215,6 +215,8 @@ def test_by_how_much_is_told_in_the_unit_that_was_asked_for() -> None:
     [
         (0.6, 0.001, "at most 0.1 % of tests"),
         (0.6, 0.0166, "at most 1.7 % of tests"),
+        (0.6, 0.003 / 5, "at most 0.06 % of tests"),
+        (0.6, 0.15 / 3, "at most 5 of 100 tests"),
         (0.4, 0.001, "at most 20 of 100 tests"),
     ],
 )
@@ -242,6 +244,13 @@ def test_of_a_settled_number_of_pairs_the_interval_says_who_is_better() -> None:
 def test_how_far_they_are_apart_at_most_is_the_farther_end_of_the_interval(more: float) -> None:
     pairs = [(1.0, 0.0), (more, more)] + [(1.0, 0.0), (0.0, 1.0)] * 20
     assert told(evidence(results(pairs), None)).endswith("; they are 0.059 apart at most")
+
+
+def test_an_interval_to_a_thousandth_is_not_taken_for_one_beyond_it() -> None:
+    found = evidence(results([(1.0, 0.0)] * 20), None)
+    score = compare_scores(Estimate(mean=0.5, low=0.487, high=0.513, error=0.0066, superiority=0.5))
+    seen = replace(found.findings(), score=score, adjusted=None)
+    assert conclusion(BOTS, found.question, seen).endswith("; they are 0.013 apart at most")
 
 
 @pytest.mark.parametrize(("pairs", "says"), [(1, "a pair is"), (9, "9 pairs are")])

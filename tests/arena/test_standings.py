@@ -52,6 +52,17 @@ def test_the_table_is_by_share_and_equals_share_a_rank() -> None:
     ]
 
 
+def test_equal_shares_share_a_rank_whichever_thirds_they_were_added_from() -> None:
+    """2/3 + 2/3 + 1 is less than 1 + 1 + 1/3 to a computer."""
+    results = [
+        result(("a", 2), ("b", 1), ("c", 3), ("d", 4)),
+        result(("a", 2), ("b", 1), ("c", 3), ("d", 4)),
+        result(("a", 1), ("b", 3), ("c", 2), ("d", 4)),
+    ]
+    rows = table(["a", "b", "c", "d"], results)
+    assert [(row.rank, row.bot) for row in rows] == [(1, "a"), (1, "b"), (3, "c"), (4, "d")]
+
+
 @pytest.mark.parametrize("reason", ["timeout", "illegal", "disconnected", "no_show"])
 def test_what_a_bot_lost_by_its_own_fault_is_a_forfeit(reason: str) -> None:
     rows = {row.bot: row for row in table(["a", "b"], [result(("a", 1), ("b", 2), loser=reason)])}

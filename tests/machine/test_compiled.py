@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import io
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from machine.compiled import FAST, _tell
+from machine.file_lock import lock
 
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed, or not asked for")
 
@@ -90,36 +92,68 @@ except UsageFault as fault:
     assert said(steps, sources) == expected
 
 
-@pytest.mark.parametrize(
-    ("file", "statement"),
-    [
-        ("sources/constants.py", "from package.sources.constants import FACTOR"),
-        ("deep/deeper/constants.py", "from package.deep.deeper.constants import FACTOR"),
-        ("../elsewhere/far/constants.py", "from elsewhere.far.constants import FACTOR"),
-    ],
-)
 def test_code_is_compiled_anew_when_a_constant_that_another_file_hands_on_has_changed(
-    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, statement: str
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "package" / "middle.py").write_text(f"{statement}\n")
-    (sources / "kernel.py").write_text("from package.middle import FACTOR\n" + SOURCE.replace("2 *", "FACTOR *"))
-    constants = tmp_path / "package" / file
-    for factor in (2, 3):
-        written(constants, f"FACTOR = {factor}\n", tmp_path)
-        assert said("from package.sources import kernel; print(kernel.twice(7))", tmp_path) == f"{factor * 7}\n"
-
-
-def test_code_is_kept_when_a_file_that_it_does_not_import_has_changed(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    kept = set()
-    for number in (2, 3):
-        written(sources / "unrelated.py", f"NUMBER = {number}\n", tmp_path)
-        assert said("from package.sources import kernel; print(kernel.twice(7))", tmp_path) == "14\n"
-        kept.add(tuple((tmp_path / "cache").rglob("*.nbi")))
-    assert len(kept) == 1, "the second time nothing is compiled"
+    (tmp_path / "package" / "middle.py").write_text("from elsewhere.far.constants import FACTOR\n")
+    (sources / "kernel.py").write_text("from package.middle import FACTOR\n" + SOURCE.replace("2 *", "FACTOR *"))
+    for factor in (2, 3):
+        written(tmp_path / "elsewhere/far/constants.py", f"FACTOR = {factor}\n", tmp_path)
+        assert said("from package.sources import kernel; print(kernel.twice(7))", tmp_path) == f"{factor * 7}\n"
+
+
+def test_another_checkout_of_the_same_sources_loads_what_was_compiled_whenever_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = []
+    for number, checkout in enumerate(("one", "two", "changed")):
+        kernel = tmp_path / checkout / "package" / "kernel.py"
+        written(kernel, SOURCE.replace("2 *", "3 *") if checkout == "changed" else SOURCE, tmp_path / checkout)
+        written(kernel.with_name("unrelated.py"), f"NUMBER = {number}\n", tmp_path / checkout)
+        os.utime(kernel, (number, number))
+        twice = imported(kernel).twice
+        found.append((twice(21), twice.stats.cache_hits.total(), twice.stats.cache_misses.total()))
+    assert found == [(42, 0, 1), (42, 1, 0), (63, 0, 1)]
+
+
+def test_one_process_at_a_time_saves_code(sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two that save at once would give the code of two signatures one file."""
+    from numba.core.caching import IndexDataCacheFile
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    save = IndexDataCacheFile.save
+    others = []
+
+    def save_beside_another(file: IndexDataCacheFile, *what: Any) -> None:
+        (locked,) = tmp_path.rglob("lock")
+        with locked.open("ab") as other:
+            with pytest.raises(BlockingIOError):
+                lock(other.fileno(), wait=False)
+            save(file, *what)  # type: ignore[no-untyped-call]
+        others.append(what[0][0])
+
+    monkeypatch.setattr(IndexDataCacheFile, "save", save_beside_another)
+    twice = imported(sources / "kernel.py").twice
+    assert (twice(21), twice(2.5)) == (42, 5.0)
+    assert len(others) == 2
+    again = imported(sources / "kernel.py").twice
+    assert (again(21), again(2.5)) == (42, 5.0)
+    assert again.stats.cache_hits.total() == 2
+
+
+@pytest.mark.ci
+def test_processes_that_compile_at_once_keep_the_code_of_each(
+    sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    numbers = ("21", "2.5", "2j", "True", "numpy.int8(3)", "numpy.float32(1.5)")
+    steps = "import numpy, kernel; print(kernel.twice({}))"
+    programs = [subprocess.Popen([sys.executable, "-B", "-c", steps.format(number)], cwd=sources) for number in numbers]
+    assert [one.wait() for one in programs] == [0] * len(numbers)
+    results = f"import numpy; from kernel import twice; print(*map(twice, [{', '.join(numbers)}]))"
+    assert said(f"{results}; print(twice.stats.cache_misses.total())", sources) == "42 5.0 4j 2 6 3.0\n0\n"
 
 
 def written(file: Path, text: str, root: Path) -> None:

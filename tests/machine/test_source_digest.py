@@ -103,3 +103,11 @@ def test_the_digest_is_that_of_every_source(tmp_path: Path) -> None:
         found(tmp_path / folder, kernel="from package.near import X", near=constant)
         digests.append(digest(tmp_path / folder / "package/kernel.py"))
     assert digests[0] == digests[1] != digests[2]
+
+
+def test_the_digest_is_another_where_a_source_or_the_module_has_another_name(tmp_path: Path) -> None:
+    """Modules that import each other are made of the same sources, and functions in both may have the same name."""
+    found(tmp_path / "one", kernel="from package import deeper, near", near="from package import kernel")
+    found(tmp_path / "two", kernel="from package import unrelated, near", unrelated="from package import kernel")
+    modules = [tmp_path / "one/package/kernel.py", tmp_path / "one/package/near.py", tmp_path / "two/package/kernel.py"]
+    assert len({digest(module) for module in modules}) == 3

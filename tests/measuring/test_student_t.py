@@ -46,3 +46,21 @@ def test_errors_that_are_put_together_have_the_fewest_degrees_of_freedom_of_any_
     assert satterthwaite([(0.1, 9), (0.0, 4)]) == pytest.approx(9)
     assert satterthwaite([(0.1, 9), (0.1, 9), (0.1, 9)]) == pytest.approx(27)
     assert satterthwaite([(0.0, 9), (0.0, 4)]) == 13
+
+
+@given(st.floats(1e-12, 1e6), st.integers(1, 1000), st.integers(1, 20))
+def test_errors_that_are_alike_have_a_whole_number_of_degrees_of_freedom(
+    square: float, freedom: int, parts: int
+) -> None:
+    assert satterthwaite([(square, freedom)] * parts) == freedom * parts
+    assert satterthwaite([(square, freedom), (0.0, 3)]) == freedom
+
+
+def test_a_fraction_of_a_degree_of_freedom_is_more_than_rounding() -> None:
+    assert satterthwaite([(1e-3, 3), (1e-8, 3)]) == pytest.approx(3 + 6e-5, abs=1e-9)
+    assert satterthwaite([(1.0, 3), (1.0, 4)]) == pytest.approx(48 / 7)
+
+
+def test_errors_that_only_rounding_makes_more_than_0_have_the_degrees_of_freedom_of_all() -> None:
+    assert satterthwaite([(1e-34, 3), (0.0, 5)]) == 8
+    assert satterthwaite([(1e-200, 3), (0.0, 5)]) == 8

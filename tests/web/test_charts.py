@@ -25,6 +25,20 @@ def test_a_scale_holds_its_values_between_round_ticks(values: list[float]) -> No
     assert made.down(made.high) == 0
 
 
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.3, 0.6, (0.3, 0.4, 0.5, 0.6)),
+        (0.6, 1.2, (0.6, 0.8, 1.0, 1.2)),
+        (-0.6, -0.3, (-0.6, -0.5, -0.4, -0.3)),
+    ],
+)
+def test_a_scale_ends_at_a_tick_where_its_values_do(low: float, high: float, ticks: tuple[float, ...]) -> None:
+    made = charts.payoff_scale([MeanPayoff(mean=high, low=low, high=high, opponents=1)], 180)
+    assert made.ticks == ticks
+    assert charts.line([(made.at(low), made.down(high))]) == "0,0"
+
+
 @given(values)
 def test_the_ticks_of_payoffs_leave_room_for_their_labels(values: list[float]) -> None:
     made = charts.payoff_scale([MeanPayoff(mean=value, low=None, high=None, opponents=1) for value in values], 180)
