@@ -23,13 +23,18 @@ from playwright.async_api import (
 )
 
 import programs
+from arena.web.app import ALIVE
 from timeouts import WITHIN
 
 DESKTOP = (1280, 800)
 PHONE = (360, 800)
+Theme = Literal["light", "dark"]
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 """What axe-core looks for."""
 expect.set_options(timeout=WITHIN * 1000)
+_FLAGS = ("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site")
+"""Options with which Chromium starts fewer processes."""
+_AXE = Axe().axe_script
 _ABORTED = "net::ERR_ABORTED"
 _REPORT = """document.addEventListener("securitypolicyviolation", (event) =>
   console.error(`policy: ${event.violatedDirective} forbids ${event.blockedURI} in ${event.sourceFile}`))"""
@@ -37,6 +42,42 @@ _HURRY = """for (const name of ["setTimeout", "setInterval"]) {
   const own = window[name].bind(window);
   window[name] = (act, ms = 0, ...more) => own(act, ms / HASTE, ...more);
 }"""
+_FIND_BARRIERS = """async (tags) => {
+  const groups = new Map();
+  const numberOf = (...parts) => {
+    const key = parts.join();
+    if (!groups.has(key)) groups.set(key, groups.size);
+    return groups.get(key);
+  };
+  const places = new Map([[null, 0]]);
+  const placeOf = (element) => {
+    if (!places.has(element)) {
+      const { backgroundColor, backgroundImage, opacity, position, filter, mixBlendMode } = getComputedStyle(element);
+      const overlay = position === "static" ? 0 : places.size;
+      const parent = placeOf(element.parentElement);
+      places.set(element, numberOf(parent, overlay, backgroundColor, backgroundImage, opacity, filter, mixBlendMode));
+    }
+    return places.get(element);
+  };
+  const seen = new Set();
+  const samples = [...document.querySelectorAll("body *")].filter((element) => {
+    const hasText = [...element.childNodes].some((node) => node.nodeType === Node.TEXT_NODE && node.data.trim() !== "");
+    if (!hasText || !element.checkVisibility()) return element.matches("input, select, textarea");
+    const { color, fontSize, fontWeight, textShadow } = getComputedStyle(element);
+    const look = numberOf(placeOf(element), color, fontSize, fontWeight, textShadow);
+    return !seen.has(look) && seen.add(look);
+  });
+  for (const element of samples) element.setAttribute("data-contrast-sample", "");
+  axe.configure({ rules: [{ id: "color-contrast", selector: "[data-contrast-sample]" }] });
+  try {
+    return (await axe.run({ runOnly: tags, resultTypes: ["violations"], preload: false })).violations;
+  } finally {
+    for (const element of samples) element.removeAttribute("data-contrast-sample");
+  }
+}"""
+"""Axe's check of colours takes three quarters of its time, so it looks at one text of each look: of the same colours,
+backgrounds, size and weight. What is positioned may lie over something else, and is a look of its own.
+"""
 
 
 def program() -> str:
@@ -49,9 +90,11 @@ async def running(*options: str) -> AsyncIterator[Browser]:
     """Chromium without a window, with these options of its command line."""
     sandbox = [] if os.geteuid() else ["--no-sandbox"]  # root has none
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=program(), args=[*sandbox, *options])
-        yield browser
-        await browser.close()
+        launched = playwright.chromium.launch(
+            executable_path=program(), args=[*sandbox, *_FLAGS, *options], timeout=WITHIN * 1000
+        )
+        async with await launched as browser:
+            yield browser
 
 
 class Visit:
@@ -65,7 +108,6 @@ class Visit:
         self.context = context
         self.home = home
         self.complaints: list[str] = []
-        self._host = urlsplit(home).hostname
         context.on("console", self._said)
         context.on("weberror", lambda told: self.complaints.append(f"exception: {told.error}"))
         context.on("request", self._asked)
@@ -93,7 +135,10 @@ class Visit:
             self.complaints.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
 
     def _asked(self, request: Request) -> None:
-        if urlsplit(request.url).scheme not in ("data", "blob") and urlsplit(request.url).hostname != self._host:
+        if (
+            urlsplit(request.url).scheme not in ("data", "blob")
+            and urlsplit(request.url).hostname != urlsplit(self.home).hostname
+        ):
             self.complaints.append(f"another host: {request.url}")
 
     def _failed(self, request: Request) -> None:
@@ -101,12 +146,81 @@ class Visit:
             self.complaints.append(f"failed: {request.url}: {request.failure}")
 
     def _connected(self, socket: WebSocket) -> None:
-        if urlsplit(socket.url).hostname != self._host:
+        if urlsplit(socket.url).hostname != urlsplit(self.home).hostname:
             self.complaints.append(f"another host: {socket.url}")
 
 
+class ReusedVisit(Visit):
+    """A visit in a context that stays: its first page is loaded in the tab of the visit before, which takes a third of
+    the work of a new context.
+    """
+
+    def __init__(self, context: BrowserContext, home: str) -> None:
+        super().__init__(context, home)
+        self._tab: Page | None = None
+        self._is_tab_free = True
+
+    async def open(self, address: str = "/") -> Page:
+        if self._tab is None:
+            self._tab = await self.context.new_page()
+        elif not self._is_tab_free:
+            return await super().open(address)
+        self._is_tab_free = False
+        await self._tab.goto(self.home + address)
+        return self._tab
+
+    async def prepare(self, home: str, size: tuple[int, int], theme: Theme) -> None:
+        """Take the look of the next visit."""
+        self.home = home
+        width, height = size
+        if self._tab is None:
+            self._tab = await self.context.new_page()
+        await self._tab.set_viewport_size({"width": width, "height": height})
+        await self._tab.emulate_media(color_scheme=theme)
+
+    async def leave(self) -> None:
+        """Forget all that the visit left behind: other tabs, cookies, storage, complaints."""
+        for page in self.context.pages:
+            if page is not self._tab:
+                await page.close()
+        if self._tab is not None and not self._is_tab_free:
+            await self._tab.unroute_all()
+            await self._tab.goto(self.home + ALIVE)
+            await self._tab.evaluate("localStorage.clear()")
+            await self.context.clear_cookies()
+        self._is_tab_free = True
+        self.complaints.clear()
+
+
+class SharedTab:
+    """Visits that follow each other in one tab, for tests that read pages and leave nothing behind that `leave` of
+    `ReusedVisit` does not remove: no script of their own for all pages, no false clock, no listener.
+    """
+
+    def __init__(self, browser: Browser, haste: float) -> None:
+        self._browser = browser
+        self._haste = haste
+        self._visit: ReusedVisit | None = None
+
+    @asynccontextmanager
+    async def visit(self, home: str, size: tuple[int, int] = DESKTOP, theme: Theme = "light") -> AsyncIterator[Visit]:
+        """Visit a site in the tab. After a failure the tab is given up."""
+        visit, self._visit = self._visit, None
+        if visit is None:
+            visit = ReusedVisit(await _new_context(self._browser, self._haste), home)
+        await visit.prepare(home, size, theme)
+        try:
+            yield visit
+            assert visit.complaints == [], visit.complaints
+        except BaseException:
+            await visit.context.close()
+            raise
+        await visit.leave()
+        self._visit = visit
+
+
 Visits = Callable[..., AbstractAsyncContextManager[Visit]]
-"""`visit` with a browser."""
+"""`visit` with a browser, or that of a shared tab."""
 
 
 @asynccontextmanager
@@ -114,7 +228,7 @@ async def visit(
     browser: Browser,
     home: str,
     size: tuple[int, int] = DESKTOP,
-    theme: Literal["light", "dark"] = "light",
+    theme: Theme = "light",
     *,
     haste: float = 1,
     **options: Any,
@@ -123,12 +237,8 @@ async def visit(
     go so many times as fast as its `haste` says.
     """
     width, height = size
-    context = await browser.new_context(
-        viewport={"width": width, "height": height}, color_scheme=theme, locale="en-GB", timezone_id="UTC", **options
-    )
-    context.set_default_timeout(WITHIN * 1000)
-    await context.add_init_script(_REPORT)
-    await context.add_init_script(_HURRY.replace("HASTE", str(haste)))
+    looks = {"viewport": {"width": width, "height": height}, "color_scheme": theme}
+    context = await _new_context(browser, haste, **looks, **options)
     visit = Visit(context, home)
     try:
         yield visit
@@ -137,12 +247,21 @@ async def visit(
         await context.close()
 
 
+async def _new_context(browser: Browser, haste: float, **options: Any) -> BrowserContext:
+    context = await browser.new_context(locale="en-GB", timezone_id="UTC", **options)
+    context.set_default_timeout(WITHIN * 1000)
+    await context.add_init_script(_REPORT)
+    await context.add_init_script(_HURRY.replace("HASTE", str(haste)))
+    return context
+
+
 async def barriers(page: Page) -> str:
     """What axe-core finds in a page that keeps people out, a line each; nothing where it is well."""
-    found = await Axe().run(page, options={"runOnly": list(RULES), "resultTypes": ["violations"]})
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(_AXE)
     return "\n".join(
         f"{violation['id']}: {violation['help']}: {node['target']} {node['html']} {node['failureSummary']}"
-        for violation in found.response["violations"]
+        for violation in await page.evaluate(_FIND_BARRIERS, RULES)
         for node in violation["nodes"]
     )
 

@@ -13,7 +13,7 @@ import pytest_asyncio
 from playwright.async_api import Browser
 
 from arena.store.store import Store
-from chromium import Visits, running, visit
+from chromium import SharedTab, Visits, running, visit
 from house import House, open_house
 from library import Library, fill
 from pages import showing
@@ -33,6 +33,14 @@ async def browser() -> AsyncIterator[Browser]:
 def visiting(browser: Browser) -> Visits:
     """`async with visiting(home, size, theme) as visit`: a new person's visit."""
     return partial(visit, browser, haste=HASTE)
+
+
+@pytest.fixture(scope="session")
+def reading(browser: Browser) -> Visits:
+    """`async with reading(home, size, theme) as visit`: a visit in the tab of the visit before, for tests that only
+    read pages: `SharedTab` says what they may not do.
+    """
+    return SharedTab(browser, HASTE).visit
 
 
 @pytest.fixture(scope="session")

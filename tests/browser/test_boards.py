@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any, Literal
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Page, expect
 
-from chromium import PHONE, Visits, barriers, sideways
+from chromium import PHONE, Visit, Visits, barriers, sideways
 from protocol.games import load
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -64,12 +64,22 @@ class Table:
         await self.page.get_by_role("button", name=name).click()
 
 
-@pytest_asyncio.fixture(loop_scope="session")
-async def table(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIterator[Table]:
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def shown(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIterator[tuple[Visit, Table]]:
+    """A page of a match, for the tests of this file: each has a board of its own on it."""
     async with visiting(library, PHONE) as visit:
         table = Table(await visit.open(f"/matches/{kept['nim']}"))
         await expect(table.page.locator(".viewer")).to_be_visible()
-        yield table
+        yield visit, table
+
+
+@pytest.fixture
+def table(shown: tuple[Visit, Table]) -> Iterator[Table]:
+    """The page, of which nothing was complained in this test."""
+    visit, table = shown
+    visit.complaints.clear()
+    yield table
+    assert visit.complaints == []
 
 
 async def test_nim_has_a_counter_for_each_that_is_left_and_a_ghost_for_each_that_was_taken(table: Table) -> None:

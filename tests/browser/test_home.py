@@ -67,8 +67,8 @@ async def test_the_end_of_a_match_is_on_the_board_with_its_words_also_while_it_p
         await expect(page.locator(COUNTERS)).to_have_count(14)
 
 
-async def test_where_nothing_is_live_the_latest_match_is_played_again(visiting: Visits, library: str) -> None:
-    async with visiting(library, DESKTOP) as visit:
+async def test_where_nothing_is_live_the_latest_match_is_played_again(reading: Visits, library: str) -> None:
+    async with reading(library, DESKTOP) as visit:
         page = await visit.open("/")
         stage = page.get_by_role("region", name="The latest match")
         await expect(stage).to_contain_text("at Nim, classic")

@@ -67,9 +67,9 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     ],
 )
 async def test_a_stored_match_fills_the_window_and_no_more(
-    visiting: Visits, library: str, kept: dict[str, str], game: str
+    reading: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open(f"/matches/{kept[game]}#ply=start")
         await expect(page.locator(".board")).to_be_visible()
         for place in ("Home", "End"):
@@ -86,8 +86,8 @@ async def test_a_stored_match_fills_the_window_and_no_more(
         assert await sideways(page) == 0
 
 
-async def test_tabs_are_chosen_with_arrows(visiting: Visits, library: str, kept: dict[str, str]) -> None:
-    async with visiting(library) as visit:
+async def test_tabs_are_chosen_with_arrows(reading: Visits, library: str, kept: dict[str, str]) -> None:
+    async with reading(library) as visit:
         page = await visit.open(f"/matches/{kept['nim']}")
         await page.get_by_role("tab", name="Grades").wait_for()
         await page.get_by_role("tab", name="Moves").focus()

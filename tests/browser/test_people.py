@@ -130,8 +130,8 @@ async def through(rival: Player) -> None:
     await rival.play()
 
 
-async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(visiting: Visits, library: str) -> None:
-    async with visiting(library) as visit:
+async def test_where_nothing_is_live_the_page_says_how_to_start_an_arena(reading: Visits, library: str) -> None:
+    async with reading(library) as visit:
         page = await visit.open("/play")
         await expect(page.get_by_text("Nothing is live here: these pages")).to_be_visible()
         await expect(page.get_by_text("arena serve --demo")).to_be_visible()

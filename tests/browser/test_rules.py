@@ -23,9 +23,9 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
     ],
 )
 async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_drawn(
-    visiting: Visits, library: str, game: str, after: list[str]
+    reading: Visits, library: str, game: str, after: list[str]
 ) -> None:
-    async with visiting(library, PHONE) as visit:
+    async with reading(library, PHONE) as visit:
         page = await visit.open(f"/rules/{game}")
         captions = page.locator("#rules figcaption")
         await expect(captions).to_have_text([f"After it: {words}." for words in after])
@@ -37,9 +37,9 @@ async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_d
 
 @pytest.mark.parametrize(("game", "won"), [("kuhn", ["+2", "−2"]), ("leduc", ["+5", "−5"])])
 async def test_the_example_of_a_hand_ends_with_the_cards_that_were_shown_on_the_table(
-    visiting: Visits, library: str, game: str, won: list[str]
+    reading: Visits, library: str, game: str, won: list[str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open(f"/rules/{game}")
         after = page.locator("#rules figure")
         for card in await after.locator(".place .card").all():

@@ -10,8 +10,8 @@ from chromium import Visits
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-async def test_a_table_is_sorted_by_the_heading_that_is_pressed(visiting: Visits, library: str) -> None:
-    async with visiting(library) as visit:
+async def test_a_table_is_sorted_by_the_heading_that_is_pressed(reading: Visits, library: str) -> None:
+    async with reading(library) as visit:
         page = await visit.open("/bots/ann#opponents")
         table = page.get_by_role("table", name="Against each opponent")
         names, played = table.locator("tbody th"), table.locator("tbody td:nth-child(2)")

@@ -14,8 +14,8 @@ AGO = """async ([moment, now]) => {
 }"""
 
 
-async def test_tabs_are_walked_with_the_arrows_and_keep_the_address(visiting: Visits, library: str) -> None:
-    async with visiting(library, DESKTOP) as visit:
+async def test_tabs_are_walked_with_the_arrows_and_keep_the_address(reading: Visits, library: str) -> None:
+    async with reading(library, DESKTOP) as visit:
         page = await visit.open("/bots/ann")
         await expect(page.get_by_role("tabpanel")).to_have_count(1)
         await page.get_by_role("tab", name="Matches").focus()
@@ -29,8 +29,8 @@ async def test_tabs_are_walked_with_the_arrows_and_keep_the_address(visiting: Vi
         await expect(page.get_by_role("tab", name="Matches")).to_be_focused()
 
 
-async def test_every_tab_keeps_nobody_out_and_nothing_sticks_out_of_it(visiting: Visits, library: str) -> None:
-    async with visiting(library, PHONE) as visit:
+async def test_every_tab_keeps_nobody_out_and_nothing_sticks_out_of_it(reading: Visits, library: str) -> None:
+    async with reading(library, PHONE) as visit:
         page = await visit.open("/bots/ann")
         for tab in await page.get_by_role("tab").all():
             await tab.click()
@@ -39,8 +39,8 @@ async def test_every_tab_keeps_nobody_out_and_nothing_sticks_out_of_it(visiting:
             assert await sideways(page) == 0
 
 
-async def test_an_address_leads_to_its_tab(visiting: Visits, library: str) -> None:
-    async with visiting(library) as visit:
+async def test_an_address_leads_to_its_tab(reading: Visits, library: str) -> None:
+    async with reading(library) as visit:
         page = await visit.open("/bots/ann#endings")
         await expect(page.get_by_role("tab", selected=True)).to_have_text("Endings")
         await expect(page.get_by_role("heading", name="How its matches ended")).to_be_visible()
@@ -55,8 +55,8 @@ async def test_without_scripts_all_sections_are_there_one_below_the_other(visiti
         await expect(page.get_by_role("link", name="Opponents")).to_have_attribute("href", "#opponents")
 
 
-async def test_times_are_told_as_how_long_ago_they_were(visiting: Visits, library: str) -> None:
-    async with visiting(library) as visit:
+async def test_times_are_told_as_how_long_ago_they_were(reading: Visits, library: str) -> None:
+    async with reading(library) as visit:
         page = await visit.open("/matches")
         told = [
             await page.evaluate(AGO, ["2026-01-05T12:00:00.000Z", f"2026-{now}Z"])

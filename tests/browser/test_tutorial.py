@@ -48,8 +48,8 @@ async def reach(page: Page, name: str) -> None:
 
 
 @pytest.mark.parametrize("game", TUTORIALS)
-async def test_the_tutorial_is_done_by_keyboard_alone(visiting: Visits, library: str, game: str) -> None:
-    async with visiting(library, DESKTOP) as visit:
+async def test_the_tutorial_is_done_by_keyboard_alone(reading: Visits, library: str, game: str) -> None:
+    async with reading(library, DESKTOP) as visit:
         page = await visit.open(f"/play/tutorial/{game}")
         for number, names in enumerate(PRESSED[game], 1):
             await expect(page.get_by_text(f"Move {number} of 5")).to_be_visible()
@@ -82,8 +82,8 @@ async def test_on_a_phone_a_tap_or_the_button_show_me_does_each_move(visiting: V
         await expect(page.get_by_text("You have won.")).to_be_hidden()
 
 
-async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(visiting: Visits, library: str) -> None:
-    async with visiting(library, DESKTOP) as visit:
+async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(reading: Visits, library: str) -> None:
+    async with reading(library, DESKTOP) as visit:
         page = await visit.open("/play/tutorial/risk-duel")
         hint = page.get_by_role("alert")
         await page.get_by_role("button", name="Peru is nobody's").click()
@@ -100,8 +100,8 @@ async def test_what_is_pressed_amiss_in_a_tutorial_is_answered_with_a_hint(visit
         await expect(page.get_by_text("Venezuela is yours, too.")).to_be_visible()
 
 
-async def test_a_game_without_a_tutorial_is_said_to_have_none(visiting: Visits, library: str) -> None:
-    async with visiting(library) as visit:
+async def test_a_game_without_a_tutorial_is_said_to_have_none(reading: Visits, library: str) -> None:
+    async with reading(library) as visit:
         page = await visit.open("/play/tutorial/nim")
         await expect(page.get_by_text("no tutorial of nim")).to_be_visible()
         visit.expects("status of 404")

@@ -96,9 +96,9 @@ async def boards(page: Page, button: str) -> list[str]:
     "game", ["duel", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe"))]
 )
 async def test_a_match_is_the_same_on_the_way_back(
-    visiting: Visits, library: str, kept: dict[str, str], game: str
+    reading: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}#ply=start"))
         there = await boards(page, "on (→)")
         back = await boards(page, "back (←)")
@@ -124,9 +124,9 @@ WHOLE_ROW_ON_TOP = """(() => {
 
 
 async def test_the_list_of_moves_at_the_last_one_begins_with_a_whole_row(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open(f"/matches/{kept['duel']}")
         await expect(page.locator(".moves tr[aria-current]")).to_be_in_viewport(ratio=1)
         for height in (800, 790, 780, 770):
@@ -138,9 +138,9 @@ async def test_the_list_of_moves_at_the_last_one_begins_with_a_whole_row(
 
 @pytest.mark.ci
 async def test_a_campaign_of_six_is_the_same_on_the_way_back(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library, PHONE) as visit:
+    async with reading(library, PHONE) as visit:
         page = await opened(await visit.open(f"/matches/{kept['campaign']}#ply=start"))
         await expect(page.locator(".land")).to_have_count(42)
         there = await boards(page, "on (→)")
@@ -149,9 +149,9 @@ async def test_a_campaign_of_six_is_the_same_on_the_way_back(
 
 
 async def test_keys_step_through_a_match_and_the_address_says_where(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
         end = await page.locator(".timeline-place").inner_text()
         assert page.url.endswith(kept["nim"])
@@ -184,9 +184,9 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
     ],
 )
 async def test_the_end_of_a_match_is_told_in_words_of_its_game(
-    visiting: Visits, library: str, kept: dict[str, str], match: str, why: str | re.Pattern[str]
+    reading: Visits, library: str, kept: dict[str, str], match: str, why: str | re.Pattern[str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[match]}"))
         await expect(page.locator(".ending p")).to_have_text(why)
         await expect(page.locator(".board")).to_be_visible()
@@ -195,8 +195,8 @@ async def test_the_end_of_a_match_is_told_in_words_of_its_game(
 
 
 @pytest.mark.ci
-async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str, kept: dict[str, str]) -> None:
-    async with visiting(library) as visit:
+async def test_a_match_plays_by_itself_to_its_end(reading: Visits, library: str, kept: dict[str, str]) -> None:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=start"))
         end = await page.get_by_role("slider", name="position in the match").get_attribute("max")
         await page.get_by_role("combobox", name=re.compile("moves")).select_option("16")
@@ -207,9 +207,9 @@ async def test_a_match_plays_by_itself_to_its_end(visiting: Visits, library: str
 
 @pytest.mark.ci
 async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
         await expect(page.locator(".now")).to_contain_text("any stick will do")
         await expect(page.locator(".now")).to_contain_text(re.compile("the best there was|gave away"))
@@ -223,9 +223,9 @@ async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
 
 
 async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await tab(page, "Grades")
         given = re.compile(r": \d+\.\d\s% given away by \d+ of \d+ moves?; luck gave it [+−]\d+\.\d\s%$")
@@ -251,9 +251,9 @@ async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, libr
 
 
 async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['tictactoe']}"))
         values = [562_000, 100, -281_000, -50]
         await page.evaluate(
@@ -268,9 +268,9 @@ async def test_each_seat_has_a_scale_of_its_own_for_what_it_says(
 
 
 async def test_a_match_is_shown_though_its_grades_do_not_come(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open("/matches")
         await page.route("**/grades", lambda route: route.abort())
         await page.goto(f"{library}/matches/{kept['nim']}")
@@ -280,7 +280,7 @@ async def test_a_match_is_shown_though_its_grades_do_not_come(
 
 
 async def test_of_a_game_without_a_board_the_moves_are_told(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
     async def rename(route: Route) -> None:
         document = await (await route.fetch()).json()
@@ -288,7 +288,7 @@ async def test_of_a_game_without_a_board_the_moves_are_told(
         document["plies"][0]["event"] = {"ply": 0, "seat": -1, "moves": [{"bid": 1}, {"bid": 3}], "result": {"lot": 0}}
         await route.fulfill(json=document)
 
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open("/matches")
         await page.route(f"**/api/v1/matches/{kept['nim']}", rename)
         await page.goto(f"{library}/matches/{kept['nim']}#ply=0")
@@ -297,9 +297,9 @@ async def test_of_a_game_without_a_board_the_moves_are_told(
 
 
 async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await page.evaluate(GRADED_LATE, kept["duel"])
         await expect(page.locator(".moves tr[aria-current] .move")).to_be_in_viewport(ratio=0.9)
@@ -309,8 +309,8 @@ async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
 
 
 @pytest.mark.parametrize("game", ["nim", "duel", "campaign"])
-async def test_a_true_record_is_verified(visiting: Visits, library: str, kept: dict[str, str], game: str) -> None:
-    async with visiting(library) as visit:
+async def test_a_true_record_is_verified(reading: Visits, library: str, kept: dict[str, str], game: str) -> None:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}"))
         await tab(page, "Verify")
         await page.get_by_role("button", name="Verify in this browser").click()
@@ -323,9 +323,9 @@ async def test_a_true_record_is_verified(visiting: Visits, library: str, kept: d
     "change", [{"digest": "0" * 64}, {"event": {"ply": 2, "seat": 0, "move": {"heap": 0, "take": 99}}}]
 )
 async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
-    visiting: Visits, library: str, kept: dict[str, str], change: dict[str, Any]
+    reading: Visits, library: str, kept: dict[str, str], change: dict[str, Any]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}"))
         await page.evaluate(FORGED, [kept["nim"], {2: change}])
         await tab(page, "Verify")
@@ -344,9 +344,9 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
     ],
 )
 async def test_who_comes_late_to_a_match_sees_the_boards_before(
-    visiting: Visits, library: str, kept: dict[str, str], game: str
+    reading: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}"))
         known, told = await page.evaluate(LATE, kept[game])
         assert known == told
@@ -354,9 +354,9 @@ async def test_who_comes_late_to_a_match_sees_the_boards_before(
 
 
 async def test_who_looks_at_a_ply_that_an_arena_lost_is_led_to_the_last_it_has(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['duel']}"))
         await page.evaluate(CUT, kept["duel"])
         await expect(page.locator(".timeline-place")).to_have_text("move 2 of 2")

@@ -72,9 +72,9 @@ async def sides(page: Page) -> list[str | None]:
 
 @pytest.mark.parametrize("size", SIZES)
 async def test_the_page_of_a_match_shows_what_each_saw_of_the_cards(
-    visiting: Visits, table: str, size: tuple[int, int]
+    reading: Visits, table: str, size: tuple[int, int]
 ) -> None:
-    async with visiting(table, size) as visit:
+    async with reading(table, size) as visit:
         page = await visit.open("/matches/leduc-0001#ply=1")
         views = page.get_by_role("combobox", name="Show")
         dealt = page.locator(".moves tr[data-at='1'] .move")
@@ -90,8 +90,8 @@ async def test_the_page_of_a_match_shows_what_each_saw_of_the_cards(
         assert await sideways(page) == 0
 
 
-async def test_a_view_is_kept_in_the_address_and_followed_from_there(visiting: Visits, table: str) -> None:
-    async with visiting(table) as visit:
+async def test_a_view_is_kept_in_the_address_and_followed_from_there(reading: Visits, table: str) -> None:
+    async with reading(table) as visit:
         page = await visit.open("/matches/leduc-0001#ply=2")
         views = page.get_by_role("combobox", name="Show")
         await views.select_option(SECOND)
@@ -112,8 +112,8 @@ async def test_a_view_is_kept_in_the_address_and_followed_from_there(visiting: V
         await page.wait_for_url("**/matches/leduc-0001")
 
 
-async def test_views_are_gone_through_by_a_key(visiting: Visits, table: str) -> None:
-    async with visiting(table) as visit:
+async def test_views_are_gone_through_by_a_key(reading: Visits, table: str) -> None:
+    async with reading(table) as visit:
         page = await visit.open("/matches/leduc-0001#ply=2")
         chosen = page.get_by_role("combobox", name="Show").locator("option:checked")
         for name in (EVERYTHING, FIRST, SECOND, SPECTATORS, EVERYTHING):
@@ -121,8 +121,8 @@ async def test_views_are_gone_through_by_a_key(visiting: Visits, table: str) -> 
             await page.keyboard.press("v")
 
 
-async def test_what_others_thought_is_not_in_the_view_of_a_seat(visiting: Visits, table: str) -> None:
-    async with visiting(table) as visit:
+async def test_what_others_thought_is_not_in_the_view_of_a_seat(reading: Visits, table: str) -> None:
+    async with reading(table) as visit:
         page = await visit.open("/matches/leduc-0001#ply=1")
         note = page.get_by_text("I hold it").first
         await expect(note).to_be_visible()
@@ -132,9 +132,9 @@ async def test_what_others_thought_is_not_in_the_view_of_a_seat(visiting: Visits
 
 
 async def test_what_a_move_gave_away_is_told_to_its_seat_and_to_who_sees_everything(
-    visiting: Visits, table: str
+    reading: Visits, table: str
 ) -> None:
-    async with visiting(table) as visit:
+    async with reading(table) as visit:
         page = await visit.open("/matches/leduc-0001#ply=2")
         await expect(page.get_by_role("combobox", name="Show")).to_be_visible()
         assert await page.evaluate(GRADED, ["leduc-0001", ["all", 0, 1, "spectators"]]) == [[0, 1], [0], [1], []]
@@ -173,8 +173,8 @@ def check_or_fold(turn: Map) -> Map:
     return {"do": "check" if "check" in dos else "fold"}
 
 
-async def test_where_nothing_is_hidden_there_is_no_switch(visiting: Visits, table: str) -> None:
-    async with visiting(table) as visit:
+async def test_where_nothing_is_hidden_there_is_no_switch(reading: Visits, table: str) -> None:
+    async with reading(table) as visit:
         page = await visit.open("/matches/tictactoe-0002#view=0")
         await expect(page.locator(".viewer")).to_be_visible()
         await expect(page.get_by_role("combobox", name="Show")).to_have_count(0)

@@ -201,8 +201,8 @@ async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visit
                     await expect(page.locator(".ending")).to_be_hidden()
 
 
-async def test_over_a_stored_arena_the_wall_says_how_to_run_one(visiting: Visits, library: str) -> None:
-    async with visiting(library) as visit:
+async def test_over_a_stored_arena_the_wall_says_how_to_run_one(reading: Visits, library: str) -> None:
+    async with reading(library) as visit:
         page = await visit.open("/wall")
         await expect(page.get_by_role("heading", name="Nothing is live here")).to_be_visible()
         await expect(page.locator("#leaders > section:not([hidden]) li").first).to_be_visible()

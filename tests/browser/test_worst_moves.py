@@ -27,9 +27,9 @@ async def graded(page: Page, match: str) -> list[dict[str, Any]]:
 
 
 async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library, PHONE) as visit:
+    async with reading(library, PHONE) as visit:
         page = await visit.open(f"/matches/{kept['duel']}")
         await page.get_by_role("tab", name="Grades").click()
         section = page.get_by_role("region", name="worst moves")
@@ -55,9 +55,9 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
 
 @pytest.mark.parametrize("game", ["duel", "campaign"])
 async def test_the_worst_moves_are_at_first_those_of_who_lost_or_of_the_bot_whose_list_led_here(
-    visiting: Visits, library: str, kept: dict[str, str], game: str
+    reading: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open("/play")
         document = await page.evaluate(f"fetch('/api/v1/matches/{kept[game]}').then((answer) => answer.json())")
         bots, ranks = [seat["bot"] for seat in document["header"]["seats"]], document["footer"]["ranks"]
@@ -70,9 +70,9 @@ async def test_the_worst_moves_are_at_first_those_of_who_lost_or_of_the_bot_whos
 
 
 async def test_who_played_a_match_sees_their_own_worst_moves(
-    visiting: Visits, library: str, kept: dict[str, str]
+    reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open("/play")
         bots = {move["bot"] for move in await graded(page, kept["duel"])}
         for bot in bots:
@@ -142,9 +142,9 @@ def estimated(document: dict[str, Any], seat: int) -> tuple[dict[str, Any], list
 
 @pytest.mark.parametrize("played", [False, True], ids=["asked for", "own"])
 async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it_or_asks(
-    visiting: Visits, library: str, kept: dict[str, str], played: bool
+    reading: Visits, library: str, kept: dict[str, str], played: bool
 ) -> None:
-    async with visiting(library) as visit:
+    async with reading(library) as visit:
         page = await visit.open("/play")
         document = await page.evaluate(f"fetch('/api/v1/matches/{kept['campaign']}').then((answer) => answer.json())")
         bot = document["header"]["seats"][2]["bot"]
