@@ -1,0 +1,219 @@
+"""The arena and its bots in the process of the test: for tests of what they do, not of their being programs.
+
+The arena is the whole of `arena serve`, with its options, its log, its page and its operator's socket. What it saves is
+the start of a program, which costs more than most of what a test then does.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import gc
+import logging
+import resource
+import signal
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import arena.commands.serve
+from arena.commands.data_dir import hold_data_dir
+from arena.commands.listening import listening
+from arena.commands.settings import ServerSettings, node_of
+from arena.commands.web import PageProcess
+from arena.store.store import Reader
+from arena.web.http_connections import PageServer
+from arena.web.site import Site
+from bots.client.installed import installed
+from bots.client.nodes import Directed
+from bots.client.options import from_command_line
+from bots.client.run import Client
+from bots.client.settings import Given, settle
+from bots.client.talk import Say
+from commands import call
+from machine import event_loop
+from machine.log_output import TextLines
+from players import token_of
+from protocol.games import load
+from timeouts import WITHIN
+
+SERVER_TIMEOUTS = (
+    "arena.host.host.HELLO_WITHIN",
+    "arena.network.acceptor.START_WITHIN",
+    "arena.network.listener.REQUEST_WITHIN",
+    "arena.network.listener.PONG_WITHIN",
+    "arena.network.connection.STALLED_AFTER",
+    "referee.match.READY_WITHIN",
+)
+"""How long an arena waits for a client."""
+BOT_TIMEOUTS = ("bots.client.connecting.OPEN_WITHIN", "bots.client.connecting.PONG_WITHIN")
+"""How long a bot waits for an arena."""
+
+
+@dataclass
+class Hosted:
+    """A running arena: its address, its data folder, and the lines of its log so far."""
+
+    url: str
+    data: Path
+    said: list[str]
+    news: asyncio.Event
+    """Set at every line."""
+    serving: asyncio.Task[None]
+
+    async def page(self) -> str:
+        """Return the address of its page."""
+        return (await self.says("the page is at ")).split()[-1]
+
+    async def says(self, text: str) -> str:
+        """Return the first line of the log that has this text, once there is one."""
+        async with asyncio.timeout(WITHIN):
+            while (found := next((line for line in self.said if text in line), None)) is None:
+                self.news.clear()
+                await self.news.wait()
+        return found
+
+
+@asynccontextmanager
+async def hosting(data: Path, *options: str) -> AsyncIterator[Hosted]:
+    """Run `arena serve` in this event loop on a free port.
+
+    It has a page only where `options` give its port. At the end it is stopped, as by a signal.
+    """
+    page = () if "--web-port" in options else ("--no-web",)
+    settings = _settings_of("--port", "0", *page, "--data", str(data), *options)
+    hosted = Hosted("", data, [], asyncio.Event(), asyncio.current_task())  # type: ignore[arg-type]
+    with (
+        _logging_to(hosted, settings),
+        _as_in_a_process(),
+        listening(settings) as ports,
+        hold_data_dir(data, settings.db),
+    ):
+        hosted.serving = asyncio.create_task(arena.commands.serve.serve(settings, data, ports))
+        try:
+            line = await _first(hosted.says("listening on "), hosted.serving)
+            hosted.url = line.split("listening on ")[1].split()[0]
+            yield hosted
+        finally:
+            hosted.serving.cancel()
+            await asyncio.wait((hosted.serving,), timeout=WITHIN)
+
+
+async def play(hosted: Hosted, bot: str, matches: int, *options: str) -> list[str]:
+    """Have a reference bot play so many matches, of Nim unless `options` name another game; what it says.
+
+    It must end well.
+    """
+    made = installed()[bot].load()(bot)
+    words = ("--url", hosted.url, "--matches", str(matches), *(() if "--game" in options else ("--game", "nim")))
+    settings = settle(from_command_line(made, (*words, *options)), Given(token=token_of(bot)))
+    assert settings.game is not None
+    game = load(settings.game, settings.config)
+    made.check_game(game)
+    client = _Client(made, settings, token_of(bot), game)
+    with pytest.MonkeyPatch.context() as patch:
+        for timeout in BOT_TIMEOUTS:
+            patch.setattr(timeout, 2 * WITHIN)
+        async with asyncio.timeout(WITHIN):
+            code = await client.play()
+    assert code == 0, client.said
+    return client.said
+
+
+class _Client(Client):
+    """A bot that keeps what it would print."""
+
+    def __init__(self, *given: Any) -> None:
+        self.said: list[str] = []
+        super().__init__(*given)
+
+    def _perform(self, effects: Any) -> None:
+        rest: list[Directed] = []
+        for effect in effects:
+            if isinstance(effect, Say):
+                self.said.append(effect.line)
+            else:
+                rest.append(effect)
+        super()._perform(rest)
+
+
+def _settings_of(*options: str) -> ServerSettings:
+    """The settings of an `arena serve` with these options, as its command line reads them."""
+    found: list[ServerSettings] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arena.commands.serve, "run", found.append)
+        done = call("arena", "serve", *options)
+    assert found, done.err
+    return found[0]
+
+
+@contextlib.contextmanager
+def _logging_to(hosted: Hosted, settings: ServerSettings) -> Iterator[None]:
+    """Keep what the arena logs from its level on."""
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.name.split(".")[0] in ("arena", "referee", "machine"):
+                hosted.said.append(self.format(record) + "\n")
+                loop.call_soon_threadsafe(hosted.news.set)
+
+    loop, root, handler = asyncio.get_running_loop(), logging.getLogger(), Lines()
+    handler.setFormatter(TextLines(node_of(settings)))
+    level = root.level
+    root.addHandler(handler)
+    root.setLevel(min(level, logging.getLevelName(settings.log_level.upper())))
+    try:
+        yield
+    finally:
+        root.removeHandler(handler)
+        root.setLevel(level)
+
+
+@contextlib.contextmanager
+def _as_in_a_process() -> Iterator[None]:
+    """Take back at the end what an arena sets for all of its process; no client meets a time limit inside."""
+    files, loop = resource.getrlimit(resource.RLIMIT_NOFILE), asyncio.get_running_loop()
+    with pytest.MonkeyPatch.context() as patch:
+        for timeout in SERVER_TIMEOUTS:
+            patch.setattr(timeout, 2 * WITHIN)
+        patch.setattr(event_loop, "collect_rarely", gc.isenabled)  # going through all of pytest's objects takes long
+        patch.setattr(PageProcess, "run", _serve_page)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+            resource.setrlimit(resource.RLIMIT_NOFILE, files)
+
+
+async def _serve_page(page: PageProcess) -> str:
+    """Serve the page that a process of its own would serve, until this is cancelled."""
+    order = page._order
+    sockets = [socket.socket(fileno=socket.dup(descriptor)) for descriptor in order.descriptors]
+    with contextlib.closing(Reader.open(order.where)) as reader, contextlib.ExitStack() as stack:
+        for one in sockets:
+            stack.enter_context(one)
+        server = PageServer(Site(reader, socket=order.socket, registration=order.registration, admin=order.admin))
+        serving = asyncio.create_task(server.serve(sockets))
+        try:
+            await asyncio.shield(serving)
+        finally:
+            server.leave()
+            await serving
+    return "ended"
+
+
+async def _first(work: Any, other: asyncio.Task[None]) -> str:
+    """Return what comes of some work. Raises what the other has failed with, if that ends before."""
+    working = asyncio.ensure_future(work)
+    await asyncio.wait((working, other), return_when=asyncio.FIRST_COMPLETED)
+    if not working.done():
+        working.cancel()
+        other.result()
+    found: str = await working
+    return found
