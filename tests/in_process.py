@@ -33,7 +33,7 @@ from bots.client.installed import installed
 from bots.client.nodes import Directed
 from bots.client.options import from_command_line
 from bots.client.run import Client
-from bots.client.settings import Given, settle
+from bots.client.settings import settle
 from bots.client.talk import Say
 from commands import call
 from machine import event_loop
@@ -105,24 +105,46 @@ async def hosting(data: Path, *options: str) -> AsyncIterator[Hosted]:
 
 
 async def play(hosted: Hosted, bot: str, matches: int, *options: str) -> list[str]:
-    """Have a reference bot play so many matches, of Nim unless `options` name another game; what it says.
+    """Have a reference bot play so many matches, of Nim unless `options` have it otherwise; what it says.
 
     It must end well.
     """
-    made = installed()[bot].load()(bot)
-    words = ("--url", hosted.url, "--matches", str(matches), *(() if "--game" in options else ("--game", "nim")))
-    settings = settle(from_command_line(made, (*words, *options)), Given(token=token_of(bot)))
-    assert settings.game is not None
-    game = load(settings.game, settings.config)
-    made.check_game(game)
-    client = _Client(made, settings, token_of(bot), game)
-    with pytest.MonkeyPatch.context() as patch:
-        for timeout in BOT_TIMEOUTS:
-            patch.setattr(timeout, 2 * WITHIN)
+    game = () if "--game" in options else ("--game", "nim")
+    client = _client(hosted, bot, "--matches", str(matches), *game, *options)
+    with _patient_bots():
         async with asyncio.timeout(WITHIN):
             code = await client.play()
     assert code == 0, client.said
     return client.said
+
+
+@asynccontextmanager
+async def playing(hosted: Hosted, bot: str, *options: str) -> AsyncIterator[None]:
+    """Have a reference bot play without end inside, once it is connected."""
+    name = options[options.index("--name") + 1] if "--name" in options else bot
+    with _patient_bots():
+        async with event_loop.running(_client(hosted, bot, *options).play()):
+            await hosted.says(f"{name} (bot-arena/python) came")
+            yield
+
+
+@contextlib.contextmanager
+def _patient_bots() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for timeout in BOT_TIMEOUTS:
+            patch.setattr(timeout, 2 * WITHIN)
+        yield
+
+
+def _client(hosted: Hosted, bot: str, *options: str) -> _Client:
+    """A reference bot by its command line; its token follows from its name."""
+    made = installed()[bot].load()(bot)
+    settings = settle(from_command_line(made, ("--url", hosted.url, *options)))
+    made.name = settings.name or bot
+    game = None if settings.game is None else load(settings.game, settings.config)
+    if game is not None:
+        made.check_game(game)
+    return _Client(made, settings, token_of(made.name), game)
 
 
 class _Client(Client):
