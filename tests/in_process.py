@@ -11,15 +11,15 @@ import contextlib
 import gc
 import logging
 import resource
-import signal
 import socket
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Collection, Iterator
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio.from_thread import start_blocking_portal
 
 import arena.commands.serve
 from arena.commands.data_dir import hold_data_dir
@@ -64,7 +64,6 @@ class Hosted:
     said: list[str]
     news: asyncio.Event
     """Set at every line."""
-    serving: asyncio.Task[None]
 
     async def page(self) -> str:
         """Return the address of its page."""
@@ -79,29 +78,44 @@ class Hosted:
         return found
 
 
-@asynccontextmanager
-async def hosting(data: Path, *options: str) -> AsyncIterator[Hosted]:
-    """Run `arena serve` in this event loop on a free port.
+def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[Hosted]:
+    """Run `arena serve` in the event loop of whoever enters this, on a free port; stop it at the end.
 
-    It has a page only where `options` give its port. At the end it is stopped, as by a signal.
+    It has a page only where `options` give its port.
     """
     page = () if "--web-port" in options else ("--no-web",)
-    settings = _settings_of("--port", "0", *page, "--data", str(data), *options)
-    hosted = Hosted("", data, [], asyncio.Event(), asyncio.current_task())  # type: ignore[arg-type]
+    return _hosting(_settings_of("--port", "0", *page, "--data", str(data), *options))
+
+
+@asynccontextmanager
+async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
+    data, said, news = Path(settings.data), list[str](), asyncio.Event()
     with (
-        _logging_to(hosted, settings),
+        _logging_to(said, news, settings),
         _as_in_a_process(),
         listening(settings) as ports,
         hold_data_dir(data, settings.db),
     ):
-        hosted.serving = asyncio.create_task(arena.commands.serve.serve(settings, data, ports))
+        serving = asyncio.create_task(arena.commands.serve.serve(settings, data, ports))
+        hosted = Hosted("", data, said, news)
         try:
-            line = await _first(hosted.says("listening on "), hosted.serving)
+            line = await _first(hosted.says("listening on "), serving)
             hosted.url = line.split("listening on ")[1].split()[0]
             yield hosted
         finally:
-            hosted.serving.cancel()
-            await asyncio.wait((hosted.serving,), timeout=WITHIN)
+            serving.cancel()
+            await asyncio.wait((serving,), timeout=WITHIN)
+
+
+@contextlib.contextmanager
+def hosted_beside(data: Path, *options: str, bots: Collection[str] = ()) -> Iterator[Hosted]:
+    """Run `arena serve` in a thread, for tests that call commands meanwhile; these reference bots play Nim there."""
+    arena_of_test = hosting(data, *options)
+    with start_blocking_portal() as beside, contextlib.ExitStack() as stack:
+        hosted = stack.enter_context(beside.wrap_async_context_manager(arena_of_test))
+        for bot in bots:
+            stack.enter_context(beside.wrap_async_context_manager(playing(hosted, bot, "--game", "nim")))
+        yield hosted
 
 
 async def play(hosted: Hosted, bot: str, matches: int, *options: str) -> list[str]:
@@ -175,14 +189,14 @@ def _settings_of(*options: str) -> ServerSettings:
 
 
 @contextlib.contextmanager
-def _logging_to(hosted: Hosted, settings: ServerSettings) -> Iterator[None]:
+def _logging_to(said: list[str], news: asyncio.Event, settings: ServerSettings) -> Iterator[None]:
     """Keep what the arena logs from its level on."""
 
     class Lines(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
             if record.name.split(".")[0] in ("arena", "referee", "machine"):
-                hosted.said.append(self.format(record) + "\n")
-                loop.call_soon_threadsafe(hosted.news.set)
+                said.append(self.format(record) + "\n")
+                loop.call_soon_threadsafe(news.set)
 
     loop, root, handler = asyncio.get_running_loop(), logging.getLogger(), Lines()
     handler.setFormatter(TextLines(node_of(settings)))
@@ -199,17 +213,16 @@ def _logging_to(hosted: Hosted, settings: ServerSettings) -> Iterator[None]:
 @contextlib.contextmanager
 def _as_in_a_process() -> Iterator[None]:
     """Take back at the end what an arena sets for all of its process; no client meets a time limit inside."""
-    files, loop = resource.getrlimit(resource.RLIMIT_NOFILE), asyncio.get_running_loop()
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
     with pytest.MonkeyPatch.context() as patch:
         for timeout in SERVER_TIMEOUTS:
             patch.setattr(timeout, 2 * WITHIN)
         patch.setattr(event_loop, "collect_rarely", gc.isenabled)  # going through all of pytest's objects takes long
+        patch.setattr(arena.commands.serve, "_obey_signals", lambda *_: None)  # they are for pytest
         patch.setattr(PageProcess, "run", _serve_page)
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
             resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
 

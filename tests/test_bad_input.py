@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 
+import tournaments
 from arena.processes.bot_commands import known_bots
 from bots import run as run_bot
 from bots.reference.random_bot import RandomBot
@@ -289,8 +290,9 @@ def played(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A data folder with a rated match on a preset, and one that began with a deal."""
     folder = tmp_path_factory.mktemp("played") / "data"
     for sets in ("preset=classic", "start=p-position"):
-        done = run("arena", "tournament", "random", "greedy", "--game", "nim", "--set", sets, "--data", str(folder))
-        assert done.returncode == 0, done.stderr
+        words = ("random", "greedy", "--game", "nim", "--set", sets, "--in-process", "--data", str(folder))
+        done = tournaments.played("arena", "tournament", *words)
+        assert done.code == 0, done.err
     return folder
 
 

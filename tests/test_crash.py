@@ -20,7 +20,7 @@ from arena.tournament.dispatch import play as tournament_play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
-from commands import FAULTY, REPOSITORY, call, faulty, passing, run
+from commands import FAULTY, REPOSITORY, call, faulty, passing
 from conftest import free_port
 from machine.workers.local import processes
 from processes import serving
@@ -28,6 +28,7 @@ from protocol.games import load
 from protocol.messages import Clock
 from referee.result import Result
 from timeouts import WITHIN
+from tournaments import played
 
 FAST = ("--clock", "1")
 
@@ -35,9 +36,9 @@ FAST = ("--clock", "1")
 def tournament(folder: Path, *words: str, rounds: int = 2, **environ: str) -> tuple[int, dict[str, Any], str, str]:
     """A tournament of Nim in `folder`: exit code, what it wrote with --json, its table, its error output."""
     options = ["--game", "nim", "--rounds", str(rounds), "--seed", "1", "--data", str(folder), *passing(environ)]
-    done = run("arena", "tournament", *words, *options, "--json", f"{folder}.json", **environ)
+    done = played("arena", "tournament", *words, *options, "--json", f"{folder}.json", **environ)
     written = Path(f"{folder}.json")
-    return done.returncode, json.loads(written.read_text()) if written.exists() else {}, done.stdout, done.stderr
+    return done.code, json.loads(written.read_text()) if written.exists() else {}, done.out, done.err
 
 
 def outcomes(content: dict[str, Any], bot: str) -> list[tuple[int, str]]:
