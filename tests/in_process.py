@@ -11,12 +11,13 @@ import contextlib
 import gc
 import logging
 import resource
+import signal
 import socket
 from collections.abc import AsyncIterator, Collection, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import pytest
 from anyio.from_thread import start_blocking_portal
@@ -35,7 +36,7 @@ from bots.client.options import from_command_line
 from bots.client.run import Client
 from bots.client.settings import settle
 from bots.client.talk import Say
-from commands import call
+from commands import Done, call
 from machine import event_loop
 from machine.log_output import TextLines
 from players import token_of
@@ -53,6 +54,15 @@ SERVER_TIMEOUTS = (
 """How long an arena waits for a client."""
 BOT_TIMEOUTS = ("bots.client.connecting.OPEN_WITHIN", "bots.client.connecting.PONG_WITHIN")
 """How long a bot waits for an arena."""
+
+
+class At(Protocol):
+    """A running arena, here or in a process of its own."""
+
+    url: str
+
+    async def says(self, text: str) -> str:
+        """Return the first line of the log that has this text, once there is one."""
 
 
 @dataclass
@@ -81,7 +91,8 @@ class Hosted:
 def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[Hosted]:
     """Run `arena serve` in the event loop of whoever enters this, on a free port; stop it at the end.
 
-    It has a page only where `options` give its port.
+    It has a page only where `options` give its port, and no bots of its own. It can be no node: one that stands still
+    for long ends its process.
     """
     page = () if "--web-port" in options else ("--no-web",)
     return _hosting(_settings_of("--port", "0", *page, "--data", str(data), *options))
@@ -114,17 +125,27 @@ def hosted_beside(data: Path, *options: str, bots: Collection[str] = ()) -> Iter
     with start_blocking_portal() as beside, contextlib.ExitStack() as stack:
         hosted = stack.enter_context(beside.wrap_async_context_manager(arena_of_test))
         for bot in bots:
-            stack.enter_context(beside.wrap_async_context_manager(playing(hosted, bot, "--game", "nim")))
+            play_on = playing(hosted, bot, "--game", "nim", "--min-move-time", "0.02")
+            stack.enter_context(beside.wrap_async_context_manager(play_on))
+        if bots:
+            beside.call(hosted.says, " ended: nim")
         yield hosted
 
 
-async def play(hosted: Hosted, bot: str, matches: int, *options: str) -> list[str]:
+async def call_beside(program: str, *words: str, **environ: str) -> Done:
+    """Run a command line in a thread of this process, while the event loop goes on."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(signal, "signal", lambda *_: None)  # which the main thread alone may call
+        return await asyncio.to_thread(call, program, *words, **environ)
+
+
+async def play(served: At, bot: str, matches: int, *options: str) -> list[str]:
     """Have a reference bot play so many matches, of Nim unless `options` have it otherwise; what it says.
 
     It must end well.
     """
     game = () if "--game" in options else ("--game", "nim")
-    client = _client(hosted, bot, "--matches", str(matches), *game, *options)
+    client = _client(served, bot, "--matches", str(matches), *game, *options)
     with _patient_bots():
         async with asyncio.timeout(WITHIN):
             code = await client.play()
@@ -133,12 +154,12 @@ async def play(hosted: Hosted, bot: str, matches: int, *options: str) -> list[st
 
 
 @asynccontextmanager
-async def playing(hosted: Hosted, bot: str, *options: str) -> AsyncIterator[None]:
+async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
     """Have a reference bot play without end inside, once it is connected."""
     name = options[options.index("--name") + 1] if "--name" in options else bot
     with _patient_bots():
-        async with event_loop.running(_client(hosted, bot, *options).play()):
-            await hosted.says(f"{name} (bot-arena/python) came")
+        async with event_loop.running(_client(served, bot, *options).play()):
+            await served.says(f"{name} (bot-arena/python) came")
             yield
 
 
@@ -150,10 +171,10 @@ def _patient_bots() -> Iterator[None]:
         yield
 
 
-def _client(hosted: Hosted, bot: str, *options: str) -> _Client:
+def _client(served: At, bot: str, *options: str) -> _Client:
     """A reference bot by its command line; its token follows from its name."""
     made = installed()[bot].load()(bot)
-    settings = settle(from_command_line(made, ("--url", hosted.url, *options)))
+    settings = settle(from_command_line(made, ("--url", served.url, *options)))
     made.name = settings.name or bot
     game = None if settings.game is None else load(settings.game, settings.config)
     if game is not None:
@@ -218,7 +239,7 @@ def _as_in_a_process() -> Iterator[None]:
         for timeout in SERVER_TIMEOUTS:
             patch.setattr(timeout, 2 * WITHIN)
         patch.setattr(event_loop, "collect_rarely", gc.isenabled)  # going through all of pytest's objects takes long
-        patch.setattr(arena.commands.serve, "_obey_signals", lambda *_: None)  # they are for pytest
+        patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
         patch.setattr(PageProcess, "run", _serve_page)
         try:
             yield

@@ -149,23 +149,6 @@ def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_pa
     assert err.endswith("\n  RuntimeError: no brain found\n")
 
 
-@pytest.mark.parametrize(
-    ("word", "says"),
-    [
-        ("x=alphabeta:deep=4", "x: alphabeta has no setting 'deep': it has depth, eval, nodes, "),
-        ("oracle", "oracle does not play nim: it plays risk-duel"),
-    ],
-)
-def test_a_reference_bot_that_can_not_play_so_is_refused_before_anything_begins(
-    tmp_path: Path, word: str, says: str
-) -> None:
-    code, content, _, err = tournament(tmp_path / "data", "random", word)
-    assert (code, content) == (2, {})
-    assert err.startswith(f"arena: {says}")
-    assert err.count("\n") == 1
-    assert not (tmp_path / "data").exists()
-
-
 def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:
     script = tmp_path / "mine"
     script.write_text("#!/no/such/interpreter\n")
