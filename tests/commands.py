@@ -22,6 +22,7 @@ import pytest
 
 import arena.cli
 import bots.cli
+import zygote
 from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -76,9 +77,12 @@ def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
                 signal.signal(number, handler)
 
 
-def run(*command: str, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run a command line to its end, with nothing of ARENA_… in its environment but what is given."""
-    with started(*command, **environ) as process:
+def run(*command: str, by_exec: bool = False, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line to its end, with nothing of ARENA_… in its environment but what is given.
+
+    It is forked from the zygote; `by_exec` is for tests of how a program starts.
+    """
+    with started(*command, by_exec=by_exec, **environ) as process:
         out, err = process.communicate(timeout=WITHIN)
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
@@ -119,12 +123,14 @@ def _all_of(screen: io.FileIO) -> bytes:
 
 
 @contextlib.contextmanager
-def started(*command: str, stderr: int = subprocess.PIPE, **environ: str) -> Iterator[subprocess.Popen[str]]:
-    """A command that runs; killed at the end if it still does."""
+def started(
+    *command: str, stderr: int = subprocess.PIPE, by_exec: bool = False, **environ: str
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a command, and kill it at the end if it still runs. It is forked from the zygote unless `by_exec`."""
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", MODULES[command[0]], *command[1:]],
-        cwd=REPOSITORY,
+    start = zygote.execute if by_exec else zygote.program
+    process = start(
+        [MODULES[command[0]], *command[1:]],
         env={**inherited, "TERM": "dumb", **environ},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

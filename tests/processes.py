@@ -6,14 +6,13 @@ import asyncio
 import os
 import re
 import resource
-import sys
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
+import zygote
 from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
@@ -103,17 +102,13 @@ async def play(arena: Served, name: str, matches: int, *options: str) -> None:
 
 async def _start(program: str, *arguments: str, folder: Path, files: int | None, **environ: str) -> Process:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        {"arena": "arena", "arena-bot": "bots"}[program],
-        *arguments,
-        cwd=REPOSITORY,
+    return await zygote.async_program(
+        [{"arena": "arena", "arena-bot": "bots"}[program], *arguments],
         env={**inherited, "XDG_CONFIG_HOME": str(folder / "config"), "TERM": "dumb", **environ},
         stdin=DEVNULL,
         stdout=PIPE if program == "arena-bot" or arguments[0] != "serve" else DEVNULL,
         stderr=PIPE,
-        preexec_fn=None if files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, (files, files)),
+        limits=() if files is None else [(resource.RLIMIT_NOFILE, files, files)],
     )
 
 

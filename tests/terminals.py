@@ -6,20 +6,11 @@ import fcntl
 import os
 import pty
 import select
-import signal
 import struct
-import subprocess
-import sys
 import termios
 
-from commands import REPOSITORY
+import zygote
 from timeouts import WITHIN
-
-
-def sit_down() -> None:
-    """In the child: its terminal is the one before it, and Ctrl-C works even if it does not where the tests run."""
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class Terminal:
@@ -29,14 +20,14 @@ class Terminal:
         self.master, self.slave = pty.openpty()
         fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
         self.before = termios.tcgetattr(self.slave)
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "arena", *words],
-            cwd=REPOSITORY,
+        self.process = zygote.program(
+            ["arena", *words],
+            env=dict(os.environ),
             stdin=self.slave,
             stdout=self.slave,
             stderr=self.slave,
             start_new_session=True,
-            preexec_fn=sit_down,
+            terminal=True,
         )
         self.seen = b""
 

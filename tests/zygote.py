@@ -1,0 +1,299 @@
+"""Programs of the project, forked from a process that has imported it: a start by `exec` takes three times the work.
+
+`ForkedProgram` is a `subprocess.Popen`, and `start` gives an `asyncio.subprocess.Process`. A program runs as
+`python -m MODULE WORDS` would. `can_fork` says where it could not: where its environment differs in what Python and
+the modules read as they start. Callers use `exec` then, and also where the start itself is tested.
+
+The zygote (tests/zygote_process.py) is started at the first use. Workers that are forked later share it. It ends when
+the last of them has ended, however that happens. A program is killed when its caller ends, or the zygote.
+
+Protocol: a request is one message on the zygote's socket, JSON with four descriptors: three standard streams, and a
+socket on which the zygote sends {"pid"}, then {"status", "cpu_seconds"}. A request without words asks for {"names"}:
+the environment variables that were read as the zygote imported.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import fcntl
+import json
+import os
+import resource
+import select
+import signal
+import socket
+import subprocess
+import sys
+import termios
+from array import array
+from asyncio import base_subprocess
+from asyncio.subprocess import Process, SubprocessStreamProtocol
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+REPOSITORY = Path(__file__).parents[1]
+TESTS = Path(__file__).parent
+MAX_MESSAGE_BYTES = 2**20
+STREAM_LIMIT_BYTES = 2**16
+"""The limit of asyncio's own subprocesses for a line."""
+READ_BY_PYTHON = (
+    "COV",
+    "GCONV",
+    "LANG",
+    "LC_",
+    "LD_",
+    "MALLOC_",
+    "NUMBA_",
+    "OMP_",
+    "OPENBLAS_",
+    "OPENSSL_",
+    "PYTHON",
+    "TZ",
+)
+"""How the names of variables begin that Python, or a library written in C, reads when it starts."""
+
+_environ = {name: value for name, value in os.environ.items() if not name.startswith("ARENA_")}
+"""As it was before any test could change it."""
+
+
+class _Zygote:
+    """This process's connection with the zygote."""
+
+    def __init__(self) -> None:
+        self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_MESSAGE_BYTES)
+        self._said = os.fdopen(os.memfd_create("zygote"), "r+b")
+        code = (
+            f"import socket, sys; sys.path.insert(1, {str(TESTS)!r}); import zygote_process; "
+            f"del sys.path[1]; zygote_process.main(socket.socket(fileno={theirs.fileno()}))"
+        )
+        with theirs:
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", code],
+                cwd=REPOSITORY,
+                env=_environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._said,
+                pass_fds=[theirs.fileno()],
+            )
+        self._names: list[str] | None = None
+
+    def names(self) -> list[str]:
+        """The environment variables that it read as it imported."""
+        if self._names is None:
+            line = self.send({"words": []}, [])
+            with line:
+                self._names = self.heard(line)["names"]
+        return self._names
+
+    def send(self, request: Mapping[str, Any], files: Sequence[int]) -> socket.socket:
+        """Send a request; returns the socket on which it is answered."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            content = array("i", [*files, theirs.fileno()])
+            rights = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, content)]
+            self.control.sendmsg([json.dumps(request).encode()], rights)
+        return ours
+
+    def heard(self, line: socket.socket) -> dict[str, Any]:
+        """The next answer on a socket that `send` returned."""
+        try:
+            data = line.recv(MAX_MESSAGE_BYTES)
+        except ConnectionResetError:
+            data = b""
+        if not data:
+            self._said.seek(0)
+            raise RuntimeError(f"the zygote has ended: {self._said.read().decode(errors='replace')}")
+        answer: dict[str, Any] = json.loads(data)
+        return answer
+
+
+_zygote: _Zygote | None = None
+_cpu_seconds = 0.0
+_programs = 0
+
+
+def begin() -> None:
+    """Start the zygote, unless it runs. It imports on its own meanwhile; processes forked from this one share it."""
+    global _zygote
+    if _zygote is None:
+        _zygote = _Zygote()
+
+
+def _started() -> _Zygote:
+    begin()
+    assert _zygote is not None
+    return _zygote
+
+
+def cpu_seconds() -> float:
+    """Return the processor time of the forked programs of this process that were waited for, with what they waited for.
+
+    Neither `RUSAGE_CHILDREN` nor `os.times` of this process have it: the zygote is the programs' parent. What the
+    zygote itself took (some 1.5 s for imports, 2 ms a program) is not in it.
+    """
+    return _cpu_seconds
+
+
+def programs_forked() -> int:
+    """Return how many programs this process has had forked."""
+    return _programs
+
+
+def can_fork(environ: Mapping[str, str]) -> bool:
+    """Whether a forked program would read the same settings from this environment as one that is started by `exec`."""
+    early = {name for name in (*environ, *_environ) if name.startswith(READ_BY_PYTHON)}
+    return all(environ.get(name) == _environ.get(name) for name in (*early, *_started().names()))
+
+
+class ForkedProgram(subprocess.Popen[Any]):
+    """A program that the zygote has forked, by the arguments of `subprocess.Popen` as far as they are named here.
+
+    `words` are what follows `python -m`. With `terminal` its standard input becomes its controlling terminal. `limits`
+    are arguments of `resource.setrlimit`.
+    """
+
+    def __init__(
+        self,
+        words: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str | os.PathLike[str] = REPOSITORY,
+        stdin: Any = None,
+        stdout: Any = None,
+        stderr: Any = None,
+        bufsize: int = -1,
+        text: bool = False,
+        start_new_session: bool = False,
+        terminal: bool = False,
+        limits: Sequence[tuple[int, int, int]] = (),
+    ) -> None:
+        self._request = {
+            "words": list(words),
+            "environ": dict(env),
+            "cwd": os.path.abspath(cwd),
+            "umask": _umask(),
+            "session": start_new_session,
+            "terminal": terminal,
+            "limits": list(limits),
+        }
+        self.line: socket.socket
+        """Where the zygote tells of its end; readable then."""
+        super().__init__(
+            [sys.executable, "-m", *words], bufsize=bufsize, stdin=stdin, stdout=stdout, stderr=stderr, text=text
+        )
+
+    def _execute_child(self, *given: Any) -> None:
+        pipes = given[10:16]  # what is theirs and ours of each stream; -1 where it is inherited
+        theirs = (pipes[0], pipes[3], pipes[5])
+        files = [file if file != -1 else number for number, file in enumerate(theirs)]
+        try:
+            zygote = _started()
+            self.line = zygote.send(self._request, files)
+            self.pid = zygote.heard(self.line)["pid"]
+            self._child_created = True
+        finally:
+            self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
+        global _programs
+        _programs += 1
+
+    def _internal_poll(self, *given: Any, **named: Any) -> int | None:
+        self._hear(0)
+        return self.returncode
+
+    def _wait(self, timeout: float | None) -> int:
+        if not self._hear(timeout):
+            assert timeout is not None
+            raise subprocess.TimeoutExpired(self.args, timeout)
+        return self.returncode
+
+    def _hear(self, timeout: float | None) -> bool:
+        """Whether it has ended, after waiting so many seconds for that."""
+        global _cpu_seconds
+        if self.returncode is not None:
+            return True
+        if not select.select([self.line], [], [], timeout)[0]:
+            return False
+        try:
+            end = _started().heard(self.line)
+        except RuntimeError:  # with the zygote, which was killed
+            end = {"status": signal.SIGKILL, "cpu_seconds": 0.0}
+        self.line.close()
+        self.returncode = os.waitstatus_to_exitcode(end["status"])
+        _cpu_seconds += end["cpu_seconds"]
+        return True
+
+
+class _Transport(base_subprocess.BaseSubprocessTransport):
+    """asyncio's own, but for how its process is made and how its end is heard."""
+
+    def _start(self, args: Any, shell: Any, stdin: Any, stdout: Any, stderr: Any, bufsize: Any, **named: Any) -> None:
+        program = ForkedProgram(args, stdin=stdin, stdout=stdout, stderr=stderr, bufsize=bufsize, **named)
+        self._proc = program
+        self._loop.add_reader(program.line.fileno(), self._ended, program)
+
+    def _ended(self, program: ForkedProgram) -> None:
+        self._loop.remove_reader(program.line.fileno())
+        self._process_exited(program.wait())  # type: ignore[attr-defined]
+
+
+def program(words: Sequence[str], *, env: Mapping[str, str], **named: Any) -> subprocess.Popen[Any]:
+    """Start `python -m WORDS`: forked if it can be, else by `exec`; `named` are of `ForkedProgram`."""
+    if can_fork(env):
+        return ForkedProgram(words, env=env, **named)
+    return execute(words, env=env, **named)
+
+
+def execute(words: Sequence[str], *, cwd: str | os.PathLike[str] = REPOSITORY, **named: Any) -> subprocess.Popen[Any]:
+    """Start `python -m WORDS` by `exec`: for tests of the start itself."""
+    return subprocess.Popen([sys.executable, "-m", *words], cwd=cwd, **_for_exec(**named))
+
+
+async def async_program(words: Sequence[str], *, env: Mapping[str, str], **named: Any) -> Process:
+    """Start `python -m WORDS` as `program` does, for asyncio."""
+    if can_fork(env):
+        return await start(words, env=env, **named)
+    return await async_execute(words, env=env, **named)
+
+
+async def async_execute(words: Sequence[str], *, cwd: str | os.PathLike[str] = REPOSITORY, **named: Any) -> Process:
+    """Start `python -m WORDS` by `exec`, for asyncio."""
+    return await asyncio.create_subprocess_exec(sys.executable, "-m", *words, cwd=cwd, **_for_exec(**named))
+
+
+def _for_exec(terminal: bool = False, limits: Sequence[tuple[int, int, int]] = (), **named: Any) -> dict[str, Any]:
+    """The arguments of `subprocess.Popen` for those of `ForkedProgram`."""
+
+    def prepare() -> None:
+        for kind, soft, hard in limits:
+            resource.setrlimit(kind, (soft, hard))
+        if terminal:
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    return {**named, "preexec_fn": prepare if limits or terminal else None}
+
+
+async def start(
+    words: Sequence[str], *, stdin: Any = None, stdout: Any = None, stderr: Any = None, **named: Any
+) -> Process:
+    """Fork a program as `asyncio.create_subprocess_exec` would start one; `named` are of `ForkedProgram`."""
+    loop = asyncio.get_running_loop()
+    protocol = SubprocessStreamProtocol(limit=STREAM_LIMIT_BYTES, loop=loop)
+    waiter = loop.create_future()
+    transport = _Transport(loop, protocol, words, False, stdin, stdout, stderr, 0, waiter=waiter, **named)  # type: ignore[call-arg]
+    try:
+        await waiter
+    except BaseException:
+        transport.close()
+        await transport._wait()  # type: ignore[attr-defined]
+        raise
+    return Process(transport, protocol, loop)
+
+
+def _umask() -> int:
+    now = os.umask(0o077)
+    os.umask(now)
+    return now
