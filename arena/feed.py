@@ -13,6 +13,7 @@ import logging
 import secrets
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 from urllib.parse import unquote, urlsplit
 
@@ -34,15 +35,24 @@ BATCH = 8
 """Messages that are sent at once."""
 TURNS = 32
 """Turns that are one message, at most."""
-ANSWER_WITHIN = 5.0
-"""Seconds that the broker has to answer when it is connected to."""
-KEEPALIVE = 10
-"""Whole seconds after which a silent broker is asked for a sign of life, and lost where none comes in as many."""
-FIRST_DELAY = 0.5
-LONGEST_DELAY = 10.0
-FLUSH_SECONDS = 2.0
 
 log = logging.getLogger("arena.feed.feed")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedTimeouts:
+    """How long the feed waits for the broker, in seconds."""
+
+    connect_timeout_s: float = 20.0
+    """The publishing process runs, the broker's name is looked up, and the broker answers, all within this time."""
+    answer_timeout_s: float = 5.0
+    """The broker answers within this time when the process connects to it."""
+    keepalive_s: int = 10
+    """A silent broker is asked for a sign of life after this time, and is lost where none comes in as many seconds."""
+    first_retry_delay_s: float = 0.5
+    max_retry_delay_s: float = 10.0
+    flush_timeout_s: float = 2.0
+    """What still waits when the arena stops is published within this time, or not at all."""
 
 
 class BadBroker(UsageFault):
@@ -173,7 +183,14 @@ class Feed:
     want of room. Raises `BadBroker` for an address that cannot be used.
     """
 
-    def __init__(self, url: str, outbox: Outbox | None = None, node: str | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        outbox: Outbox | None = None,
+        node: str | None = None,
+        timeouts: FeedTimeouts | None = None,
+    ) -> None:
+        self._timeouts = timeouts or FeedTimeouts()
         self.broker = Broker.parse(url)
         self.outbox = Outbox() if outbox is None else outbox
         self.taken: Callable[[str], None] = lambda match: None
@@ -233,7 +250,7 @@ class Feed:
     async def run(self) -> None:
         """Publish until `close`, through every failure of the broker."""
         self._task = asyncio.current_task()
-        backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
+        backoff = Backoff(self._timeouts.first_retry_delay_s, self._timeouts.max_retry_delay_s)
         while True:
             try:
                 connection = await self._connect()
@@ -255,7 +272,7 @@ class Feed:
         await asyncio.sleep(0)  # a task made just now has not begun to run
         if self._task is None:
             return
-        done, _ = await asyncio.wait({self._task}, timeout=FLUSH_SECONDS)
+        done, _ = await asyncio.wait({self._task}, timeout=self._timeouts.flush_timeout_s)
         if not done:
             self._task.cancel()
             await asyncio.wait({self._task})
@@ -269,10 +286,12 @@ class Feed:
             user=broker.user,
             password=broker.password,
             will=self._status(False),
-            within=ANSWER_WITHIN,
-            keepalive=KEEPALIVE,
+            within=self._timeouts.answer_timeout_s,
+            keepalive=self._timeouts.keepalive_s,
         )
-        return await MqttConnection.connect(order, taken=self._acknowledged, room=self._publish)
+        return await MqttConnection.connect(
+            order, self._timeouts.connect_timeout_s, taken=self._acknowledged, room=self._publish
+        )
 
     def _status(self, online: bool) -> Publication:
         return Publication(self._topic_of_status, _encode({"online": online}), 1, True)

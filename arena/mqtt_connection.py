@@ -19,8 +19,6 @@ import msgspec
 
 from machine.subprocesses import leave_process_group
 
-CONNECT_WITHIN = 20.0
-"""Seconds for all of it: the process begins, the broker's name is looked up, and it answers."""
 MOST_IN_FLIGHT = 64
 """Publications of QoS 1 that the broker has not acknowledged; what comes behind them waits, in order."""
 MOST_BUFFERED = 256 * 1024
@@ -84,12 +82,12 @@ class MqttConnection(asyncio.Protocol):
 
     @classmethod
     async def connect(
-        cls, order: MqttOrder, *, taken: Callable[[int], None], room: Callable[[], None]
+        cls, order: MqttOrder, connect_timeout_s: float, *, taken: Callable[[int], None], room: Callable[[], None]
     ) -> MqttConnection:
         """A connection that the broker has accepted. Raises `OSError`, `TimeoutError` too."""
         connection = cls(taken, room)
         try:
-            async with asyncio.timeout(CONNECT_WITHIN):
+            async with asyncio.timeout(connect_timeout_s):
                 await connection._start()
                 connection.write(msgspec.json.encode(order) + b"\n")
                 await asyncio.wait((connection._accepted, connection.lost), return_when=asyncio.FIRST_COMPLETED)
@@ -98,7 +96,7 @@ class MqttConnection(asyncio.Protocol):
         except BaseException as exc:
             await connection.end()
             if isinstance(exc, TimeoutError):
-                raise TimeoutError(f"no answer in {CONNECT_WITHIN:g} s") from exc
+                raise TimeoutError(f"no answer in {connect_timeout_s:g} s") from exc
             raise
         return connection
 

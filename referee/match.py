@@ -7,6 +7,7 @@ which phase is the table at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from protocol.codec import read_info
@@ -45,8 +46,15 @@ from referee.replay import Recalled, course_of, recall
 from referee.result import Ratings, Result
 from referee.state import MatchStanding, Older, Phase, Snapshot, restored
 
-READY_WITHIN = 10.0
-RETURN_WITHIN = 30.0
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MatchTimeouts:
+    """How long the referee waits for a seat before its clock runs, in seconds."""
+
+    ready_timeout_s: float = 10.0
+    """Every seat says that it is ready within this time."""
+    return_timeout_s: float = 30.0
+    """After a restart of the arena every seat is back within this time; until then no clock runs."""
 
 
 class Match:
@@ -62,7 +70,9 @@ class Match:
         players: Sequence[Player],
         seeks: Sequence[str | None] = (),
         older: Older | None = None,
+        timeouts: MatchTimeouts | None = None,
     ) -> None:
+        self._timeouts = timeouts or MatchTimeouts()
         self.header = header
         self.id = header.match
         self.game = rules_of(header.game, header.config)
@@ -78,7 +88,7 @@ class Match:
 
     def open(self, now: float) -> list[Effect]:
         """The first effects of a new match."""
-        self.standing.until = now + READY_WITHIN
+        self.standing.until = now + self._timeouts.ready_timeout_s
         return [
             Write(Secret(seed=self._seed.hex())),
             Write(self.header),
@@ -97,9 +107,9 @@ class Match:
         return recalled
 
     def resume(self, recalled: Recalled, now: float) -> list[Effect]:
-        """Go on with a match that was recalled. Clocks stand still until every seat is back, or 30 s."""
+        """Go on with a match that was recalled. Clocks stand still until every seat is back or time is up."""
         self.standing.away = dict.fromkeys(range(self.game.seats), now)
-        self.standing.until = now + RETURN_WITHIN
+        self.standing.until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [Release(seat) for seat in recalled.free]
         if recalled.deal is not None:
             effects.append(self._happened(recalled.deal, now))

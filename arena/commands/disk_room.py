@@ -14,7 +14,9 @@ from collections.abc import Collection
 from pathlib import Path
 
 from arena.network.listener import ALIVE
+from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import Encryption
+from machine.timeouts import scaled
 
 ROOM = 1024 * 1024
 """Bytes that a start may take."""
@@ -49,7 +51,7 @@ async def wait_for_room(
         return
     log.error("the start waits for room on the disk; retrying every second: %s", lack)
     began = time.monotonic()
-    options = {} if encryption is None else encryption.options()
+    options = {} if encryption is None else encryption.options(scaled(NetworkTimeouts()))
     servers = [await asyncio.start_server(_answer, sock=one.dup(), **options) for one in sockets]
     try:
         while _lack(folders) is not None and not stop.is_set():

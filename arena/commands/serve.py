@@ -25,10 +25,11 @@ from arena.commands.quota_limits import quota_limits
 from arena.commands.restart import Restart
 from arena.commands.settings import ServerSettings, database, node_of
 from arena.commands.web import admin_config, page_url, shown
-from arena.feed import Feed
+from arena.feed import Feed, FeedTimeouts
 from arena.host.journal import Journal
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
+from arena.host.timeouts import HostTimeouts
 from arena.network.addresses import is_loopback
 from arena.network.binding import HandedOver, bound, port_of, url_of
 from arena.network.tls import Encryption
@@ -60,6 +61,7 @@ from machine.arguments import read_clock, text_or_file
 from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
+from machine.timeouts import scaled
 from protocol.display import counted
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.games import NAMES, load
@@ -156,7 +158,7 @@ async def serve(
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}
-        feed = None if settings.mqtt is None else Feed(text_or_file(settings.mqtt, "mqtt"), node=node_of(settings))
+        feed = _feed(settings)
         await wait_for_room(folders, [*ports.arena, *ports.page], encryption, stop)
         if stop.is_set():
             return
@@ -254,6 +256,12 @@ async def _house(
         await house.end()
 
 
+def _feed(settings: ServerSettings) -> Feed | None:
+    if settings.mqtt is None:
+        return None
+    return Feed(text_or_file(settings.mqtt, "mqtt"), node=node_of(settings), timeouts=scaled(FeedTimeouts()))
+
+
 def _arena(
     settings: ServerSettings,
     data: Path,
@@ -287,6 +295,7 @@ def _arena(
         operations=operations,
         nodes=nodes,
         meters=meters,
+        timeouts=scaled(HostTimeouts()),
         quotas=Quotas(quota_limits(settings, files.journals, data), exempt={OPERATOR, HOUSE}),
     )
 

@@ -22,6 +22,7 @@ from arena.host.quotas import QuotaLimits, Quotas
 from arena.host.recorder import Recorder
 from arena.host.runner import Runner
 from arena.host.session import Session
+from arena.host.timeouts import HostTimeouts
 from arena.host.work_queue import WorkQueue
 from arena.network.admission import Access, Admission
 from arena.network.connection import Connection
@@ -35,16 +36,13 @@ from protocol.errors import ArenaFault, BadRecord, BotFault, Fault, MalformedMes
 from protocol.games import NAMES
 from protocol.messages import MAX_CLIENT_FRAME, MAX_STRIKES, Error, Hello, Limits, Welcome
 from referee.effects import Absent, Voided
-from referee.match import Match
+from referee.match import Match, MatchTimeouts
 from referee.record import Header, Secret
 from referee.replay import Recalled
 from referee.result import Ratings
 
-HELLO_WITHIN = 5.0
 SILENT = "no_hello"
 """What metrics call clients that have not said hello, as they have no error code."""
-LONG_WAIT = 5.0
-"""Seconds after which it is said that who came waits for an answer."""
 
 log = logging.getLogger("arena.host")
 
@@ -52,7 +50,8 @@ log = logging.getLogger("arena.host")
 class Health:
     """What is wrong now, by where it is wrong. A line is logged when something is, and when nothing is any more."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
         self._troubles: dict[str, str] = {}
         self._since = 0.0
 
@@ -70,11 +69,11 @@ class Health:
         """Something is wrong at a place, or, with None, no longer is."""
         if reason is not None:
             if not self._troubles:
-                self._since = time.monotonic()
+                self._since = self._clock()
                 log.error("new matches paused; retrying every second: %s", reason)
             self._troubles[where] = reason
         elif self._troubles.pop(where, None) is not None and not self._troubles:
-            log.warning("play goes on after %.1f s", time.monotonic() - self._since)
+            log.warning("play goes on after %.1f s", self._clock() - self._since)
 
 
 class MatchHost:
@@ -94,12 +93,16 @@ class MatchHost:
         operate: Callable[[Connection], Awaitable[None]] | None = None,
         quotas: Quotas | None = None,
         meters: Meters | None = None,
+        timeouts: HostTimeouts | None = None,
+        work_clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._handler = handler
+        self._timeouts = timeouts or HostTimeouts()
         self._runner: Callable[..., Runner] = Runner if meters is None else partial(MeasuredRunner, meters)
         self.quotas = quotas or Quotas(QuotaLimits())
         self._journal = journal
-        self.health = Health()
+        self._clock = asyncio.get_running_loop().time
+        self.health = Health(self._clock)
         self.events = EventLog(handler.note)
         self._broadcaster = Broadcaster()
         self.clients = ClientRegistry(handler, self.quotas, self._broadcaster)
@@ -109,6 +112,8 @@ class MatchHost:
             encryption,
             self.unready,
             operate,
+            self._timeouts.network,
+            work_clock,
         )
         self._due = WorkQueue()
         self.recorder = Recorder(self.listener.flusher.end_soon, journal.log)
@@ -156,7 +161,8 @@ class MatchHost:
         Raises `ArenaFault`; then there is no match.
         """
         journal = self._journal.begin(header.match)
-        match = Match(header, seed, self._handler.players(header), seeks, journal.events_before)
+        players = self._handler.players(header)
+        match = Match(header, seed, players, seeks, journal.events_before, self._timeouts.match)
         runner = self._add(match, journal)
         try:
             runner.open(partial(self._handler.before_start, header, seed))
@@ -204,14 +210,14 @@ class MatchHost:
     async def _admit(self, connection: Connection, codec: Codec) -> Session | None:
         """The session of a client that said who it is in time, and was welcomed. None: refused, and told why."""
         try:
-            async with asyncio.timeout(HELLO_WITHIN):
+            async with asyncio.timeout(self._timeouts.network.hello_timeout_s):
                 frame = await connection.first()
         except TimeoutError:
             self.events.refused(connection.address, "no hello in time", code=SILENT)
             connection.drop(NO_HELLO, "no hello in time")
             return None
         connection.place.enter()
-        self._unanswered[connection] = time.monotonic()
+        self._unanswered[connection] = self._clock()
         try:
             return await self._answer(connection, codec, frame)
         finally:
@@ -271,14 +277,14 @@ class MatchHost:
             reason = "the matches of the journal are read"
         if reason is not None or not self._unanswered:
             return reason
-        waited = time.monotonic() - next(iter(self._unanswered.values()))
-        if waited < LONG_WAIT:
+        waited = self._clock() - next(iter(self._unanswered.values()))
+        if waited < self._timeouts.slow_answer_delay_s:
             return None
         waiting = len(self._unanswered)
         return f"whoever comes waits to be let in, {waiting} by now, the first for {waited:.0f} s: the database is slow"
 
     async def _restore(self) -> int:
-        matches = await recovered(self._journal, self._handler)
+        matches = await recovered(self._journal, self._handler, self._timeouts.match)
         for match, recalled, journal in matches:
             self._add(match, journal).resume(recalled)
             await asyncio.sleep(0)
@@ -296,6 +302,7 @@ class MatchHost:
             self._broadcaster,
             self._due,
             self.quotas.limits.match_bytes,
+            self._timeouts.record_retry_delay_s,
         )
         self.clients.add_match(runner)
         self._handler.match_added(runner)
@@ -341,7 +348,9 @@ def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: i
     connection.drop(close_code, fault.code)
 
 
-async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match, Recalled, MatchJournal]]:
+async def recovered(
+    journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None = None
+) -> list[tuple[Match, Recalled, MatchJournal]]:
     """All matches that go on, as the handler decides, where their journals left them: refereed again in a thread, while
     the loop goes on. What can't be read is left as it is.
     """
@@ -349,7 +358,7 @@ async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match,
     try:
         for match in journal.unfinished():
             try:
-                one = await _recovered(match, journal, handler)
+                one = await _recovered(match, journal, handler, timeouts)
             except Fault as fault:
                 text = "match %s can't go on, its journal is left as it is: %s"
                 log.warning(text, match, fault, extra=about(match=match))
@@ -362,7 +371,9 @@ async def recovered(journal: Journal, handler: HostHandler) -> list[tuple[Match,
     return found
 
 
-async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tuple[Match, Recalled, MatchJournal] | None:
+async def _recovered(
+    match: str, journal: Journal, handler: HostHandler, timeouts: MatchTimeouts | None
+) -> tuple[Match, Recalled, MatchJournal] | None:
     lines = await asyncio.to_thread(journal.read, match)
     if not lines or (len(lines) == 1 and isinstance(lines[0], Secret)):
         text = "match %s: its journal ends before the header, so nobody was told of it, and is removed"
@@ -377,7 +388,7 @@ async def _recovered(match: str, journal: Journal, handler: HostHandler) -> tupl
         return None
     opened = journal.proceed(match)
     try:
-        played = Match(header, seed, handler.players(header), older=opened.events_before)
+        played = Match(header, seed, handler.players(header), older=opened.events_before, timeouts=timeouts)
         return played, await asyncio.to_thread(played.recall, lines[2:]), opened
     except BaseException:
         opened.close()

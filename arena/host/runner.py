@@ -45,8 +45,6 @@ from referee.record import Ply, write_line
 from referee.replay import Recalled
 from referee.result import Ratings, Result
 
-TRY_AGAIN = 1.0
-"""Seconds until what could not be recorded is tried again."""
 ANEW = 1.0
 """Seconds for which a watcher that asks again is told nothing new, and newcomers see the clocks as they were."""
 WATCHED = (
@@ -98,7 +96,8 @@ class Runner:
     `finish` is called once, when the match is over; `release` for each seat that is free before that. What an event has
     recorded is written by the `recorder` at the end of the turn of the loop; until then nobody is told of it, and what
     comes in is kept for later. While it can't be recorded the match is held, and time stands still: `held(id, reason)`
-    is told why, and None when it goes on. A match of a config that is no preset is called off beyond `most_bytes`.
+    is told why, and None when it goes on. A match of a config that is no preset is called off beyond `most_bytes`. What
+    could not be recorded is tried again after `retry_delay_s`.
     Whose time is up is looked at in the queue of what is `due`.
     """
 
@@ -113,6 +112,7 @@ class Runner:
         rounds: Broadcaster | None = None,
         due: WorkQueue | None = None,
         most_bytes: float = math.inf,
+        retry_delay_s: float = 1.0,
     ) -> None:
         self.id = match.id
         self.game = match.header.game
@@ -133,6 +133,7 @@ class Runner:
         self._viewed = 0.0
         self._viewers: dict[Peer, float] = {}
         self._taught: set[Peer] = set()
+        self._retry_delay_s = retry_delay_s
         self._most_bytes = math.inf if match.game.preset is not None else most_bytes
         self._due_work = due or WorkQueue()
         self._finish = finish
@@ -401,7 +402,7 @@ class Runner:
             text = "the arena can't record this match now: it is held, its clocks stand, and it goes on by itself"
             self.announce(Error(code=UNAVAILABLE, message=text, ref=self.id))
         self._fails = True
-        self._loop.call_later(TRY_AGAIN, self._recorder.soon, self)
+        self._loop.call_later(self._retry_delay_s, self._recorder.soon, self)
 
     def recorded(self, held: float = 0.0) -> None:
         """Do what waited, as it is recorded now: that held the match for so many seconds. Then comes what was kept."""

@@ -14,15 +14,14 @@ from collections.abc import Callable
 from typing import Any
 
 from arena.network.connection_limits import ConnectionSlot
+from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import Encryption, TlsMismatch
 from machine.event_loop import Tasks
 
 AT_ONCE = 8
 """Connections that are accepted in one turn of the loop."""
-REST = 0.5
-"""Seconds without accepting where the system has no more to give."""
-START, START_WITHIN = 8192, 10.0
-"""Bytes of a connection that are looked at before it becomes one, and the seconds in which the first of them come."""
+START = 8192
+"""Bytes of a connection that are looked at before it becomes one."""
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
 
 log = logging.getLogger("arena.network.acceptor")
@@ -44,7 +43,9 @@ class Acceptor:
         encryption: Encryption | None,
         foreign: TlsMismatch,
         look: Callable[[bytes, ConnectionSlot], None] | None = None,
+        timeouts: NetworkTimeouts | None = None,
     ) -> None:
+        self._timeouts = timeouts or NetworkTimeouts()
         self.sockets = tuple(sockets)
         self._arrive = arrive
         self._wire = wire
@@ -94,7 +95,7 @@ class Acceptor:
                     if not self._exhausted:
                         log.warning("no connection can be accepted: %s", exc.strerror)
                     self._exhausted = True
-                    await asyncio.sleep(REST)
+                    await asyncio.sleep(self._timeouts.accept_retry_delay_s)
             else:
                 self._exhausted = False
                 self._take(accepted, peer[0])
@@ -116,7 +117,7 @@ class Acceptor:
 
     async def _begin(self, accepted: socket.socket, wire: Any) -> None:
         """Make a connection of a socket, encrypted if it has to be."""
-        encrypted = {} if self._encryption is None else self._encryption.options()
+        encrypted = {} if self._encryption is None else self._encryption.options(self._timeouts)
         try:
             if self._look is not None:
                 await self._readable(accepted)
@@ -132,7 +133,7 @@ class Acceptor:
         came = asyncio.Event()
         self._loop.add_reader(accepted, came.set)
         try:
-            async with asyncio.timeout(START_WITHIN):
+            async with asyncio.timeout(self._timeouts.first_bytes_timeout_s):
                 await came.wait()
         finally:
             self._loop.remove_reader(accepted)

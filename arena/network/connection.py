@@ -23,6 +23,7 @@ from arena.network.connection_limits import ConnectionSlot
 from arena.network.fair_scheduler import FairScheduler, Share
 from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol, framed
+from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import TLS_BEGINS, TlsMismatch
 from protocol.close_codes import READS_TOO_SLOWLY
 from protocol.codec import Frame
@@ -33,9 +34,6 @@ CONNECTING, OPEN = State.CONNECTING, State.OPEN
 MOST_UNREAD, MOST_UNREAD_OF_ALL = 4 * 1024 * 1024, 256 * 1024 * 1024
 """Bytes that a client may leave unread, and all of them together; beyond that, who has left more than a fair share."""
 FAIR_SHARE = 256 * 1024
-STALLED_AFTER = 20.0
-FAREWELL = 1.0
-"""Seconds that a peer has to answer a close."""
 LATE = 0.01
 """Seconds between two ends of the loop's work for one connection that are not worth looking into."""
 PIECE = 512
@@ -111,9 +109,18 @@ class Connection(ServerConnection):
         flusher: Flusher,
         place: ConnectionSlot,
         foreign: TlsMismatch,
+        timeouts: NetworkTimeouts,
         **kwargs: Any,
     ) -> None:
-        super().__init__(protocol, *args, **kwargs)
+        super().__init__(
+            protocol,
+            *args,
+            ping_interval=timeouts.ping_interval_s,
+            ping_timeout=timeouts.pong_timeout_s,
+            close_timeout=timeouts.close_timeout_s,
+            **kwargs,
+        )
+        self._timeouts = timeouts
         self._flusher = flusher
         self.place = place
         """What it counts for among the connections."""
@@ -425,16 +432,16 @@ class Connection(ServerConnection):
         return lain_unread(self.transport)
 
     def drop(self, code: int, reason: str) -> None:
-        """Start the closing handshake; a peer that does not finish it within a second is cut off."""
+        """Start the closing handshake; a peer that does not finish it in time is cut off."""
         if self.protocol.state is not OPEN:
             return
         self.protocol.send_close(code, reason)
         self.send_data()
-        self.loop.call_later(FAREWELL, self.transport.abort)
+        self.loop.call_later(self._timeouts.close_timeout_s, self.transport.abort)
 
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stalled = self.loop.call_later(STALLED_AFTER, self._give_up)
+        self._stalled = self.loop.call_later(self._timeouts.write_timeout_s, self._give_up)
 
     def _give_up(self) -> None:
         """Cut off a peer that reads nothing."""

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from http import HTTPStatus
@@ -21,21 +22,17 @@ from websockets.typing import Subprotocol
 from arena.network.acceptor import Acceptor
 from arena.network.admission import OPERATOR, Admission, ConnectionRequest
 from arena.network.binding import bound, port_of
-from arena.network.connection import FAREWELL, Connection
+from arena.network.connection import Connection
 from arena.network.connection_limits import ConnectionSlot
 from arena.network.fair_scheduler import FairScheduler
 from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol
+from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import Encryption, TlsMismatch
 from protocol.codec import CODECS, MSGPACK, Codec
 from protocol.messages import MAX_CLIENT_FRAME
 
 ALIVE, READY = "/healthz", "/readyz"
-REQUEST_WITHIN = 10.0
-OPENED_WITHIN = 0.5
-"""Seconds in which handshakes end that have begun when no more connections are taken."""
-PING_EVERY = 10.0
-PONG_WITHIN = 20.0
 
 log = logging.getLogger("arena.network.listener")
 
@@ -54,7 +51,10 @@ class Listener:
         encryption: Encryption | None = None,
         unready: Callable[[], str | None] = lambda: None,
         operate: Callable[[Connection], Awaitable[None]] | None = None,
+        timeouts: NetworkTimeouts | None = None,
+        work_clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self._timeouts = timeouts or NetworkTimeouts()
         self._handle = handle
         self._operate = operate
         self._unready = unready
@@ -66,7 +66,7 @@ class Listener:
         """Connections whose handshake has begun."""
         self._opened = asyncio.Event()
         self._foreign = TlsMismatch()
-        self._budget = FairScheduler(asyncio.get_running_loop())
+        self._budget = FairScheduler(asyncio.get_running_loop(), work_clock)
         self.flusher = Flusher(asyncio.get_running_loop())
 
     @property
@@ -104,7 +104,9 @@ class Listener:
             encryption = self.encryption if address is None else None
             arrive = partial(self._gate.arrive, address=address, operators=operators)
             look = partial(self._gate.recognize, address=address) if address and operators else None
-            acceptor = Acceptor(sockets, arrive, partial(self._wire, server), encryption, self._foreign, look)
+            acceptor = Acceptor(
+                sockets, arrive, partial(self._wire, server), encryption, self._foreign, look, self._timeouts
+            )
             self._acceptors.append(acceptor)
             return acceptor
 
@@ -117,7 +119,7 @@ class Listener:
         for acceptor in self._acceptors:
             acceptor.stop()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(OPENED_WITHIN):
+            async with asyncio.timeout(self._timeouts.opening_timeout_s):
                 await self._all_opened()
         for server in self._servers:
             server.close(code=code, reason=reason)
@@ -141,20 +143,18 @@ class Listener:
         return Connection(
             protocol,
             server,
-            ping_interval=PING_EVERY,
-            ping_timeout=PONG_WITHIN,
-            close_timeout=FAREWELL,
             budget=self._budget,
             flusher=self.flusher,
             place=place,
             foreign=self._foreign,
+            timeouts=self._timeouts,
         )
 
     async def _run(self, look_at: Callable[[Any, Request], Response | None], wire: Any) -> None:
         """One connection, from its request to its end, as websockets' own `serve` does it."""
         self._opening.add(wire)
         try:
-            async with asyncio.timeout(REQUEST_WITHIN):
+            async with asyncio.timeout(self._timeouts.request_timeout_s):
                 with contextlib.suppress(ConnectionClosed):  # it ended before it was answered, or no frame followed
                     await wire.handshake(look_at, None, None)
             self._end_opening(wire)

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from arena.network.timeouts import NetworkTimeouts
 from machine.token_bucket import TokenBucket
 from protocol.errors import ArenaFault, os_errors_as
 
@@ -40,8 +41,6 @@ class TlsMismatch:
             log.warning(what, address)
 
 
-HANDSHAKE_WITHIN = 5.0
-SHUTDOWN_WITHIN = 1.0
 _ROUNDS = 4
 """Of messages in which any handshake ends."""
 _NO_CHECK_TIME = 0x200000
@@ -87,12 +86,12 @@ class Encryption:
             f"the certificate ends at {at}, in {left / DAY:.1f} days" if left > 0 else f"the certificate ended at {at}"
         )
 
-    def options(self) -> dict[str, Any]:
+    def options(self, timeouts: NetworkTimeouts) -> dict[str, Any]:
         """How the event loop is told to encrypt a connection."""
         return {
             "ssl": self._context,
-            "ssl_handshake_timeout": HANDSHAKE_WITHIN,
-            "ssl_shutdown_timeout": SHUTDOWN_WITHIN,
+            "ssl_handshake_timeout": timeouts.tls_handshake_timeout_s,
+            "ssl_shutdown_timeout": timeouts.tls_shutdown_timeout_s,
         }
 
     def _read(self) -> ssl.SSLContext:

@@ -7,6 +7,7 @@ import contextlib
 import itertools
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,13 +22,23 @@ from arena.operator import credentials
 from arena.operator.requests import COMMAND_LINE, Reply, Request, encoded
 from arena.store.data_folder import is_held
 from arena.store.database import Database
+from machine.timeouts import scaled
 from protocol.display import printable
 from protocol.errors import ArenaFault, UsageFault
 
 T = TypeVar("T")
-CONNECT_WITHIN = 5.0
-PING_EVERY, PONG_WITHIN = 5.0, 10.0
-"""So a server that hangs is known after a quarter of a minute, however long an answer may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OperatorTimeouts:
+    """How long a command waits for the server, in seconds."""
+
+    connect_timeout_s: float = 5.0
+    ping_interval_s: float = 5.0
+    pong_timeout_s: float = 10.0
+    """With the pings before it, a server that hangs is known after a quarter of a minute, however long an answer may
+    take.
+    """
 
 
 class NoServer(ArenaFault):
@@ -108,10 +119,12 @@ class Operator:
 
 
 @asynccontextmanager
-async def connected(url: str, token: str, by: str = COMMAND_LINE) -> AsyncIterator[Operator]:
+async def connected(
+    url: str, token: str, by: str = COMMAND_LINE, timeouts: OperatorTimeouts | None = None
+) -> AsyncIterator[Operator]:
     """A connection to the server at a URL. Raises `NoServer`, `TokenRefused` or `NoAnswer`."""
     where = f"at {url}"
-    async with contextlib.aclosing(Operator(await _connect(url, token, where), where, by)) as operator:
+    async with contextlib.aclosing(Operator(await _connect(url, token, where, timeouts), where, by)) as operator:
         yield operator
 
 
@@ -149,15 +162,16 @@ def _none(data: Path) -> NoServer:
     return NoServer(f"no server runs on {data}: start `arena serve --data {data}` first")
 
 
-async def _connect(url: str, token: str, where: str) -> ClientConnection:
+async def _connect(url: str, token: str, where: str, timeouts: OperatorTimeouts | None = None) -> ClientConnection:
+    timeouts = timeouts or scaled(OperatorTimeouts())
     try:
         return await connect(
             url,
             subprotocols=[Subprotocol(OPERATOR)],
             additional_headers={"Authorization": f"Bearer {token}"},
-            open_timeout=CONNECT_WITHIN,
-            ping_interval=PING_EVERY,
-            ping_timeout=PONG_WITHIN,
+            open_timeout=timeouts.connect_timeout_s,
+            ping_interval=timeouts.ping_interval_s,
+            ping_timeout=timeouts.pong_timeout_s,
             max_size=None,
             compression=None,
             proxy=None,
@@ -172,6 +186,8 @@ async def _connect(url: str, token: str, where: str) -> ClientConnection:
     except ConnectionRefusedError as exc:
         raise NoServer(f"no server runs {where}") from exc
     except TimeoutError as exc:
-        raise NoAnswer(f"the server {where} does not answer within {CONNECT_WITHIN:g} s: see its log") from exc
+        raise NoAnswer(
+            f"the server {where} does not answer within {timeouts.connect_timeout_s:g} s: see its log"
+        ) from exc
     except (OSError, InvalidHandshake, ValueError, EOFError) as exc:
         raise NoAnswer(f"the server {where} does not answer as an arena does: {printable(str(exc))}") from exc

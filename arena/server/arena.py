@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -17,8 +18,9 @@ from arena.host.host import MatchHost
 from arena.host.journal import Journal, JournalFault
 from arena.host.meters import Meters
 from arena.host.quotas import Quotas
-from arena.host.runner import TRY_AGAIN, Runner
+from arena.host.runner import Runner
 from arena.host.session import Session
+from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
 from arena.network.tls import Encryption
 from arena.operator.channel import Channel
@@ -58,8 +60,6 @@ if TYPE_CHECKING:
 
 REVOKED = "the operator revoked {bot}: it may not come in any more"
 REPLACED = "the operator gave {bot} a new token: bring that one"
-ANNOUNCE_WAIT_DELAY = 2.0
-"""After so many seconds seats are told that their match is not stored yet."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 2.0
 """Seconds until the database is asked again whether a match goes on."""
 
@@ -71,7 +71,7 @@ class Arena(HostHandler):
 
     Matches off the ladder of bots in which somebody asks for it have the `slow_clock`. A seat that is `away` for so
     many seconds has dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom
-    `access` lets in. Moves are measured where there are `meters`.
+    `access` lets in. Moves are measured where there are `meters`. The work that clients make is measured by `work_clock`.
     """
 
     def __init__(
@@ -92,7 +92,10 @@ class Arena(HostHandler):
         quotas: Quotas | None = None,
         nodes: OnlyNode | None = None,
         meters: Meters | None = None,
+        timeouts: HostTimeouts | None = None,
+        work_clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self._timeouts = timeouts or HostTimeouts()
         self.store = store
         """Where the store is asked."""
         self._auth = auth
@@ -103,7 +106,7 @@ class Arena(HostHandler):
         self._bots = bots or BotCache(store)
         self.channel = Channel(operations(self), StoredActions(store))
         """The operators that are connected."""
-        self.host = MatchHost(self, journal, access, encryption, self.channel.serve, quotas, meters)
+        self.host = MatchHost(self, journal, access, encryption, self.channel.serve, quotas, meters, self._timeouts, work_clock)
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
         self.warnings = Warnings()
@@ -391,7 +394,7 @@ class Arena(HostHandler):
         if self.assigned.hand_over(match):
             self.background.begin(self._forget(match.result.match))
             return
-        late = asyncio.get_running_loop().call_later(ANNOUNCE_WAIT_DELAY, match.announce_wait)
+        late = asyncio.get_running_loop().call_later(self._timeouts.unstored_notice_delay_s, match.announce_wait)
         try:
             ratings = await self.store.finish(StorableMatch(match.result, match.record, failures=match.failures))
         except Fault:
@@ -438,7 +441,7 @@ class Arena(HostHandler):
     def _hold_seeks(self, fault: ArenaFault) -> None:
         """No match begins until a journal can be made."""
         self.host.health.tell("seeks", str(fault))
-        asyncio.get_running_loop().call_later(TRY_AGAIN, self._try_again)
+        asyncio.get_running_loop().call_later(self._timeouts.record_retry_delay_s, self._try_again)
 
     def _try_again(self) -> None:
         try:

@@ -116,7 +116,8 @@ class Nodes(OnlyNode):
     with what the operator should look after, None where there is nothing.
     """
 
-    def __init__(self, store: AsyncStore, database: PostgresDatabase, name: str, number: int, url: str) -> None:
+    def __init__(self, store: AsyncStore, database: PostgresDatabase, name: str, number: int, url: str, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self.changed: Callable[[], None] = lambda: None
         self.heard: Callable[[Announcement | None], None] = lambda announcement: None
         self.taken: Callable[[NodeTaken], None] = lambda fault: None
@@ -128,7 +129,7 @@ class Nodes(OnlyNode):
         self._number = number
         self._nodes: list[Node] = []
         self._own: Node | None = None
-        self._seen = time.monotonic()
+        self._seen = self._clock()
         """When the database heard of this node last."""
         self._away = False
         """Whether it could not be reached at the last try."""
@@ -146,7 +147,7 @@ class Nodes(OnlyNode):
         return self.away() or draining
 
     def away(self) -> str | None:
-        silent = time.monotonic() - self._seen
+        silent = self._clock() - self._seen
         return f"the database is away: it last answered {silent:.0f} s ago" if self._away or silent > ALIVE_S else None
 
     def elsewhere(self, game: str) -> str | None:
@@ -195,8 +196,8 @@ class Nodes(OnlyNode):
         """Be seen, and see the others. Raises `StoreError`."""
         nodes = await self._store.write_first(beat, self._number, self.url)
         if self._away:
-            log.warning("the database is back after %.1f s", time.monotonic() - self._seen)
-        self._seen, self._away = time.monotonic(), False
+            log.warning("the database is back after %.1f s", self._clock() - self._seen)
+        self._seen, self._away = self._clock(), False
         before, self._nodes = self._nodes, nodes
         self._own = next(node for node in nodes if node.name == self._name)
         if list(map(_place, nodes)) != list(map(_place, before)):
@@ -206,7 +207,7 @@ class Nodes(OnlyNode):
 
     def _gone(self) -> str | None:
         """In a line, which nodes stay away with matches; None where there are none."""
-        now = time.monotonic()
+        now = self._clock()
         away = {node.name: node.matches for node in self._nodes if node.matches and not node.alive}
         self._waited_for = {name: self._waited_for.get(name, now) for name in away}
         gone = [name for name, since in self._waited_for.items() if now - since >= PATIENCE]

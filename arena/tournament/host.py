@@ -27,6 +27,7 @@ from typing import Any, NoReturn, TypeVar
 from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity, NotAllowed
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
+from arena.host.timeouts import HostTimeouts
 from arena.host.runner import Runner
 from arena.host.session import Session
 from arena.network.admission import Access
@@ -38,6 +39,7 @@ from arena.store.registry import Incident
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
 from machine import event_loop
+from machine.timeouts import scaled
 from machine.subprocesses import keep_private
 from machine.timestamps import utc
 from protocol import bot_launch
@@ -92,7 +94,9 @@ class TournamentHost(HostHandler):
         self._incidents: list[tuple[str, Incident]] = []
         self._told_of: Counter[str] = Counter()
         """Bytes of each log that were handed in."""
-        self._host = MatchHost(self, Journal(self._scratch), _access(len(self._tokens)))
+        self._host = MatchHost(
+            self, Journal(self._scratch), _access(len(self._tokens)), timeouts=scaled(HostTimeouts())
+        )
         self._out: dict[str, str] = {}
         """The bots that can't go on, and why: they forfeit their matches."""
         self._failing: dict[str, str] = {}

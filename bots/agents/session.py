@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Callable, Sequence
 
 from bots.agents.talk import AgentTalk
@@ -11,6 +12,8 @@ from bots.client.nodes import Directed
 from bots.client.run import Link
 from bots.client.settings import Settings
 from bots.client.talk import Effect, Say, Stop
+from bots.client.timeouts import ClientTimeouts
+from machine.timeouts import scaled
 from protocol.errors import Fault
 
 LEAVE_WITHIN = 1.5
@@ -25,7 +28,7 @@ class Session(Link):
         self.trouble = f"{name}: connecting to {settings.url}"
         """The last that was said about the connection, or about the match."""
         self._news = asyncio.Event()
-        super().__init__(name, settings, self.talk)
+        super().__init__(name, settings, self.talk, scaled(ClientTimeouts()), time.monotonic)
 
     @property
     def refused(self) -> bool:

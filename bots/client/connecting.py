@@ -22,15 +22,11 @@ from websockets.exceptions import (
 from websockets.http11 import Response
 from websockets.typing import Subprotocol
 
+from bots.client.timeouts import ClientTimeouts
 from protocol.codec import MSGPACK
 from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_SERVER_FRAME
 
-OPEN_WITHIN = 10.0
-CLOSE_WITHIN = 2.0
-PING_EVERY = 5.0
-"""A connection without a cable at its other end looks like one on which nothing happens, until a ping is unanswered."""
-PONG_WITHIN = 10.0
 LONGEST_ASKED = 300.0
 """A server that asks to be left alone for longer is asked again after so many seconds."""
 _PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
@@ -48,7 +44,7 @@ class Refused(Fault):
     """Coming back would not help."""
 
 
-async def connect(url: str) -> ClientConnection:
+async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
     """A connection to the arena at `url`, in msgpack. Raises `Away`, `Refused`; `UsageFault` for URL or proxy."""
     try:
         return await open_websocket(
@@ -57,10 +53,10 @@ async def connect(url: str) -> ClientConnection:
             compression=None,
             max_size=MAX_SERVER_FRAME,
             proxy=None if is_loopback(url) else True,
-            open_timeout=OPEN_WITHIN,
-            close_timeout=CLOSE_WITHIN,
-            ping_interval=PING_EVERY,
-            ping_timeout=PONG_WITHIN,
+            open_timeout=timeouts.open_timeout_s,
+            close_timeout=timeouts.close_timeout_s,
+            ping_interval=timeouts.ping_interval_s,
+            ping_timeout=timeouts.pong_timeout_s,
         )
     except InvalidStatus as exc:
         raise _not_upgraded(url, exc.response) from exc

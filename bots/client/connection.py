@@ -17,18 +17,13 @@ from websockets.exceptions import ConnectionClosed
 from bots.client.connecting import Away, Refused, connect
 from bots.client.nodes import Directed, NodeTalk
 from bots.client.talk import Say, Stop
+from bots.client.timeouts import ClientTimeouts
 from machine.backoff import Backoff
 from protocol.codec import MSGPACK
 from protocol.errors import MalformedMessage, UsageFault
 from protocol.messages import FromClient, Welcome
 
-FIRST_DELAY, LONGEST_DELAY = 0.1, 5.0
-"""Seconds between attempts to connect."""
 BROKEN = 1006
-WELCOME_SOON = 30.0
-"""Seconds after which it is said that the arena, which answers pings, has not let the bot in."""
-REPORT_AGAIN = 30.0
-"""Seconds after which it is said again that the arena cannot be reached."""
 
 
 class Connection:
@@ -41,13 +36,17 @@ class Connection:
         patience: float | None,
         talk: NodeTalk,
         perform: Callable[[Sequence[Directed]], None],
+        timeouts: ClientTimeouts,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self._timeouts = timeouts
+        self._clock = clock
         self._name = name
         self._url = url
         self._patience = patience
         self._talk = talk
         self._perform = perform
-        self._backoff = Backoff(FIRST_DELAY, LONGEST_DELAY, random.random)
+        self._backoff = Backoff(timeouts.first_retry_delay_s, timeouts.max_retry_delay_s, random.random)
         self._outbox: deque[FromClient] = deque()
         self._wake = asyncio.Event()
         self._stops = False
@@ -86,7 +85,7 @@ class Connection:
         connection: ClientConnection | None = None
         try:
             async with self._until_stopped():
-                connection = await connect(self._url)
+                connection = await connect(self._url, self._timeouts)
         except Away as away:
             self._down(str(away))
             self._perform(self._talk.unreached())
@@ -111,18 +110,18 @@ class Connection:
     def _no_longer_than_patience(self, seconds: float) -> float:
         if self._patience is None or self.down_since is None:
             return seconds
-        return max(0.0, min(seconds, self.down_since + self._patience - time.monotonic()))
+        return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
 
     def _down(self, why: str, so: str = "trying again") -> None:
         """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends, which
         does not while another node has let it in.
         """
-        now = time.monotonic()
+        now = self._clock()
         if self.down_since is None or self._talk.others_up:
             self.down_since = now
         if self._patience is not None and now - self.down_since >= self._patience:
             self._perform([Say(f"{self._name}: {why}; gave up after {self._patience:g} s", trouble=True), Stop(1)])
-        elif not self._said or now - self._said >= REPORT_AGAIN:
+        elif not self._said or now - self._said >= self._timeouts.down_notice_interval_s:
             self._said = now
             self._perform([Say(f"{self._name}: {why}; {so}", trouble=True)])
 
@@ -146,7 +145,7 @@ class Connection:
         if not self._stops:
             code = connection.close_code or BROKEN
             if self._welcomed is not None:
-                self._backoff.reset(time.monotonic() - self._welcomed)
+                self._backoff.reset(self._clock() - self._welcomed)
             self._perform(self._talk.lost(code))
             if not self._stops:
                 self._down(self._talk.ended(code))
@@ -154,7 +153,7 @@ class Connection:
     async def _wait_for_welcome(self) -> None:
         """Say now and then that it does not come, until it has or patience ends."""
         while not self._stops:
-            await asyncio.sleep(self._no_longer_than_patience(WELCOME_SOON))
+            await asyncio.sleep(self._no_longer_than_patience(self._timeouts.welcome_notice_delay_s))
             if self._welcomed is not None:
                 return
             self._down(f"{self._url} has not let it in yet", "waiting")
@@ -170,9 +169,9 @@ class Connection:
             except MalformedMessage as exc:
                 self._perform([Say(f"{self._name}: not understood: {exc}", trouble=True)])
                 continue
-            self._perform(self._talk.receive(message, time.monotonic()))
+            self._perform(self._talk.receive(message, self._clock()))
             if type(message) is Welcome:
-                self._welcomed = time.monotonic()
+                self._welcomed = self._clock()
                 self.down_since = None
                 self._said = 0.0
 

@@ -33,8 +33,8 @@ PASSING = (UNAVAILABLE, NO_SLOTS)
 """Answers to a seek that may be another one in a while."""
 SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
 """Seconds until the next try, twice as long each time, until a match begins."""
-LOOK_AFTER, LOOK_AT_LAST = 3.0, 600.0
-"""Seconds of waiting after which the author is told whom it waits for, each time `LOOK_LATER` times as long."""
+LOOK_AT_LAST = 600.0
+"""The author is told whom the bot waits for at least this often; the waits begin shorter."""
 LOOK_LATER = 5
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which coming back would not help."""
@@ -46,7 +46,15 @@ _rules_key = msgspec.json.Encoder(order="sorted").encode
 class Conversation(Talk):
     """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
 
-    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        bot: Bot,
+        settings: Settings,
+        token: str,
+        game: Game[Any, Any] | None = None,
+        first_look_delay_s: float = 3.0,
+    ) -> None:
+        self._first_look_delay_s = first_look_delay_s
         self.connected = False
         self.played = 0
         self.at = settings.url
@@ -76,7 +84,7 @@ class Conversation(Talk):
         """Games that were refused, and are not sought until the time of a `SeekLater` has come."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST))
         """By game."""
-        self._next_look = LOOK_AFTER
+        self._next_look = first_look_delay_s
         self._looking = False
         """Whether a `LookLater` is due."""
         self._met = False
@@ -205,7 +213,7 @@ class Conversation(Talk):
     def _started(self, start: messages.Start) -> list[Effect]:
         self._awaited.discard(start.match)
         self._backoffs.clear()
-        self._next_look, self._met, self._asked = LOOK_AFTER, True, False
+        self._next_look, self._met, self._asked = self._first_look_delay_s, True, False
         if start.seek is not None:
             self._forget(start.seek)
         known = self._seats.get(start.match)

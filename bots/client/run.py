@@ -20,14 +20,16 @@ from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
 from bots.client.nodes import Connect, Directed, Disconnect, Nodes, To
 from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
-from bots.client.still_running import LOOK_EVERY, StillRunning
+from bots.client.still_running import StillRunning
 from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
+from bots.client.timeouts import ClientTimeouts
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
 from machine import event_loop
 from machine.subprocesses import keep_private
 from machine.terminal import say
+from machine.timeouts import scaled
 from protocol.display import shown
 from protocol.errors import Fault, UsageFault
 from protocol.games import load
@@ -80,7 +82,7 @@ def play(bot: Bot, command_line: Given, code: Given) -> None:
     if game is not None:
         bot.check_game(game)
     token = settings.token or _token(settings, bot.name)
-    client = Client(bot, settings, token, game)
+    client = Client(bot, settings, token, game, scaled(ClientTimeouts()))
     try:
         if not settings.open:
             warm_up(bot, game)
@@ -104,11 +106,15 @@ def _token(settings: Settings, bot: str) -> str:
 class Link(ABC):
     """A bot's connections to the nodes of an arena; what comes of what they tell `_do` does."""
 
-    def __init__(self, name: str, settings: Settings, talk: Talk) -> None:
+    def __init__(
+        self, name: str, settings: Settings, talk: Talk, timeouts: ClientTimeouts, clock: Callable[[], float]
+    ) -> None:
+        self._timeouts = timeouts
+        self._clock = clock
         self._name = name
         self._settings = settings
         self._nodes = Nodes(talk, settings.url, stays=settings.stay)
-        self._first = Connection(name, settings.url, settings.patience, self._nodes.at(settings.url), self._perform)
+        self._first = self._connection_to(settings.url, settings.patience)
         self._others: dict[str, Connection] = {}
         """By URL."""
         self._keeping = asyncio.TaskGroup()
@@ -133,7 +139,7 @@ class Link(ABC):
                 if connection is not None:
                     connection.send(effect.message)
             elif isinstance(effect, Connect):
-                connection = Connection(self._name, effect.url, None, self._nodes.at(effect.url), self._perform)
+                connection = self._connection_to(effect.url, None)
                 self._others[effect.url] = connection
                 if self._code is None:
                     self._keeping.create_task(connection.keep())
@@ -147,6 +153,9 @@ class Link(ABC):
                     connection.stop()
             else:
                 self._do(effect)
+
+    def _connection_to(self, url: str, patience: float | None) -> Connection:
+        return Connection(self._name, url, patience, self._nodes.at(url), self._perform, self._timeouts, self._clock)
 
     def _connection(self, url: str) -> Connection | None:
         return self._first if url == self._settings.url else self._others.get(url)
@@ -168,14 +177,23 @@ class Link(ABC):
 class Client(Link):
     """One bot process: a conversation with the arena, and threads in which the bot thinks."""
 
-    def __init__(self, bot: Bot, settings: Settings, token: str, game: Game[Any, Any] | None = None) -> None:
+    def __init__(
+        self,
+        bot: Bot,
+        settings: Settings,
+        token: str,
+        game: Game[Any, Any] | None = None,
+        timeouts: ClientTimeouts | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        timeouts = timeouts or ClientTimeouts()
         self._bot = bot
-        self._conversation = Conversation(bot, settings, token, game)
+        self._conversation = Conversation(bot, settings, token, game, timeouts.first_look_delay_s)
         self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
-        self._still_running = StillRunning()
+        self._still_running = StillRunning(timeouts.long_choice_delay_s)
         self._looking = False
         """Whether somebody is to look what is still running."""
-        super().__init__(bot.name, settings, self._conversation)
+        super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
     def leave(self, code: int) -> None:
         """End the process where the code says so, or where a thread still thinks and would hold it up, and say so."""
@@ -206,12 +224,12 @@ class Client(Link):
         """Look in a while what is still running, if nobody is about to."""
         if not self._looking:
             self._looking = True
-            self._running.call_later(LOOK_EVERY, self._look)
+            self._running.call_later(self._timeouts.work_look_interval_s, self._look)
 
     def _look(self) -> None:
         """Say which choices take long, and where they are; go on while there is work."""
         self._looking = False
-        for line in self._still_running.look(self._thinkers.at_work(), time.monotonic()):
+        for line in self._still_running.look(self._thinkers.at_work(), self._clock()):
             self._perform([Say(f"{self._bot.name}: {line}", trouble=True)])
         if self._thinkers.under_way:
             self._look_later()

@@ -9,21 +9,18 @@ from types import FrameType
 from bots.client.worker_threads import Choose, UnderWay, on
 from bots.mistakes import is_library
 
-FIRST_TOLD = 5.0
-"""Seconds after which it is said that `choose` is still running; each time twice as many after that."""
-LOOK_EVERY = 1.0
-
 
 class StillRunning:
-    """What is to be said of the work under way, as time passes."""
+    """Tells the author which choices take long: first after `first_notice_delay_s`, then after twice as long each time."""
 
-    def __init__(self) -> None:
+    def __init__(self, first_notice_delay_s: float = 5.0) -> None:
+        self._first_notice_delay_s = first_notice_delay_s
         self._due: dict[UnderWay, float] = {}
         """After how many seconds there is something to say again."""
 
     def look(self, under_way: list[UnderWay], now: float) -> list[str]:
         """The lines for the author at `now` (`time.monotonic()`): of code that is not its own nothing is said."""
-        self._due = {one: self._due.get(one, FIRST_TOLD) for one in under_way}
+        self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in under_way}
         told = []
         for one in under_way:
             if isinstance(one.work, Choose) and now - one.began >= self._due[one]:

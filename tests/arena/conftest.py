@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import os
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -16,15 +17,23 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 from arena.host.journal import Journal
+from arena.network.fair_scheduler import MOST_REST
 from arena.operations.administration import operations
 from arena.operator.requests import Request
 from arena.server.arena import Arena
 from arena.server.auth import Authenticator, Registration
 from arena.server.bot_cache import BotCache
+from arena.server.matchmaking import GATHER
 from arena.store.async_store import AsyncStore
 from arena.store.store import Store
+from patience import patient_host
 from protocol.messages import Clock
 from timeouts import WITHIN
+from virtual_time import (
+    VirtualTimeLoop,
+    advance,
+    pytest_asyncio_loop_factories,  # noqa: F401 - a hook
+)
 
 
 class Door:
@@ -79,6 +88,11 @@ class Client:
     async def send(self, **message: Any) -> None:
         await self.wire.send(msgpack.packb(message))
 
+    async def heard(self) -> None:
+        """Return when the arena has read all that was sent: it answers a ping after that."""
+        async with asyncio.timeout(WITHIN):
+            await (await self.wire.ping())
+
     async def receive(self) -> dict[str, Any]:
         async with asyncio.timeout(WITHIN):
             message: dict[str, Any] = msgpack.unpackb(await self.wire.recv())
@@ -131,6 +145,9 @@ class Served:
             self.archive, options.pop("registration", Registration()), options.pop("time", time.monotonic)
         )
         clock = options.pop("clock", Clock(bank_ms=60_000, increment_ms=0))
+        options.setdefault("timeouts", patient_host())
+        if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
+            options.setdefault("work_clock", itertools.count(0.0, 10 * MOST_REST).__next__)  # all have always rested
         options["bots"] = BotCache(
             self.archive, options.pop("rated_per_pair", 0), approved_only=options.pop("approved_only", False)
         )
@@ -153,6 +170,7 @@ class Served:
         return await self.operations[request.do()].perform(request, lambda event: None)
 
     async def connect(self, **options: Any) -> Client:
+        options.setdefault("open_timeout", WITHIN)  # the library's own is 10 s, less than a busy machine may take
         wire = await connect(f"ws://127.0.0.1:{self.port}", compression=None, **options)
         client = Client(wire)
         self.clients.append(client)
@@ -170,9 +188,17 @@ class Served:
         clients = [await self.enter("ann"), await self.enter("bob")]
         for client in clients:
             await client.send(type="seek", id="s1", game=game, **seek)
+        await self.matched(*clients)
         starts = [await client.expect("start") for client in clients]
         (first, start), (second, other) = sorted(zip(clients, starts, strict=True), key=lambda pair: pair[1]["seat"])
         return first, second, start, other
+
+    async def matched(self, *clients: Client) -> None:
+        """On virtual time, let the seeks of these clients be looked at; on real time they are soon enough."""
+        if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
+            for client in clients:
+                await client.heard()
+            await advance(GATHER)
 
     async def begun(self, game: str = "nim", **seek: Any) -> tuple[Client, Client, dict[str, Any]]:
         """The same, with both ready: it is the first one's turn."""
@@ -186,6 +212,7 @@ class Served:
         clients = [await self.enter(name) for name in ("ann", "bob", "cid")]
         for client in clients:
             await client.send(type="seek", id="s1", game="dibs", config={"sticks": [99]})
+        await self.matched(*clients)
         starts = [await client.expect("start") for client in clients]
         for client in clients:
             await client.ready(starts[0])
@@ -196,23 +223,9 @@ class Served:
 Serve = Callable[..., Awaitable[Served]]
 
 
-PATIENCE = [
-    "arena.host.host.HELLO_WITHIN",
-    "arena.network.acceptor.START_WITHIN",
-    "arena.network.listener.REQUEST_WITHIN",
-    "arena.network.listener.PONG_WITHIN",
-    "arena.network.tls.HANDSHAKE_WITHIN",
-    "arena.network.connection.STALLED_AFTER",
-    "referee.match.READY_WITHIN",
-]
-"""For how long the arena waits for a client."""
-
-
 @pytest.fixture
-async def serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Serve]:
+async def serve(tmp_path: Path) -> AsyncIterator[Serve]:
     """Start an arena with these options of `Arena`. It waits longer for clients than tests do, unless one says so."""
-    for waits in PATIENCE:
-        monkeypatch.setattr(waits, 2 * WITHIN)
     started: list[Served] = []
 
     async def start(**options: Any) -> Served:

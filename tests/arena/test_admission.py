@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from websockets.exceptions import InvalidMessage, InvalidStatus
 
-from arena.network import admission, listener
+from arena.network import admission
 from arena.network.addresses import OwnPage, is_own_name, networks, origins, page_may_connect
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
@@ -148,9 +148,8 @@ async def test_behind_a_trusted_proxy_each_address_has_its_own_count(serve: Any)
 
 
 async def test_who_opens_connections_and_says_nothing_keeps_nobody_out(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
+    serve: Any,
 ) -> None:
-    monkeypatch.setattr(listener, "REQUEST_WITHIN", 2 * WITHIN)
     served = await serve(access=Access(bounds=Bounds(waiting=4, waiting_per_address=4)))
     silent = [await asyncio.open_connection("127.0.0.1", served.port) for _ in range(6)]
     assert await is_welcome(await served.connect())
@@ -171,8 +170,7 @@ async def test_an_address_that_connects_without_end_is_refused_without_a_word(
         await served.connect()
 
 
-async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listener, "REQUEST_WITHIN", 2 * WITHIN)
+async def test_a_stop_does_not_wait_for_those_that_say_nothing(serve: Any) -> None:
     served = await serve()
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     await served.enter("ann")

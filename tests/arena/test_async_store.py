@@ -18,6 +18,9 @@ from arena.store.nodes import UnderWay
 from arena.store.store import Store
 from referee.result import Ratings, Result
 from timeouts import WITHIN
+from virtual_time import advance, passing, settle
+
+pytestmark = pytest.mark.virtual_time
 
 
 class Shelf:
@@ -59,13 +62,6 @@ def finish(archive: AsyncStore, *ids: str) -> list[asyncio.Future[Any]]:
 
 def archive_of(shelf: Shelf) -> AsyncStore:
     return AsyncStore(cast("Store", shelf))
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What fails is tried again at once."""
-    monkeypatch.setattr(archives, "RETRY_DELAY", 0.01)
-    monkeypatch.setattr(archives, "DEFER_SECONDS", 0.05)
 
 
 async def test_matches_that_finish_together_are_stored_in_one_transaction() -> None:
@@ -113,8 +109,11 @@ async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said()
     archive.troubled = told.append
     waiting = finish(archive, "a", "b")
     await asyncio.sleep(0)
-    async with asyncio.timeout(WITHIN):
-        await asyncio.gather(*waiting, *finish(archive, "c"))
+    waiting += finish(archive, "c")
+    await advance(0.5 + 1.0 + 1.99)
+    assert shelf.kept == []
+    await advance(0.01)
+    assert all(stored.done() for stored in waiting)
     assert shelf.kept == ["a", "b", "c"]
     assert told[:3] == ["results can't be stored: the disk is full"] * 3
     assert told[-1] is None
@@ -126,11 +125,12 @@ async def test_what_can_not_be_stored_now_is_tried_again_in_its_order_and_said()
 async def test_a_match_that_the_store_does_not_take_waits_apart_until_it_does() -> None:
     shelf = Shelf(bad="b", failures=3, error=StoreError("two matches at one place"))
     archive = archive_of(shelf)
-    async with asyncio.timeout(WITHIN):
-        first, last, other = finish(archive, "a", "b", "c")
-        await asyncio.gather(first, other)
-        assert archive.set_aside == 1
-        await last
+    first, last, other = finish(archive, "a", "b", "c")
+    await settle()
+    assert (first.done(), other.done(), archive.set_aside) == (True, True, 1)
+    await advance(9.99)
+    assert not last.done()
+    await passing(last)
     assert archive.set_aside == 0
     assert shelf.kept == ["a", "c", "b"]
     await archive.drain()
@@ -146,10 +146,8 @@ async def test_an_error_that_is_no_fault_is_not_tried_again_and_takes_nobody_wit
 
 @pytest.mark.parametrize("bad", ["", "a"])
 async def test_at_the_end_what_waits_is_tried_no_more_than_once_again_and_then_fails(
-    monkeypatch: pytest.MonkeyPatch, bad: str
+    bad: str,
 ) -> None:
-    monkeypatch.setattr(archives, "RETRY_DELAY", 1000.0)
-    monkeypatch.setattr(archives, "DEFER_SECONDS", 1000.0)
     shelf = Shelf(bad, 2, StoreError("no") if bad else None)
     archive = archive_of(shelf)
     (waiting,) = finish(archive, "a")

@@ -17,6 +17,7 @@ from arena.store.database import StoreError
 from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
 from arena.store.tokens import hash_token
 from machine.timestamps import utc
+from patience import PATIENCE_S, patient_host
 from timeouts import WITHIN
 
 
@@ -59,11 +60,9 @@ async def test_two_connections_of_a_new_bot_at_once_are_both_let_in(serve: Any) 
 
 
 async def test_a_bot_that_is_refused_is_let_go_as_soon_as_it_has_answered_the_close(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
+    serve: Any,
 ) -> None:
-    for module in ("connection", "listener"):
-        monkeypatch.setattr(f"arena.network.{module}.FAREWELL", 2 * WITHIN)
-    served = await serve()
+    served = await serve(timeouts=patient_host(close_timeout_s=PATIENCE_S))
     await served.enter("ann")
     client = await served.connect(close_timeout=None)
     await client.send(type="hello", bot="ann", token="x" * 16)

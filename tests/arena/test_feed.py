@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import json
 import os
 import socket
@@ -14,9 +15,10 @@ import aiomqtt
 import pytest
 from msgspec.structs import replace
 
-from arena.feed import OVERHEAD, BadBroker, Broker, Feed, Message, Outbox
+from arena.feed import OVERHEAD, BadBroker, Broker, Feed, FeedTimeouts, Message, Outbox
 from arena.mqtt_connection import MqttOrder, Publication
 from arena.mqtt_publisher import client_of
+from patience import PATIENT_FEED
 from protocol.messages import Clock, End, Outcome, Player, Start, Turn
 from timeouts import WITHIN
 
@@ -165,17 +167,15 @@ def order_to(port: int) -> MqttOrder:
 
 
 @asynccontextmanager
-async def publishing(url: str) -> AsyncIterator[Feed]:
+async def publishing(url: str, timeouts: FeedTimeouts = PATIENT_FEED) -> AsyncIterator[Feed]:
     """A feed that is closed at the end, when all is published, however busy the machine."""
-    feed = Feed(url)
+    feed = Feed(url, timeouts=timeouts)
     task = asyncio.create_task(feed.run())
-    with pytest.MonkeyPatch.context() as patience:
-        patience.setattr("arena.feed.FLUSH_SECONDS", WITHIN)
-        try:
-            yield feed
-        finally:
-            await feed.close()
-            await task
+    try:
+        yield feed
+    finally:
+        await feed.close()
+        await task
 
 
 @asynccontextmanager
@@ -318,22 +318,17 @@ async def test_ends_survive_a_broker_that_is_killed_and_comes_back(broker: Any) 
     assert news["test/status"] == {"online": True}
 
 
-async def test_nobody_waits_for_a_broker_that_is_absent(
-    broker: Any, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("arena.feed.FIRST_DELAY", 10 * WITHIN)
+async def test_nobody_waits_for_a_broker_that_is_absent(broker: Any, caplog: pytest.LogCaptureFixture) -> None:
     broker.kill()
-    async with asyncio.timeout(WITHIN), publishing(broker.url()) as feed:
+    timeouts = dataclasses.replace(PATIENT_FEED, first_retry_delay_s=10 * WITHIN)
+    async with asyncio.timeout(WITHIN), publishing(broker.url(), timeouts) as feed:
         for i in range(1000):
             feed.report(turn("m-1", i))
         feed.report(end("m-1"))
     assert [record.levelname for record in caplog.records].count("WARNING") <= 1
 
 
-async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the_end(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("arena.feed.FLUSH_SECONDS", 0.1)
+async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the_end() -> None:
     accept = b"\x20\x02\x00\x00"
 
     async def connack_and_stall(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -347,7 +342,9 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     server = await asyncio.start_server(connack_and_stall, "127.0.0.1", 0, limit=1024)
     port = server.sockets[0].getsockname()[1]
     outbox = Outbox(turn_bytes=100_000, lasting_bytes=100_000)
-    feed = Feed(f"mqtt://127.0.0.1:{port}/test", outbox)
+    feed = Feed(
+        f"mqtt://127.0.0.1:{port}/test", outbox, timeouts=dataclasses.replace(PATIENT_FEED, flush_timeout_s=0.1)
+    )
     task = asyncio.create_task(feed.run())
     await stalled.wait()
     for i in range(20_000):
@@ -377,10 +374,9 @@ async def test_a_broker_that_stops_reading_neither_grows_memory_nor_holds_up_the
     ],
 )
 async def test_a_broker_that_is_none_or_refuses_is_told_of_in_one_line(
-    answer: bytes | None, said: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    answer: bytes | None, said: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    if "in 0.05 s" in said:
-        monkeypatch.setattr("arena.feed.ANSWER_WITHIN", 0.05)
+    timeouts = dataclasses.replace(PATIENT_FEED, answer_timeout_s=0.05) if "in 0.05 s" in said else PATIENT_FEED
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.read(1000)
@@ -391,7 +387,7 @@ async def test_a_broker_that_is_none_or_refuses_is_told_of_in_one_line(
         writer.close()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}", timeouts=timeouts)
     told = asyncio.Event()
     caplog.handler.addFilter(lambda record: told.set() or True)
     running = asyncio.create_task(feed.run())
@@ -402,10 +398,8 @@ async def test_a_broker_that_is_none_or_refuses_is_told_of_in_one_line(
     assert f"is away ({said});" in caplog.records[0].getMessage()
 
 
-async def test_a_broker_that_falls_silent_is_left_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.feed.KEEPALIVE", 1)
-    monkeypatch.setattr("arena.feed.FIRST_DELAY", 0.01)
-    monkeypatch.setattr("arena.feed.FLUSH_SECONDS", 0.01)
+async def test_a_broker_that_falls_silent_is_left_and_tried_again() -> None:
+    timeouts = FeedTimeouts(keepalive_s=1, first_retry_delay_s=0.01, flush_timeout_s=0.01)
     came: asyncio.Queue[bytes] = asyncio.Queue()
 
     async def say_nothing_more(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -415,7 +409,7 @@ async def test_a_broker_that_falls_silent_is_left_and_tried_again(monkeypatch: p
         writer.close()
 
     server = await asyncio.start_server(say_nothing_more, "127.0.0.1", 0)
-    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}")
+    feed = Feed(f"mqtt://127.0.0.1:{server.sockets[0].getsockname()[1]}", timeouts=timeouts)
     running = asyncio.create_task(feed.run())
     async with asyncio.timeout(WITHIN):
         assert await came.get() == await came.get()

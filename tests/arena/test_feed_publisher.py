@@ -15,13 +15,8 @@ from arena.feed import OVERHEAD, Feed, Outbox
 from arena.store.feed_position import ends_between, feed_range, switch_feed
 from arena.store.schema import records
 from arena.store.store import Reader
+from patience import PATIENT_FEED
 from timeouts import WITHIN
-
-
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A feed that is closed is given time to publish all, however busy the machine."""
-    monkeypatch.setattr("arena.feed.FLUSH_SECONDS", WITHIN)
 
 
 async def served_with(serve: Any, feed: Feed) -> Any:
@@ -65,7 +60,7 @@ def missing(served: Any) -> list[str]:
 
 
 async def test_the_store_knows_after_a_stop_which_ends_the_broker_has(serve: Any, broker: Any) -> None:
-    feed = Feed(broker.url())
+    feed = Feed(broker.url(), timeouts=PATIENT_FEED)
     served = await served_with(serve, feed)
     matches = await play(served, 2)
     assert missing(served) == matches
@@ -75,7 +70,7 @@ async def test_the_store_knows_after_a_stop_which_ends_the_broker_has(serve: Any
 
 
 async def test_ends_that_there_was_no_room_for_come_when_the_broker_is_back(serve: Any, broker: Any) -> None:
-    feed = Feed(broker.url(), Outbox(lasting_bytes=3 * OVERHEAD + 2000))
+    feed = Feed(broker.url(), Outbox(lasting_bytes=3 * OVERHEAD + 2000), timeouts=PATIENT_FEED)
     served = await served_with(serve, feed)
     matches = await play(served, 6)
     assert len(feed.outbox) < 6 + 6, "a turn of each, and few of the ends"
@@ -85,10 +80,10 @@ async def test_ends_that_there_was_no_room_for_come_when_the_broker_is_back(serv
 async def test_an_end_that_cannot_be_read_holds_up_no_other(
     serve: Any, broker: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    played = await served_with(serve, Feed(broker.url()))
+    played = await served_with(serve, Feed(broker.url(), timeouts=PATIENT_FEED))
     damaged, sound = await play(played, 2)
     await played.stop()
-    again = Feed(broker.url())
+    again = Feed(broker.url(), timeouts=PATIENT_FEED)
     played.options["feed"] = again
     await played.begin()
     played.store.write(

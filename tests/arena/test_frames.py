@@ -21,6 +21,7 @@ from arena.network.connection_limits import Bounds, ConnectionLimits
 from arena.network.fair_scheduler import FairScheduler
 from arena.network.flusher import Flusher
 from arena.network.frames import FastProtocol
+from arena.network.timeouts import NetworkTimeouts
 from arena.network.tls import TlsMismatch
 from frame_pieces import (
     BINARY,
@@ -249,6 +250,7 @@ class Receiver:
             flusher=Flusher(loop),
             place=ConnectionLimits(Bounds()).take("here"),
             foreign=TlsMismatch(),
+            timeouts=NetworkTimeouts(),
         )
         self.connection.connection_made(self.wire)
         self.connection.request = Request("/", Headers())

@@ -11,13 +11,15 @@ import pytest
 
 from arena.host import event_log
 from arena.host.event_log import EventLog, parting
-from arena.network import connection
+from arena.host.timeouts import HostTimeouts
 from arena.network.connection import CloseInfo
 from arena.store.registry import MAX_INCIDENTS, Incident, add_bots, latest_incidents, note_incident, register_bot
 from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from databases import EVERY_DATABASE
+from patience import patient_host
 from timeouts import WITHIN
+from virtual_time import advance
 
 pytestmark = EVERY_DATABASE
 
@@ -73,11 +75,13 @@ async def test_a_connection_that_breaks_off_or_is_closed_with_a_match_under_way_
     ]
 
 
-async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.match.READY_WITHIN", 0.05)
-    served = await serve()
+@pytest.mark.virtual_time
+async def test_a_match_that_a_bot_does_not_come_to_is_noted(serve: Any) -> None:
+    served = await serve(timeouts=HostTimeouts())
     _, second, start, _ = await served.pair()
     await second.ready(start)
+    await second.heard()
+    await advance(HostTimeouts().match.ready_timeout_s)
     absent = start["seats"][0]["bot"]
     (incident,) = await noted(served, absent)
     text = f"it did not come to {start['match']}: not ready in time, or gone without a move; it may not seek for 10 s"
@@ -150,9 +154,8 @@ def test_how_a_connection_ended_is_told_in_a_sentence() -> None:
     assert parting(CloseInfo(None, "", here=False), "", 0) == "the connection broke off without a close"
 
 
-async def test_who_reads_nothing_is_noted_as_such(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "STALLED_AFTER", 0.05)
-    served = await serve()
+async def test_who_reads_nothing_is_noted_as_such(serve: Any) -> None:
+    served = await serve(timeouts=patient_host(write_timeout_s=0.05))
     ann = await served.enter("ann")
     ann.wire.transport.pause_reading()
     wire = next(iter(served.arena.host.clients.sessions.values())).wire

@@ -9,22 +9,14 @@ import struct
 from typing import Any
 
 import pytest
-import uvloop
 from websockets.exceptions import ConnectionClosedError
 
 from protocol.close_codes import TOO_MANY_BAD_MESSAGES
 from timeouts import WITHIN
 
-pytestmark = pytest.mark.filterwarnings("ignore:Overriding the .event_loop_policy. fixture:DeprecationWarning")
+pytestmark = pytest.mark.uvloop_too  # what is closed refuses more on the one loop than on the other
 RESET = struct.pack("ii", 1, 0)
 """How a socket lingers that is to be reset when it is closed."""
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def event_loop_policy(request: pytest.FixtureRequest) -> asyncio.AbstractEventLoopPolicy:
-    """Each test on both kinds of loop: what is closed refuses more on the one than on the other."""
-    policies = {"asyncio": asyncio.DefaultEventLoopPolicy, "uvloop": uvloop.EventLoopPolicy}
-    return policies[request.param]()
 
 
 async def test_a_reset_right_behind_the_hello_is_a_bot_that_came_and_left(

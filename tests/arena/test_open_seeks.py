@@ -10,6 +10,7 @@ import pytest
 from arena.server import matchmaking
 from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
+from patience import patient_host
 from protocol.messages import Clock, Seek
 from seek_board import SeekBoard
 
@@ -286,9 +287,8 @@ async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> 
     assert (await house.expect("error"))["ref"] == "tictactoe"
 
 
-async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("referee.match.READY_WITHIN", 0.05)
-    served = await serve()
+async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any) -> None:
+    served = await serve(timeouts=patient_host(ready_timeout_s=0.05))
     house, ann = await served.enter("house", slots=3), await served.enter("ann")
     for game in ("nim", "grundy"):
         await house.send(type="seek", id=game, game=game, open=True)

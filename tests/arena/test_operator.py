@@ -22,7 +22,7 @@ from arena.network.rate_limits import FREE_FAILURES
 from arena.operations.administration import operations
 from arena.operator import credentials
 from arena.operator.channel import MOST_AT_ONCE
-from arena.operator.client import NoAnswer, NoServer, TokenRefused, connected, connected_to
+from arena.operator.client import NoAnswer, NoServer, OperatorTimeouts, TokenRefused, connected, connected_to
 from arena.operator.requests import MAX_REQUEST, Handler, Request
 from arena.operator.status import ServerStatus, StatusRequest
 from arena.store.annulment import Annulment
@@ -406,12 +406,11 @@ def test_credentials_are_for_their_owner_alone_and_hold_a_token(tmp_path: Path) 
         credentials.read(tmp_path)
 
 
-async def test_a_server_that_hangs_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.operator.client.CONNECT_WITHIN", 0.2)
+async def test_a_server_that_hangs_does_not_answer(tmp_path: Path) -> None:
     silent = await asyncio.start_server(lambda reader, writer: None, "127.0.0.1", 0)
     url = f"ws://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
     with pytest.raises(NoAnswer, match=f"^the server at {url} does not answer within 0.2 s: see its log$"):
-        async with connected(url, TOKEN):
+        async with connected(url, TOKEN, timeouts=OperatorTimeouts(connect_timeout_s=0.2)):
             pass
     silent.close()
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from arena.host.timeouts import HostTimeouts
 from arena.network.rate_limits import FailureBackoff
 from arena.server import matchmaking
 from arena.server.playban import FIRST, LONGEST, LONGEST_OF_ADDRESS, Playbans, paused
 from protocol.messages import Clock
-from referee import match as referee
+from virtual_time import advance
 
 HERE, THERE = "192.0.2.1", "192.0.2.2"
+
+READY_TIMEOUT_S = HostTimeouts().match.ready_timeout_s
 
 
 class Watch:
@@ -94,7 +96,7 @@ def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendanc
         troll = f"troll-{number}"
         assert attendance.free(troll, HERE)
         attendance.begin(troll, HERE)
-        watch.time += referee.READY_WITHIN
+        watch.time += READY_TIMEOUT_S
         missed = attendance.missed(troll)
         attendance.end(troll)
         assert missed == attendance.pause(troll, HERE)
@@ -102,30 +104,25 @@ def test_an_address_whose_new_bots_do_not_come_has_a_tenth_of_the_time(attendanc
         pauses.append(attendance.pause("newcomer", HERE))
         watch.time += pauses[-1]
     assert pauses == [10, 20, 40, 80, 90, 90]
-    assert pauses[-1] == LONGEST_OF_ADDRESS == 9 * referee.READY_WITHIN
+    assert pauses[-1] == LONGEST_OF_ADDRESS == 9 * READY_TIMEOUT_S
     assert (attendance.pause("ann", HERE), attendance.pause("newcomer", THERE)) == (0, 0)
 
 
 # Over sockets
 
 
-@pytest.fixture
-def impatient(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    def wait(seconds: float) -> None:
-        monkeypatch.setattr(referee, "READY_WITHIN", seconds)
-
-    return wait
-
-
-async def test_a_seek_of_who_missed_a_match_is_answered_with_the_pause(serve: Any, impatient: Any) -> None:
-    impatient(1.0)
-    served = await serve()
+@pytest.mark.virtual_time
+async def test_a_seek_of_who_missed_a_match_is_answered_with_the_pause(serve: Any) -> None:
+    served = await serve(timeouts=HostTimeouts())
     ann, bob = await served.enter("ann"), await served.enter("bob", slots=3)
     for ref in ("1", "2"):
         await bob.send(type="seek", id=ref, game="nim")
     await bob.send(type="seek", id="other", game="grundy")
     await ann.send(type="seek", id="a", game="nim")
+    await served.matched(bob, ann)
     await ann.ready(await ann.expect("start"))
+    await ann.heard()
+    await advance(READY_TIMEOUT_S)
     assert (await ann.expect("end"))["reason"] == "no_show"
     taken_back = {(await bob.expect("error"))["ref"] for _ in range(2)}
     assert taken_back == {"2", "other"}

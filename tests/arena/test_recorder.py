@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from arena.host import runner
 from arena.host.journal import Journal
 from arena.host.recorder import Recorder
+from arena.host.timeouts import HostTimeouts
 from arena.network.flusher import Flusher
 from match_room import Room
 from protocol.messages import Error, Turn
@@ -20,6 +20,7 @@ from referee.effects import Played, Resigned
 from referee.record import Ply
 from referee_table import A_MOVE
 from timeouts import WITHIN
+from virtual_time import advance
 
 
 class Disk:
@@ -178,17 +179,17 @@ async def test_what_waits_when_it_is_closed_is_told_to_nobody_and_nothing_fails(
     assert caplog.text == ""
 
 
-async def test_a_match_that_can_not_be_synced_is_held_and_goes_on_when_it_can(
-    tmp_path: Path, disk: Disk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runner, "TRY_AGAIN", 0.01)
+@pytest.mark.virtual_time
+async def test_a_match_that_can_not_be_synced_is_held_and_goes_on_when_it_can(tmp_path: Path, disk: Disk) -> None:
     (room,) = await begun(tmp_path, 1, synced=True)
     disk.fails = True
     room.play()
+    await advance(HostTimeouts().record_retry_delay_s)
     error = await room.friends[1].until(Error)
     assert "can't record this match now" in error.message
     assert "can't be synced: Input/output error" in str(room.held[0])
     disk.fails = False
+    await advance(HostTimeouts().record_retry_delay_s)
     assert (await room.friends[1].until(Turn)).ply == 1
     assert room.held[-1] is None
     assert [line.event.ply for line in lines(room)] == [0]

@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 
+from arena.host.timeouts import HostTimeouts
 from arena.network.binding import PortFault
 from arena.replay.verify import verify
 from arena.store.result_queries import iter_results, leaderboard_of, record_of
 from databases import EVERY_DATABASE
 from protocol.messages import Clock
-from referee import match as referee
 from referee import record_reader
+from virtual_time import advance
 
 pytestmark = EVERY_DATABASE
 
@@ -194,11 +195,15 @@ async def test_after_a_restart_start_tells_the_ratings_that_the_seats_bring(serv
     assert {seat["mu"] for seat in again["seats"]} == {seat["mu_after"] for seat in end["seats"]}
 
 
-async def test_a_seat_that_never_gets_ready_has_lost(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(referee, "READY_WITHIN", 1.0)
-    served = await serve()
+@pytest.mark.virtual_time
+async def test_a_seat_that_never_gets_ready_has_lost(serve: Any) -> None:
+    served = await serve(timeouts=HostTimeouts())
     first, _, start, _ = await served.pair()
     await first.ready(start)
+    await first.heard()
+    await advance(9.99)
+    assert served.arena.host.clients.runners
+    await advance(0.01)
     end = await first.expect("end")
     assert (end["reason"], end["ranks"]) == ("no_show", [1, 2])
     here, absent = end["seats"]

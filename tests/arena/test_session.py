@@ -10,17 +10,23 @@ from typing import Any
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
+from websockets.protocol import State
 
-from arena.host import host
+from arena.host.timeouts import HostTimeouts
 from arena.network import connection
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
 from timeouts import WITHIN
+from virtual_time import advance
 
 
-async def test_a_connection_without_hello_is_closed(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host, "HELLO_WITHIN", 0.05)
-    client = await (await serve()).connect()
+@pytest.mark.virtual_time
+async def test_a_connection_without_hello_is_closed(serve: Any) -> None:
+    client = await (await serve(timeouts=HostTimeouts())).connect()
+    await client.heard()
+    await advance(4.99)
+    assert client.wire.state is State.OPEN
+    await advance(0.01)
     assert await client.closed() == 4002
 
 

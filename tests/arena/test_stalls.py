@@ -10,7 +10,6 @@ from typing import Any
 
 import msgpack
 import pytest
-import uvloop
 from websockets.frames import Frame, Opcode
 
 from arena.host.broadcast import EncodedMessages
@@ -20,17 +19,10 @@ from referee.record import Ply
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say when a move arrived"),
-    pytest.mark.filterwarnings("ignore:Overriding the .event_loop_policy. fixture:DeprecationWarning"),
+    pytest.mark.uvloop_too,  # the one loop looks at sockets before it looks at timers, the other after
 ]
 STALL = 0.3
 MOVE = {"heap": 0, "take": 1}
-
-
-@pytest.fixture(params=["asyncio", "uvloop"])
-def event_loop_policy(request: pytest.FixtureRequest) -> asyncio.AbstractEventLoopPolicy:
-    """Each test on both kinds of loop: the one looks at sockets before it looks at timers, the other after."""
-    policies = {"asyncio": asyncio.DefaultEventLoopPolicy, "uvloop": uvloop.EventLoopPolicy}
-    return policies[request.param]()
 
 
 class Table:

@@ -11,10 +11,9 @@ from typing import Any
 
 import pytest
 
-from arena.host import host, runner
+from arena.host import host
 from arena.replay.verify import verify
-from arena.server import arena
-from arena.store import async_store, sqlite_database
+from arena.store import sqlite_database
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
 from referee import record_reader
@@ -23,12 +22,8 @@ from timeouts import WITHIN
 
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can't be kept is tried again at once."""
-    for module in (arena, runner):
-        monkeypatch.setattr(module, "TRY_AGAIN", 0.05)
-    monkeypatch.setattr(arena, "ANNOUNCE_WAIT_DELAY", 0.05)
-    monkeypatch.setattr(async_store, "RETRY_DELAY", 0.05)
-    monkeypatch.setattr(sqlite_database, "BUSY_MS", 50)
+    """A database that another process has locked is given up soon: SQLite waits in real time."""
+    monkeypatch.setattr(sqlite_database, "BUSY_MS", 1)
 
 
 async def asked(served: Any, path: str) -> tuple[int, str]:

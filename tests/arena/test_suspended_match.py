@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,21 +10,18 @@ from typing import Any
 
 import pytest
 
-from arena.host import runner
 from arena.host.journal import JournalFault
 from arena.host.runner import MOST_KEPT
+from arena.host.timeouts import HostTimeouts
 from match_room import Friend, Room
 from protocol.messages import Error, Rejected, Start, Turn
 from referee.effects import Forfeited, Played, Readied, Resigned, Voided
 from referee.record import Ply, Void
 from referee_table import A_MOVE
-from timeouts import WITHIN
+from virtual_time import advance
 
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What can't be recorded is tried again at once."""
-    monkeypatch.setattr(runner, "TRY_AGAIN", 0.02)
+pytestmark = pytest.mark.virtual_time
+RETRY_DELAY_S = HostTimeouts().record_retry_delay_s
 
 
 @contextmanager
@@ -40,12 +36,6 @@ def full_disk() -> Iterator[None]:
         yield
 
 
-async def again(room: Room) -> None:
-    """Wait until the match that is held has tried once more."""
-    room.tried.clear()
-    await asyncio.wait_for(room.tried.wait(), WITHIN)
-
-
 async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_nothing_had_been(
     tmp_path: Path,
 ) -> None:
@@ -55,19 +45,19 @@ async def test_while_the_disk_is_full_a_match_is_held_and_then_it_goes_on_as_if_
     with full_disk():
         room.play()
         assert [len(friend.told) for friend in room.friends] == told
-        bank_ends = asyncio.get_running_loop().time() + 0.5
-        while asyncio.get_running_loop().time() <= bank_ends:
-            await again(room)
+        await advance(60.0)
+        assert len(room.held) == 61, "at once and every second"
+    await advance(RETRY_DELAY_S)
     assert "No space left on device" in str(room.held[0])
     turn = await room.friends[0].until(Turn)
     while turn.ply < 2:
         turn = await room.friends[0].until(Turn)
     assert room.held[-1] is None
-    assert turn.clock[0] == pytest.approx(500, abs=100)
+    assert turn.clock[0] == 500
     assert [line.event.ply for line in room.journal.read("m-1") if isinstance(line, Ply)] == [0, 1]
     room.play()
     assert (await room.friends[1].until(Turn)).ply == 1
-    assert (await room.friends[1].until(Turn)).clock[0] == pytest.approx(500, abs=100)  # none of it for being held
+    assert (await room.friends[1].until(Turn)).clock[0] == 500  # none of it for being held
     room.runner.receive(Resigned(0))
     assert [end.reason for end in await room.end()] == ["resigned"] * 2
 
@@ -76,8 +66,7 @@ async def test_the_seats_of_a_match_that_is_held_are_told_once(tmp_path: Path) -
     room = Room(tmp_path).begin()
     with full_disk():
         room.play()
-        for _ in range(3):
-            await again(room)
+        await advance(3 * RETRY_DELAY_S)
     for friend in room.friends:
         told = [message for message in friend.told if isinstance(message, Error)]
         assert [(message.code, message.ref) for message in told] == [("unavailable", "m-1")]
@@ -99,6 +88,7 @@ async def test_what_comes_in_while_a_match_is_held_is_done_afterwards(tmp_path: 
             room.runner.watch(peer)
         room.runner.unwatch(gone)
         assert watcher.told == newer.told == []
+    await advance(RETRY_DELAY_S)
     turn = await newer.until(Turn)
     assert (turn.ply, turn.to_move) == (3, 1)
     assert [event.ply for event in turn.events] == [1, 2]  # from its last move on, as it comes back
@@ -114,6 +104,7 @@ async def test_a_seat_that_floods_a_match_that_is_held_is_not_kept_for_ever(tmp_
         for ply in range(100):
             room.runner.receive(Played(0, ply, A_MOVE))
         room.runner.receive(Resigned(1))
+    await advance(RETRY_DELAY_S)
     assert [end.reason for end in await room.end()] == ["resigned"] * 2
     assert len([message for message in room.friends[0].told if isinstance(message, Rejected)]) <= MOST_KEPT
 
@@ -134,9 +125,11 @@ async def test_a_match_may_be_held_again_by_what_it_kept(tmp_path: Path, monkeyp
         room.runner.receive(Played(1, 1, A_MOVE))
         room.runner.receive(Played(0, 2, A_MOVE))
         left[0] = 1
+        await advance(RETRY_DELAY_S)
         turn = await room.friends[1].until(Turn)
         assert turn.ply == 1
         assert len([line for line in room.journal.read("m-1") if isinstance(line, Ply)]) == 1
+    await advance(RETRY_DELAY_S)
     while turn.ply < 3:
         turn = await room.friends[1].until(Turn)
     room.runner.stop()
@@ -148,9 +141,7 @@ async def test_a_match_that_is_held_and_stopped_goes_on_from_what_was_recorded(t
     with full_disk():
         room.play()
         room.runner.stop()
-    later = asyncio.Event()
-    asyncio.get_running_loop().call_later(runner.TRY_AGAIN, later.set)  # the match was to try again before that
-    await asyncio.wait_for(later.wait(), WITHIN)
+    await advance(2 * RETRY_DELAY_S)
     assert room.journal.read("m-1") == before
     assert len(room.held) == 1
 
@@ -160,8 +151,9 @@ async def test_an_end_that_can_not_be_recorded_is_told_when_it_is(tmp_path: Path
     room = Room(tmp_path).begin()
     with full_disk():
         room.runner.receive(kind(0))
-        await again(room)
+        await advance(RETRY_DELAY_S)
         assert room.finishes == 0
+    await advance(RETRY_DELAY_S)
     assert (await room.end())[0].ranks == [2, 1]
 
 
@@ -169,8 +161,9 @@ async def test_a_match_is_not_told_void_before_that_is_recorded(tmp_path: Path) 
     room = Room(tmp_path).begin()
     with full_disk():
         room.runner.receive(Voided())
-        await again(room)
+        await advance(RETRY_DELAY_S)
         assert room.finishes == 0
+    await advance(RETRY_DELAY_S)
     assert [end.reason for end in await room.end()] == ["void"] * 2
     assert any(isinstance(line, Void) for line in room.journal.read("m-1"))
 
@@ -181,6 +174,7 @@ async def test_a_disk_that_is_full_when_all_are_ready_holds_the_match(tmp_path: 
     with full_disk():
         room.runner.receive(Readied(0, b""))
         room.runner.receive(Readied(1, b""))
+    await advance(RETRY_DELAY_S)
     assert (await room.friends[0].until(Turn)).events[0].ply == 0  # the deal
     room.runner.stop()
 

@@ -26,6 +26,7 @@ from arena.network.tls import CertificateFault, Encryption
 from certificates import Pair, make
 from commands import call
 from machine.service_manager import ServiceManager
+from patience import patient_host
 from processes import run, serving
 from timeouts import WITHIN, rest_of
 
@@ -89,11 +90,10 @@ async def test_a_request_that_comes_in_one_piece_with_the_end_of_the_handshake_i
     writer.close()
 
 
-async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(
-    serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tls, "HANDSHAKE_WITHIN", 0.1)
-    served = await serve(encryption=Encryption(*pair), access=Access(bounds=Bounds(waiting=1, waiting_per_address=1)))
+async def test_who_does_not_shake_hands_is_cut_off_and_keeps_nobody_out(serve: Any, pair: Pair) -> None:
+    bounds = Bounds(waiting=1, waiting_per_address=1)
+    timeouts = patient_host(tls_handshake_timeout_s=0.1)
+    served = await serve(encryption=Encryption(*pair), access=Access(bounds=bounds), timeouts=timeouts)
     for said in (b"", b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01"):
         reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
         writer.write(said)
@@ -117,8 +117,7 @@ async def test_the_wrong_scheme_is_cut_off_at_once_and_told_the_operator_once(
     assert [record.getMessage().partition(":")[0] for record in caplog.records] == [f"127.0.0.1 {said}"]
 
 
-async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tls, "HANDSHAKE_WITHIN", 2 * WITHIN)
+async def test_a_stop_does_not_wait_for_a_handshake(serve: Any, pair: Pair) -> None:
     served = await serve(encryption=Encryption(*pair))
     reader, writer = await asyncio.open_connection("127.0.0.1", served.port)
     await answered(served, pair.certificate)

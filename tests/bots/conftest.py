@@ -22,6 +22,7 @@ from protocol.dice import Dice
 from protocol.games import load
 from protocol.messages import FromClient, FromServer
 from timeouts import WITHIN
+from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 
 HERE = Path(__file__).parent
 
@@ -163,11 +164,13 @@ async def port(tmp_path: Path) -> AsyncIterator[int]:
     from arena.server.auth import Authenticator, Registration
     from arena.store.async_store import AsyncStore
     from arena.store.store import Store
+    from patience import patient_host
 
     store = Store.open(tmp_path / "arena.db")
     archive = AsyncStore(store)
     clock = messages.Clock(bank_ms=60_000, increment_ms=500)
-    arena = Arena(archive, Journal(tmp_path / "journal"), Authenticator(archive, Registration()), clock)
+    auth = Authenticator(archive, Registration())
+    arena = Arena(archive, Journal(tmp_path / "journal"), auth, clock, timeouts=patient_host())
     yield await arena.host.listener.open("127.0.0.1", 0)
     await arena.close()
     await archive.drain()

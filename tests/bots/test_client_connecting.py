@@ -1,5 +1,9 @@
 """The ways in which a connection fails: each is one line, and most a reason to try again."""
 
+from websockets.asyncio.client import ClientConnection
+from bots.client.timeouts import ClientTimeouts
+from patience import HASTY_CLIENT, PATIENT_CLIENT
+from virtual_time import advance
 from __future__ import annotations
 
 import asyncio
@@ -85,11 +89,9 @@ async def serving(serve: Serve, tls: ssl.SSLContext | None = None) -> AsyncItera
         server.close()
 
 
-@pytest.fixture(autouse=True)
-def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Time limits of a test: what takes long in life happens at once."""
-    monkeypatch.setattr(connecting, "OPEN_WITHIN", 0.5)
-    monkeypatch.setattr(connecting, "CLOSE_WITHIN", 0.05)
+async def connect(url: str, timeouts: ClientTimeouts = PATIENT_CLIENT) -> ClientConnection:
+    """Connect with the patience of a test."""
+    return await connecting.connect(url, timeouts)
 
 
 @pytest.mark.parametrize(
@@ -208,15 +210,23 @@ async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging
             await connect(hanging_up)
 
 
+async def until_said(capsys: Any, text: str) -> None:
+    """Return once a bot has said this on standard error."""
+    said = ""
+    while text not in said:
+        await asyncio.sleep(0)
+        said += capsys.readouterr().err
+
+
 @pytest.fixture
-async def playing(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Callable[..., asyncio.Task[int]]]:
-    """Starts a bot that waits hardly at all between its attempts."""
-    monkeypatch.setattr("bots.client.connection.FIRST_DELAY", 0.001)
-    monkeypatch.setattr("bots.client.connection.LONGEST_DELAY", 0.01)
+async def playing() -> AsyncIterator[Callable[..., asyncio.Task[int]]]:
+    """Starts a bot that waits hardly at all between its attempts, unless it gets other timeouts."""
     tasks = []
 
-    def play(url: str, **settings: Any) -> asyncio.Task[int]:
-        client = Client(RandomBot("mine"), Settings(url=url, game="nim", **settings), "t" * 20)
+    def play(url: str, timeouts: ClientTimeouts = HASTY_CLIENT, **settings: Any) -> asyncio.Task[int]:
+        loop = asyncio.get_running_loop()
+        bot, asked = RandomBot("mine"), Settings(url=url, game="nim", **settings)
+        client = Client(bot, asked, "t" * 20, timeouts=timeouts, clock=loop.time)
         tasks.append(asyncio.create_task(client.play()))
         return tasks[-1]
 
@@ -240,10 +250,24 @@ async def test_a_bot_tries_again_in_one_line(playing: Any, capsys: Any) -> None:
     assert capsys.readouterr().err.count("\n") == 1
 
 
+@pytest.mark.virtual_time
 async def test_patience_ends_however_long_a_server_asks_to_wait(playing: Any, capsys: Any) -> None:
-    async with serving(answers("503 Service Unavailable\r\nRetry-After: 200")) as url:
-        assert await asyncio.wait_for(playing(url, patience=0.05), WITHIN) == 1
-    assert "answered HTTP 503; gave up after 0.05 s" in capsys.readouterr().err
+    refused = asyncio.Semaphore(0)
+    refuses = answers("503 Service Unavailable\r\nRetry-After: 200")
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await refuses(reader, writer)
+        refused.release()
+
+    async with serving(serve) as url:
+        bot = playing(url, ClientTimeouts(), patience=60.0)
+        await refused.acquire()
+        await until_said(capsys, "answered HTTP 503")
+        await advance(59.99)
+        assert not bot.done()
+        await advance(0.01)
+        assert await bot == 1
+    assert "answered HTTP 503; gave up after 60 s" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -287,59 +311,63 @@ async def test_what_the_arena_says_before_it_closes_is_told_once(
     assert capsys.readouterr().err == line
 
 
+@pytest.mark.virtual_time
 async def test_a_bot_waits_for_its_welcome_on_one_connection_and_says_so(
-    peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    peer: Any, script: Any, playing: Any, capsys: Any
 ) -> None:
-    monkeypatch.setattr("bots.client.connection.WELCOME_SOON", 0.01)
-    said = asyncio.Event()
-
-    def noted(line: str, **how: Any) -> None:
-        say(line, **how)
-        said.set()
-
-    monkeypatch.setattr("bots.client.run.say", noted)
-    playing(peer.url)
+    playing(peer.url, ClientTimeouts())
     line = await peer.line()
     await line.expect(Hello)
-    await asyncio.wait_for(said.wait(), WITHIN)
-    await line.say(script.welcome())
-    await line.expect(Seek)
+    await advance(29.99)
+    assert capsys.readouterr().err == ""
+    await advance(0.01)
     assert capsys.readouterr().err == f"mine: {peer.url} has not let it in yet; waiting\n"
+    await advance(30.0)
+    assert capsys.readouterr().err == f"mine: {peer.url} has not let it in yet; waiting\n"
+    await line.say(script.welcome())
+    await line.expect(Seek)
+    await advance(60.0)
+    assert capsys.readouterr().err == ""
 
 
-async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(
-    peer: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
-) -> None:
-    monkeypatch.setattr("bots.client.connection.WELCOME_SOON", 0.01)
-    assert await asyncio.wait_for(playing(peer.url, patience=0.05), WITHIN) == 1
-    assert f"mine: {peer.url} has not let it in yet; gave up after 0.05 s\n" in capsys.readouterr().err
+@pytest.mark.virtual_time
+async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(peer: Any, playing: Any, capsys: Any) -> None:
+    bot = playing(peer.url, ClientTimeouts(), patience=40.0)
+    await (await peer.line()).expect(Hello)
+    await advance(69.99)
+    assert not bot.done(), "its patience begins when it is first said"
+    await advance(0.01)
+    assert await bot == 1
+    assert f"mine: {peer.url} has not let it in yet; gave up after 40 s\n" in capsys.readouterr().err
 
 
+@pytest.mark.virtual_time
 async def test_a_bot_that_waits_asks_who_is_here_and_says_it(
-    peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    peer: Any, script: Any, playing: Any, capsys: Any
 ) -> None:
-    monkeypatch.setattr("bots.client.conversation.LOOK_AFTER", 0.01)
-    playing(peer.url, opponent="nobody")
+    playing(peer.url, ClientTimeouts(), opponent="nobody")
     line = await peer.line()
     await line.expect(Hello)
     await line.say(script.welcome())
     await line.expect(Seek)
+    await advance(3.0)
     await line.expect(List)
     await line.say(Listing(bots=[], matches=[]), script.start(seek="s1"))
     await line.expect(Ready)
     assert capsys.readouterr().out.endswith("\nmine: waiting for nobody at nim, who is not here\n")
 
 
-async def test_a_connection_that_fell_silent_is_noticed(
-    peer: Any, script: Any, playing: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connecting, "PING_EVERY", 0.02)
-    monkeypatch.setattr(connecting, "PONG_WITHIN", 0.05)
-    playing(peer.url)
+@pytest.mark.virtual_time
+async def test_a_connection_that_fell_silent_is_noticed(peer: Any, script: Any, playing: Any, capsys: Any) -> None:
+    playing(peer.url, ClientTimeouts())
     line = await peer.line()
     await line.expect(Hello)
     await line.say(script.welcome())
     await line.expect(Seek)
     line.connection.transport.pause_reading()
+    capsys.readouterr()
+    await advance(14.99)
+    assert capsys.readouterr().err == ""
+    await advance(0.01 + 2.0 + 0.1)  # a ping, its timeout, the close that is not answered, and the first retry
     await (await peer.line()).expect(Hello)
     line.cut()

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from bots.client.connection import FIRST_DELAY, LONGEST_DELAY
+from bots.client.timeouts import ClientTimeouts
 from machine.backoff import Backoff
+
+TIMEOUTS = ClientTimeouts()
 
 
 def test_delays_double_up_to_five_seconds() -> None:
-    backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
+    backoff = Backoff(TIMEOUTS.first_retry_delay_s, TIMEOUTS.max_retry_delay_s)
     assert [backoff.delay() for _ in range(8)] == pytest.approx([0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0, 5.0])
 
 
 def test_jitter_takes_off_up_to_half() -> None:
-    assert Backoff(FIRST_DELAY, LONGEST_DELAY, lambda: 0.0).delay() == pytest.approx(0.05)
+    assert Backoff(TIMEOUTS.first_retry_delay_s, TIMEOUTS.max_retry_delay_s, lambda: 0.0).delay() == pytest.approx(0.05)
 
 
 def test_a_connection_that_stood_begins_anew() -> None:
-    backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
+    backoff = Backoff(TIMEOUTS.first_retry_delay_s, TIMEOUTS.max_retry_delay_s)
     backoff.delay()
     backoff.delay()
     backoff.reset(0.5)
@@ -26,7 +28,7 @@ def test_a_connection_that_stood_begins_anew() -> None:
 
 
 def test_the_waits_stay_long_where_connections_stand_but_for_a_moment() -> None:
-    backoff = Backoff(FIRST_DELAY, LONGEST_DELAY)
+    backoff = Backoff(TIMEOUTS.first_retry_delay_s, TIMEOUTS.max_retry_delay_s)
     for _ in range(3):
         backoff.delay()
     backoff.reset(0.5)

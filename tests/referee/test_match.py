@@ -25,7 +25,7 @@ from referee.effects import (
     Voided,
     Write,
 )
-from referee.match import READY_WITHIN, Match
+from referee.match import Match, MatchTimeouts
 from referee.record import Ply, Strike
 from referee.state import Phase
 from referee_table import A_MOVE, NONCES, Table, ended
@@ -45,7 +45,7 @@ def test_every_seat_is_told_the_start_with_its_seat_and_the_same_commitment() ->
         assert not start.resumed
     assert table.shown == [table.match.start()]
     assert table.shown[0].seat is None
-    assert table.deadline == table.now + READY_WITHIN
+    assert table.deadline == table.now + MatchTimeouts().ready_timeout_s
 
 
 def test_each_seek_is_answered_by_the_start_that_carries_its_id() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from referee.effects import Held, Left, Returned
-from referee.match import RETURN_WITHIN
+from referee.match import MatchTimeouts
 from referee.record import write_line
 from referee.state import Phase
 from referee_table import A_MOVE, Table, ended
@@ -96,7 +96,7 @@ def test_after_a_restart_absences_are_counted_from_it_and_nobody_is_out_before_t
     table = table_of()
     table.send(Left(0), after=5)
     again = copy_of(table)
-    assert again.deadline == 1000 + RETURN_WITHIN
+    assert again.deadline == 1000 + MatchTimeouts().return_timeout_s
     again.send(Returned(1), after=10)
     again.expire()
     assert again.deadline == 1060

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from protocol.errors import BadRecord
 from referee.effects import Delayed, Expired, Forfeited, Held, Left, Readied, Resigned, Returned, Voided
-from referee.match import RETURN_WITHIN, Match
+from referee.match import Match, MatchTimeouts
 from referee.record import Begun, Strike, Void
 from referee.state import Phase
 from referee_table import A_MOVE, NONCES, Table, ended, header
@@ -32,7 +32,7 @@ def test_after_a_restart_clocks_stand_still_until_every_seat_is_back() -> None:
     table = Table(bank=10).begin()
     table.play(A_MOVE, after=2)
     again = copy_of(table)
-    assert again.deadline == 500 + RETURN_WITHIN
+    assert again.deadline == 500 + MatchTimeouts().return_timeout_s
     again.send(Returned(1), after=20)
     assert again.last(1).clock == [8500, 10000]
     again.send(Returned(0), after=5)

@@ -6,7 +6,7 @@ import pytest
 
 from protocol.messages import Start, Turn
 from referee.effects import Absent, Forfeited, Left, Played, Readied, Resigned, Returned, Tell, Voided
-from referee.match import RETURN_WITHIN
+from referee.match import MatchTimeouts
 from referee_table import A_MOVE, Table, ended
 
 BAD = {"heap": 0, "take": 9}
@@ -51,7 +51,7 @@ def test_two_that_are_away_are_both_waited_for_after_a_restart() -> None:
     again = resumed(Table(bank=10).begin())
     again.send(Left(0))
     again.send(Returned(1))
-    assert again.deadline == 100 + RETURN_WITHIN
+    assert again.deadline == 100 + MatchTimeouts().return_timeout_s
     again.send(Left(1))
     again.expire()
     assert ended(again) == ["void", "void"]

@@ -1,0 +1,48 @@
+"""The factor by which a slow machine multiplies its timeouts: `ARENA_TIMEOUT_FACTOR` in the environment.
+
+A timeout here is a guard: how long one program waits for another one that may hang. What belongs to a game, such as
+its clocks, is no guard and stays as it is.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from protocol.errors import UsageFault
+
+FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
+SUFFIX = "_timeout_s"
+"""How the names of those fields end that the factor multiplies; intervals and delays stay."""
+T = TypeVar("T")
+
+
+def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
+    """Return what the environment says, 1 where it says nothing. Raises `UsageFault` for what is no factor."""
+    text = environ.get(FACTOR_VARIABLE) or "1"
+    try:
+        factor = float(text)
+    except ValueError:
+        factor = math.nan
+    if not 1 <= factor <= 1000:
+        raise UsageFault(f"{FACTOR_VARIABLE} is {text!r}: it is a number from 1 to 1000")
+    return factor
+
+
+def scaled(timeouts: T, factor: float | None = None) -> T:
+    """Return a copy of a dataclass of settings with its timeouts multiplied, those of the dataclasses in it too.
+
+    Without a `factor` it is that of the environment. Raises `UsageFault` as `timeout_factor`.
+    """
+    by = timeout_factor() if factor is None else factor
+    changed: dict[str, Any] = {}
+    for field in dataclasses.fields(timeouts):  # type: ignore[arg-type]
+        value = getattr(timeouts, field.name)
+        if dataclasses.is_dataclass(value):
+            changed[field.name] = scaled(value, by)
+        elif field.name.endswith(SUFFIX):
+            changed[field.name] = value * by
+    return dataclasses.replace(timeouts, **changed)  # type: ignore[type-var]
