@@ -39,21 +39,14 @@ from bots.client.talk import Say
 from commands import Done, call
 from machine import event_loop
 from machine.log_output import TextLines
+from machine.timeouts import FACTOR_VARIABLE
+from patience import PATIENT_CLIENT
 from players import token_of
 from protocol.games import load
 from timeouts import WITHIN
 
-SERVER_TIMEOUTS = (
-    "arena.host.host.HELLO_WITHIN",
-    "arena.network.acceptor.START_WITHIN",
-    "arena.network.listener.REQUEST_WITHIN",
-    "arena.network.listener.PONG_WITHIN",
-    "arena.network.connection.STALLED_AFTER",
-    "referee.match.READY_WITHIN",
-)
-"""How long an arena waits for a client."""
-BOT_TIMEOUTS = ("bots.client.connecting.OPEN_WITHIN", "bots.client.connecting.PONG_WITHIN")
-"""How long a bot waits for an arena."""
+TIMEOUT_FACTOR = 24
+"""With which an arena waits longer for a client than tests wait for anything."""
 
 
 class At(Protocol):
@@ -146,9 +139,8 @@ async def play(served: At, bot: str, matches: int, *options: str) -> list[str]:
     """
     game = () if "--game" in options else ("--game", "nim")
     client = _client(served, bot, "--matches", str(matches), *game, *options)
-    with _patient_bots():
-        async with asyncio.timeout(WITHIN):
-            code = await client.play()
+    async with asyncio.timeout(WITHIN):
+        code = await client.play()
     assert code == 0, client.said
     return client.said
 
@@ -157,17 +149,8 @@ async def play(served: At, bot: str, matches: int, *options: str) -> list[str]:
 async def playing(served: At, bot: str, *options: str) -> AsyncIterator[None]:
     """Have a reference bot play without end inside, once it is connected."""
     name = options[options.index("--name") + 1] if "--name" in options else bot
-    with _patient_bots():
-        async with event_loop.running(_client(served, bot, *options).play()):
-            await served.says(f"{name} (bot-arena/python) came")
-            yield
-
-
-@contextlib.contextmanager
-def _patient_bots() -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        for timeout in BOT_TIMEOUTS:
-            patch.setattr(timeout, 2 * WITHIN)
+    async with event_loop.running(_client(served, bot, *options).play()):
+        await served.says(f"{name} (bot-arena/python) came")
         yield
 
 
@@ -179,7 +162,7 @@ def _client(served: At, bot: str, *options: str) -> _Client:
     game = None if settings.game is None else load(settings.game, settings.config)
     if game is not None:
         made.check_game(game)
-    return _Client(made, settings, token_of(made.name), game)
+    return _Client(made, settings, token_of(made.name), game, PATIENT_CLIENT)
 
 
 class _Client(Client):
@@ -236,8 +219,7 @@ def _as_in_a_process() -> Iterator[None]:
     """Take back at the end what an arena sets for all of its process; no client meets a time limit inside."""
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     with pytest.MonkeyPatch.context() as patch:
-        for timeout in SERVER_TIMEOUTS:
-            patch.setattr(timeout, 2 * WITHIN)
+        patch.setenv(FACTOR_VARIABLE, str(TIMEOUT_FACTOR))
         patch.setattr(event_loop, "collect_rarely", gc.isenabled)  # going through all of pytest's objects takes long
         patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
         patch.setattr(PageProcess, "run", _serve_page)
