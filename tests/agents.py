@@ -1,17 +1,26 @@
-"""A language model's client: the Python SDK's own, which runs `arena-bot mcp` as such clients do."""
+"""A language model's client, the Python SDK's own, and the `arena-bot mcp` that it has to do with."""
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import pytest
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
 
+import bots.agents.server
+import bots.commands.mcp
+from bots.agents.server import build
+from bots.agents.session import Session
+from bots.agents.tools import AgentTools
+from commands import call
 from processes import REPOSITORY
 from timeouts import WITHIN
 
@@ -61,7 +70,36 @@ class Model:
 
 @asynccontextmanager
 async def model(url: str, folder: Path, *options: str) -> AsyncIterator[Model]:
-    """A client that runs `arena-bot mcp` under the name model; its log is in the folder, where its token is kept."""
+    """Yield a client of what `arena-bot mcp` serves under the name model, in this process and without a pipe between.
+
+    Its token is kept in the folder.
+    """
+    offered, session = _made_by("--url", url, "--name", "model", *options, XDG_CONFIG_HOME=str(folder))
+    keeping = asyncio.create_task(session.keep())
+    try:
+        async with Client(build(offered)) as client:
+            yield Model(client)
+    finally:
+        await session.leave(keeping)
+
+
+def _made_by(*options: str, **environ: str) -> tuple[AgentTools, Session]:
+    """The tools and the session that `arena-bot mcp` makes of its options, and would then serve."""
+    made: list[tuple[AgentTools, Session]] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(bots.agents.server, "serve", lambda offered, session: (offered, session))
+        patch.setattr(bots.commands.mcp, "asyncio", SimpleNamespace(run=made.append))
+        done = call("arena-bot", "mcp", *options, **environ)
+    assert made, done.err
+    return made[0]
+
+
+@asynccontextmanager
+async def model_program(url: str, folder: Path, *options: str) -> AsyncIterator[Model]:
+    """Yield a client that runs `arena-bot mcp` under the name model, as such clients do.
+
+    Its log is in the folder, where its token is kept.
+    """
     words = ["-m", "bots", "mcp", "--url", url, "--name", "model", *options]
     environ = {"XDG_CONFIG_HOME": str(folder)}
     server = StdioServerParameters(command=sys.executable, args=words, env=environ, cwd=REPOSITORY)

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 from arena.doctor.cases import COURSE
-from commands import run
+from commands import Done, call, run
 
 QUICK = ("match", "next", "unknown", "twice", "rejected", "cut-turn", "cut-move", "cut-other", "cut-ready", "restart")
 
 
 def examined(tmp_path: Path, *command: str, only: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
     """The exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`."""
+    return _read(tmp_path, call(*_words(tmp_path, command, only), XDG_CONFIG_HOME=str(tmp_path)))
+
+
+def _examined_by_program(tmp_path: Path, command: Sequence[str], only: tuple[str, ...]) -> tuple[int, dict[str, Any]]:
+    """The same by a program of its own, as this process can be only one at a time."""
+    done = run(*_words(tmp_path, command, only), XDG_CONFIG_HOME=str(tmp_path))
+    return _read(tmp_path, Done(done.returncode, done.stdout, done.stderr))
+
+
+def _words(tmp_path: Path, command: Sequence[str], only: tuple[str, ...]) -> list[str]:
     chosen = [word for name in only for word in ("--only", name)]
-    log = tmp_path / "bot.log"
-    done = run("arena", "doctor", "--json", "--log", str(log), *chosen, "--", *command, XDG_CONFIG_HOME=str(tmp_path))
-    assert done.stderr == ""
-    told = json.loads(done.stdout)
-    assert told["log"] == str(log)
-    return done.returncode, {case["case"]: case for case in told["cases"]}
+    return ["arena", "doctor", "--json", "--log", str(tmp_path / "bot.log"), *chosen, "--", *command]
+
+
+def _read(tmp_path: Path, done: Done) -> tuple[int, dict[str, Any]]:
+    assert done.err == ""
+    told = json.loads(done.out)
+    assert told["log"] == str(tmp_path / "bot.log")
+    return done.code, {case["case"]: case for case in told["cases"]}
 
 
 def examined_whole(tmp_path: Path, *command: str) -> tuple[list[int], dict[str, Any]]:
@@ -34,7 +47,7 @@ def examined_whole(tmp_path: Path, *command: str) -> tuple[list[int], dict[str, 
     for folder in folders:
         folder.mkdir()
     with ThreadPoolExecutor(len(parts)) as together:
-        found = list(together.map(lambda folder, part: examined(folder, *command, only=part), folders, parts))
+        found = list(together.map(lambda folder, part: _examined_by_program(folder, command, part), folders, parts))
     cases = {name: case for _, part in found for name, case in part.items()}
     return [code for code, _ in found], {name: cases[name] for name in names}
 

@@ -26,12 +26,13 @@ from arena.store.database_url import database_at
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader
 from certificates import make
-from commands import REPOSITORY
+from commands import REPOSITORY, call
 from compose_stack import COMPOSE, compose_stack
 from conftest import Mosquitto, free_port
+from in_process import hosting, play
 from nginx import replaced
 from postgres import new_database
-from processes import play, run, serving
+from processes import run
 from protocol.codec import MSGPACK
 from referee.result import Result
 from web_client import answer
@@ -88,14 +89,13 @@ def test_secrets_that_are_there_are_left_alone(tmp_path: Path) -> None:
     assert made == ""
 
 
-async def test_what_the_url_of_the_database_does_not_say_comes_from_a_service_file(tmp_path: Path) -> None:
+def test_what_the_url_of_the_database_does_not_say_comes_from_a_service_file(tmp_path: Path) -> None:
     url, _, folder = new_database().partition("?host=")
     services = tmp_path / "pg_service.conf"
     services.write_text(f"[arena]\nhost={folder}\n")
-    words = ("arena", "node", "list", "--db", f"{url}?service=arena")
-    told = await run(*words, folder=tmp_path, PGSERVICEFILE=str(services))
-    assert told[0] == 0
-    assert told[1].startswith("no node ever ran")
+    told = call("arena", "node", "list", "--db", f"{url}?service=arena", PGSERVICEFILE=str(services))
+    assert told.code == 0
+    assert told.out.startswith("no node ever ran")
     assert SERVICES["node-a"]["environment"]["ARENA_DB"].endswith("?service=arena")
 
 
@@ -136,7 +136,7 @@ async def test_the_broker_takes_what_nodes_publish_and_who_listens_from_outside_
         trust = ssl.create_default_context(cafile=pair.certificate)
         async with (
             aiomqtt.Client("localhost", outside, tls_context=trust) as reader,
-            serving(tmp_path / "node", "--mqtt", broker.url("arena")) as arena,
+            hosting(tmp_path / "node", "--mqtt", broker.url("arena")) as arena,
         ):
             await reader.subscribe("arena/match/+/end", qos=1)
             await reader.publish("arena/match/made-up/end", "{}", qos=1)

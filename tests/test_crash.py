@@ -20,7 +20,7 @@ from arena.tournament.dispatch import play as tournament_play
 from arena.tournament.job import MatchJob, MatchReport
 from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BotEnvironment
-from commands import FAULTY, REPOSITORY, call, faulty, passing, run
+from commands import FAULTY, REPOSITORY, call, faulty, passing
 from conftest import free_port
 from machine.workers.local import processes
 from processes import serving
@@ -28,6 +28,7 @@ from protocol.games import load
 from protocol.messages import Clock
 from referee.result import Result
 from timeouts import WITHIN
+from tournaments import played
 
 FAST = ("--clock", "1")
 
@@ -35,9 +36,9 @@ FAST = ("--clock", "1")
 def tournament(folder: Path, *words: str, rounds: int = 2, **environ: str) -> tuple[int, dict[str, Any], str, str]:
     """A tournament of Nim in `folder`: exit code, what it wrote with --json, its table, its error output."""
     options = ["--game", "nim", "--rounds", str(rounds), "--seed", "1", "--data", str(folder), *passing(environ)]
-    done = run("arena", "tournament", *words, *options, "--json", f"{folder}.json", **environ)
+    done = played("arena", "tournament", *words, *options, "--json", f"{folder}.json", **environ)
     written = Path(f"{folder}.json")
-    return done.returncode, json.loads(written.read_text()) if written.exists() else {}, done.stdout, done.stderr
+    return done.code, json.loads(written.read_text()) if written.exists() else {}, done.out, done.err
 
 
 def outcomes(content: dict[str, Any], bot: str) -> list[tuple[int, str]]:
@@ -146,23 +147,6 @@ def test_a_bot_that_dies_at_once_stops_the_tournament_with_its_last_lines(tmp_pa
     assert (code, content, table) == (1, {}, "")
     assert err.count("stillborn ended with exit code 1; last output, in ") == 1
     assert err.endswith("\n  RuntimeError: no brain found\n")
-
-
-@pytest.mark.parametrize(
-    ("word", "says"),
-    [
-        ("x=alphabeta:deep=4", "x: alphabeta has no setting 'deep': it has depth, eval, nodes, "),
-        ("oracle", "oracle does not play nim: it plays risk-duel"),
-    ],
-)
-def test_a_reference_bot_that_can_not_play_so_is_refused_before_anything_begins(
-    tmp_path: Path, word: str, says: str
-) -> None:
-    code, content, _, err = tournament(tmp_path / "data", "random", word)
-    assert (code, content) == (2, {})
-    assert err.startswith(f"arena: {says}")
-    assert err.count("\n") == 1
-    assert not (tmp_path / "data").exists()
 
 
 def test_a_program_that_cannot_be_run_stops_the_tournament_in_one_line(tmp_path: Path) -> None:

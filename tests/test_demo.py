@@ -7,15 +7,16 @@ import re
 import shlex
 from pathlib import Path
 
-from commands import REPOSITORY, call
+from commands import REPOSITORY
+from tournaments import played
 
 DEMO = (REPOSITORY / "scripts" / "demo").read_text()
 
 
 def test_the_demo_says_of_dice_and_bots_what_its_tournament_shows(tmp_path: Path) -> None:
-    (played,) = re.findall(r"^\.venv/bin/arena (tournament .* --game risk-duel .*) --data", DEMO, re.MULTILINE)
+    (words,) = re.findall(r"^\.venv/bin/arena (tournament .* --game risk-duel .*) --data", DEMO, re.MULTILINE)
     data, file = str(tmp_path / "data"), tmp_path / "out.json"
-    done = call("arena", *shlex.split(played), "--data", data, "--json", str(file))
+    done = played("arena", *shlex.split(words), "--data", data, "--json", str(file))
     assert done.code == 0, done.err
     table = json.loads(file.read_text())["table"]
     assert [row["bot"] for row in table] == ["alphabeta", "greedy", "random"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import shlex
 import subprocess
 import sys
@@ -17,8 +18,10 @@ from protocol.games.dilemma import Dilemma
 THEORY = (REPOSITORY / "docs" / "theory.md").read_text()
 TABLES = re.findall(r"```\npython (benchmarks/dilemma\.py.*)\n```\n\n((?:\|.*\n)+)", THEORY)
 SOME = ("extort", "grim", "random", "tit-for-tat")
+PAIR = ("random", "tit-for-tat")
 
 
+@pytest.mark.ci
 def test_the_command_prints_the_table_below_it() -> None:
     command, table = TABLES[0]
     words = [sys.executable, *shlex.split(command)]
@@ -26,6 +29,19 @@ def test_the_command_prints_the_table_below_it() -> None:
     assert done.stdout == table
 
 
+@pytest.mark.parametrize(("command", "table"), TABLES, ids=[command for command, _ in TABLES])
+def test_what_a_pair_gets_is_what_the_command_finds(
+    command: str, table: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, *words = shlex.split(command)
+    monkeypatch.setattr(sys, "argv", [program, *words, "--bots", *PAIR])
+    runpy.run_path(str(REPOSITORY / program), run_name="__main__")
+    found = payoffs(capsys.readouterr().out)
+    assert len(found) == 2
+    assert found.items() <= payoffs(table).items()
+
+
+@pytest.mark.ci
 @pytest.mark.parametrize(("command", "table"), TABLES[1:], ids=[command for command, _ in TABLES[1:]])
 def test_what_some_bots_get_against_each_other_is_what_the_command_finds(command: str, table: str) -> None:
     words = [sys.executable, *shlex.split(command), "--bots", *SOME]

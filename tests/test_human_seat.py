@@ -1,4 +1,4 @@
-"""A person at a terminal, as a process of its own, against a bot of the house."""
+"""A person at a terminal, as a process of its own, against a bot that takes any match."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from processes import REPOSITORY, serving
+from in_process import hosting, playing
+from processes import REPOSITORY
 from timeouts import WITHIN
 
 
 async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--house", "random") as served:
+    async with hosting(tmp_path) as served, playing(served, "random", "--open"):
         words = ("run", "human", "--name", "me", "--game", "nim", "--unrated", "--opponent", "random")
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "bots", *words, "--url", served.url),
@@ -46,7 +47,7 @@ async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp
 async def test_a_person_plays_rounds_and_hands_and_sees_what_its_seat_may(
     tmp_path: Path, game: str, config: str, typed: str, says: str
 ) -> None:
-    async with serving(tmp_path, "--house", "random") as served:
+    async with hosting(tmp_path) as served, playing(served, "random", "--open"):
         words = ("run", "human", "--name", "me", "--game", game, "--config", config, "--opponent", "random")
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "bots", *words, "--unrated", "--url", served.url),

@@ -13,7 +13,7 @@ from kubernetes_validate.utils import major_minor
 
 from arena.commands.settings import SETTINGS
 from arena.network.listener import ALIVE, READY
-from commands import REPOSITORY, run
+from commands import REPOSITORY, call
 
 FOLDER = REPOSITORY / "deploy" / "kubernetes"
 MANIFESTS = sorted(file for file in FOLDER.glob("*.yaml") if file.name != "kustomization.yaml")
@@ -65,7 +65,7 @@ def test_a_pod_is_alive_and_ready_by_what_the_server_answers_and_is_drained_befo
     assert CONTAINER["readinessProbe"]["httpGet"] == {"path": READY, "port": "socket"}
     script = CONTAINER["lifecycle"]["preStop"]["exec"]["command"][-1]
     assert script == 'exec arena node drain "$ARENA_NODE" --wait'
-    assert "--wait" in run("arena", "node", "drain", "--help").stdout
+    assert "--wait" in call("arena", "node", "drain", "--help").out
 
 
 def test_ports_are_those_of_the_image() -> None:

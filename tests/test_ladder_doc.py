@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 
 from commands import REPOSITORY, call
+from tournaments import played
 
 LADDER = (REPOSITORY / "docs" / "ladder.md").read_text()
 TOURNAMENTS = (REPOSITORY / "docs" / "tournaments.md").read_text()
@@ -15,12 +16,12 @@ TOURNAMENTS = (REPOSITORY / "docs" / "tournaments.md").read_text()
 def test_who_always_defects_wins_every_match_and_is_paid_least(tmp_path: Path) -> None:
     found = re.search(r"```\narena (tournament .*)\narena leaderboard\n```\n\n```\n((?:.+\n)+)```", LADDER)
     assert found is not None
-    played = call("arena", *shlex.split(found[1]), "--data", str(tmp_path))
-    assert played.code == 0
+    done = played("arena", *shlex.split(found[1]), "--data", str(tmp_path))
+    assert done.code == 0
     assert call("arena", "leaderboard", "--data", str(tmp_path)).out == found[2]
     shown = re.search(r"```\n(#  bot +a round .*\n(?:.*\n)+?)```", TOURNAMENTS)
     assert shown is not None
-    assert [line.rstrip() for line in played.out.splitlines()[2:]] == shown[1].splitlines()
+    assert [line.rstrip() for line in done.out.splitlines()[2:]] == shown[1].splitlines()
     match = call("arena", "matches", "--bot", "always-defect", "--limit", "1", "--csv", "--data", str(tmp_path)).out
     told = call("arena", "replay", "show", match.splitlines()[1].split(",")[1], "--data", str(tmp_path)).out
     assert re.search(r"1\. always-defect  1\.020 a round  .*\n  2\. [a-z-]+  0\.995 a round  ", told)

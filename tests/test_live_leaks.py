@@ -1,4 +1,4 @@
-"""What a stranger gets of a live match by each way there is, from a real server: no card, no sealed move."""
+"""What a stranger gets of a live match by each way there is, over real sockets: no card, no sealed move."""
 
 from __future__ import annotations
 
@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import aiomqtt
+import msgspec
 
+from arena.operator.client import connected_to
+from arena.operator.status import ALL, ServerStatus, StatusRequest
+from in_process import Hosted, hosting
 from independent_client import Map
 from players import Player, player
-from processes import Served, run, serving
 from timeouts import WITHIN
 from web_client import Answer, answer
 
@@ -25,7 +28,7 @@ NOTE = "nobody reads this before the end"
 class Live(NamedTuple):
     """A match under way over real sockets, its two players by seat, and who watches."""
 
-    arena: Served
+    arena: Hosted
     seats: list[Player]
     watcher: Player
     broker: aiomqtt.Client
@@ -46,9 +49,9 @@ class Live(NamedTuple):
 
     async def status(self) -> list[Map]:
         """What the operator's status says of the matches."""
-        code, out, err = await run("arena", "status", "--data", str(self.arena.data), "--json", folder=self.arena.data)
-        assert (code, err) == (0, "")
-        matches: list[Map] = json.loads(out)["matches"]
+        async with connected_to(self.arena.data) as operator:
+            status = await operator.ask(StatusRequest(most=ALL), ServerStatus)
+        matches: list[Map] = msgspec.to_builtins(status.matches)
         return matches
 
     async def published(self, kind: str) -> list[Map]:
@@ -67,7 +70,7 @@ class Live(NamedTuple):
 async def live(tmp_path: Path, broker: Any, game: str, config: Map) -> AsyncIterator[Live]:
     options = ("--mqtt", broker.url("club"), "--web-port", "0", "--log-level", "debug")
     async with (
-        serving(tmp_path / "data", *options) as arena,
+        hosting(tmp_path / "data", *options) as arena,
         aiomqtt.Client("127.0.0.1", broker.port) as subscriber,
         player(arena.url, "ann") as ann,
         player(arena.url, "bob", follow=True) as bob,

@@ -1,4 +1,4 @@
-"""Live events end to end: `arena serve --mqtt` and bots as processes, a real Mosquitto, and brokers that fail."""
+"""Live events end to end: an arena and its bots, a real Mosquitto, and brokers that fail."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ import pytest
 
 from arena.mqtt_connection import MqttOrder, Publication
 from commands import call
-from processes import REPOSITORY, Served, play, serving
+from in_process import Hosted, hosting, play
+from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
 
 
@@ -60,26 +61,26 @@ async def listening(port: int) -> AsyncIterator[Listener]:
         yield Listener(client)
 
 
-async def play_fifty(arena: Served) -> None:
+async def play_fifty(arena: Hosted) -> None:
     async with asyncio.TaskGroup() as group:
         for name in ("perfect", "random"):
             group.create_task(play(arena, name, 50, "--slots", "50"))
 
 
-def matches(arena: Served) -> list[dict[str, Any]]:
+def matches(arena: Hosted | Served) -> list[dict[str, Any]]:
     code, out, err = call("arena", "matches", "--data", str(arena.data), "--json")
     assert (code, err) == (0, "")
     found: list[dict[str, Any]] = json.loads(out)
     return found
 
 
-def rated_matches(arena: Served) -> int:
+def rated_matches(arena: Hosted) -> int:
     return sum(match["rated"] for match in matches(arena))
 
 
 async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker: Any, tmp_path: Path) -> None:
     async with listening(broker.port) as listener:
-        async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+        async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
             await listener.until(lambda it: it.last("status"))
             assert listener.last("status") == {"online": True}
             await play_fifty(arena)
@@ -99,7 +100,7 @@ async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker:
 
 @pytest.mark.ci
 async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any, tmp_path: Path) -> None:
-    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+    async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_fifty(arena)
         async with listening(broker.port) as listener:
             await listener.until(lambda it: it.matches_on_board() == [50, 50])
@@ -148,7 +149,7 @@ async def test_a_server_that_goes_with_words_of_its_publisher_unread_is_reported
 
 
 async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any, tmp_path: Path) -> None:
-    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+    async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         async with asyncio.TaskGroup() as group:
             group.create_task(play(arena, "random", 50, "--slots", "25"))
             half = group.create_task(play(arena, "perfect", 25, "--slots", "25"))
@@ -166,9 +167,9 @@ async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any,
 
 
 async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp_path: Path) -> None:
-    async with serving(tmp_path / "data") as arena:
+    async with hosting(tmp_path / "data") as arena:
         await asyncio.gather(play(arena, "perfect", 2), play(arena, "random", 2))
-    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")), listening(broker.port) as listener:
+    async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")), listening(broker.port) as listener:
         await listener.until(lambda it: it.last("leaderboard/nim/classic"))
     assert {row["bot"]: row["played"] for row in listener.last("leaderboard/nim/classic")["rows"]} == {
         "perfect": 2,
@@ -189,7 +190,7 @@ async def test_ends_that_the_broker_has_not_got_when_the_server_ends_come_after_
         await arena.process.wait()
     await asyncio.to_thread(broker.start)
     stored = {match["match"]: match for match in matches(arena)}
-    async with listening(broker.port) as listener, serving(tmp_path / "data", *options):
+    async with listening(broker.port) as listener, hosting(tmp_path / "data", *options):
         await listener.until(lambda it: it.of_matches("end").keys() >= stored.keys())
     for match, (end, *_) in listener.of_matches("end").items():
         assert end["digest"] == stored[match]["digest"]
@@ -208,20 +209,18 @@ async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: 
 
     silent = await asyncio.start_server(say_nothing, "127.0.0.1", 0)
     url = f"mqtt://127.0.0.1:{silent.sockets[0].getsockname()[1]}/club/arena"
-    async with serving(tmp_path / "data", "--mqtt", url) as arena:
+    async with hosting(tmp_path / "data", "--mqtt", url) as arena:
         await asyncio.wait_for(accepted.wait(), WITHIN)
         await play_fifty(arena)
         assert rated_matches(arena) == 50
-    assert arena.process.returncode == 0
     silence.set()
     silent.close()
 
 
 async def test_a_broker_that_is_absent_slows_no_match_and_is_told_of_once(broker: Any, tmp_path: Path) -> None:
     broker.kill()
-    async with serving(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
+    async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         await play_fifty(arena)
         assert rated_matches(arena) == 50
-    assert arena.process.returncode == 0
     assert len([line for line in arena.said if "is away" in line]) == 1
     assert "Traceback" not in "".join(arena.said)

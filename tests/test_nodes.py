@@ -12,10 +12,11 @@ import pytest
 from arena.commands import watch
 from arena.server.arena import REPLACED, REVOKED
 from conftest import free_port
+from in_process import call_beside, play, playing
 from nodes import two_nodes
 from players import meet, player
 from postgres import new_database
-from processes import play, run, serving
+from processes import run, serving
 
 
 async def test_bots_that_come_to_any_node_play_where_their_game_is_and_who_knows_of_none_is_told_where(
@@ -97,31 +98,27 @@ async def test_who_watches_a_match_of_a_node_that_is_killed_sees_it_to_its_end(
 async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_once(tmp_path: Path) -> None:
     async with two_nodes(tmp_path) as nodes, player(nodes.nim.url, "ann") as ann:
         there = ("--db", nodes.db)
-        told = await run("arena", "bot", "revoke", "ann", *there, folder=tmp_path)
-        async with asyncio.timeout(1.0):
-            error = await ann.expect("error")
-        assert told[0] == 0
+        told = await call_beside("arena", "bot", "revoke", "ann", *there)
+        error = await ann.expect("error")
+        assert told.code == 0
         assert (error["code"], error["message"]) == ("auth_failed", REVOKED.format(bot="ann"))
-        code, out, _ = await run("arena", "bot", "rotate", "ann", *there, folder=tmp_path)
-        assert code == 0
-        async with player(nodes.nim.url, "ann", token=out.split()[-1]) as ann:
-            await run("arena", "bot", "rotate", "ann", *there, folder=tmp_path)
+        told = await call_beside("arena", "bot", "rotate", "ann", *there)
+        assert told.code == 0
+        async with player(nodes.nim.url, "ann", token=told.out.split()[-1]) as ann:
+            await call_beside("arena", "bot", "rotate", "ann", *there)
             assert (await ann.expect("error"))["message"] == REPLACED.format(bot="ann")
 
 
 async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path) -> None:
     async with two_nodes(tmp_path) as nodes:
         names = ("random", "greedy")
-        there = ("--url", nodes.nim.url, "--game", "nim")
-        bots = [asyncio.create_task(run("arena-bot", "run", name, *there, folder=tmp_path)) for name in names]
-        for name in names:
-            await nodes.nim.says(f"{name} (bot-arena/python) came")
-        words = ("--game", "nim", "--at", str(nodes.other.data), "--data", str(tmp_path / "results"))
-        code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
-        assert code == 0, err
-        for bot in bots:
-            bot.cancel()
-        await asyncio.gather(*bots, return_exceptions=True)
+        async with AsyncExitStack() as bots:
+            for name in names:
+                options = ("--game", "nim", "--min-move-time", "0.02")
+                await bots.enter_async_context(playing(nodes.nim, name, *options))
+            words = ("--game", "nim", "--at", str(nodes.other.data), "--data", str(tmp_path / "results"))
+            code, _, err = await run("arena", "tournament", *names, *words, folder=tmp_path)
+            assert code == 0, err
         await nodes.other.says("ended: nim")
 
 
@@ -136,8 +133,8 @@ async def test_a_node_that_has_lost_its_journal_says_so_until_its_matches_are_ca
         start = await meet(ann, bob)
     async with serving(tmp_path / "other", *words) as served:
         await served.says("1 match was under way on this node, and not in its journal")
-    code, out, err = await run("arena", "node", "lost", "a", "--db", url, folder=tmp_path)
-    assert (code, out.partition(":")[0], err) == (0, f"1 match of a called off\n  {start['match']}", "")
+    told = await call_beside("arena", "node", "lost", "a", "--db", url)
+    assert (told.code, told.out.partition(":")[0], told.err) == (0, f"1 match of a called off\n  {start['match']}", "")
     async with serving(tmp_path / "other", *words) as served, player(served.url, "ann") as ann:
         assert "elsewhere" not in ann.heard[0]
         assert not any("journal" in line for line in served.said)

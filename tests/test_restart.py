@@ -14,8 +14,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from asyncio.subprocess import PIPE, Process
-from collections.abc import AsyncIterator
+from asyncio.subprocess import PIPE
 from pathlib import Path
 
 import pytest
@@ -23,11 +22,14 @@ from websockets.asyncio.client import connect
 
 from arena.commands.restart import Restart
 from arena.network.binding import HandedOver, bound, port_of
+from in_process import playing
 from machine.service_manager import FIRST_DESCRIPTOR
 from players import player
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
 
+SLOWLY = ("--game", "nim", "--min-move-time", "0.05")
+"""The options of a bot that is always in a match."""
 FREE = 500
 """The first of a row of descriptors that nobody has."""
 HANDED = """
@@ -41,43 +43,6 @@ os.environ |= {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": str(len(taken))}
 os.execv(sys.executable, [sys.executable, "-m", "arena", *sys.argv[2:]])
 """
 """What a service manager does: the sockets become descriptors from 3 on, and a server is run."""
-
-
-@contextlib.asynccontextmanager
-async def playing(arena: Served, name: str) -> AsyncIterator[tuple[Process, list[str]]]:
-    """A bot that plays slowly without end; its lines so far."""
-    words = (
-        "-m",
-        "bots",
-        "run",
-        "random",
-        "--url",
-        arena.url,
-        "--game",
-        "nim",
-        "--name",
-        name,
-        "--min-move-time",
-        "0.05",
-    )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *words, cwd=REPOSITORY, stdout=PIPE, env={**os.environ, "XDG_CONFIG_HOME": str(arena.data)}
-    )
-    said: list[str] = []
-
-    async def read() -> None:
-        assert process.stdout is not None
-        while line := await process.stdout.readline():
-            said.append(line.decode())
-
-    reading = asyncio.create_task(read())
-    try:
-        yield process, said
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
-        await reading
 
 
 async def restarted(arena: Served, times: int) -> None:
@@ -98,8 +63,8 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
     async with serving(tmp_path / "data", "--web-port", "0") as arena:
         page = await arena.page()
         async with (
-            playing(arena, "ann") as (ann, _),
-            playing(arena, "bob") as (bob, _),
+            playing(arena, "random", "--name", "ann", *SLOWLY),
+            playing(arena, "random", "--name", "bob", *SLOWLY),
             player(arena.url, "cid") as cid,
             player(arena.url, "dan") as dan,
         ):
@@ -128,7 +93,6 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
             assert all(visitor.result() > 2 for visitor in visitors)
             before = sum(" ended: nim" in line for line in arena.said)
             await until(arena, " ended: nim", before + 2)
-            assert (ann.returncode, bob.returncode) == (None, None)
             assert arena.process.pid == pid
             assert not any("void" in line for line in arena.said)
             assert any(re.search(r"match(es)? goe?s? on from the journal", line) for line in arena.said)

@@ -11,8 +11,9 @@ from pathlib import Path
 
 from arena.network.binding import bound, port_of, reserved
 from commands import call, children
+from in_process import play
 from postgres import new_database
-from processes import play, run, serving
+from processes import run, serving
 
 
 def words_of(process: int) -> list[str]:
@@ -25,7 +26,7 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         served.url = f"ws://{(await served.says('2 nodes on ')).split()[-1]}"
         for name in ("main", "main-2"):
             await served.says(f"node {name} at")
-        await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
+        await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
         (second,) = [child for child in children(served.process.pid) if "--node=main-2" in words_of(child)]
         os.kill(second, signal.SIGKILL)
         await served.says("node main-2 was killed by signal 9; it is started again in 0.5 s")
@@ -33,7 +34,7 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         await served.says(f"(data in {tmp_path / 'main-2'})")
         served.process.send_signal(signal.SIGUSR2)
         await served.says("all nodes have started anew")
-        await asyncio.gather(play(served, "random", 5), play(served, "greedy", 5))
+        await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
     assert served.process.returncode == 0
     assert sum(line.endswith(": stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"
 

@@ -15,6 +15,7 @@ import pytest
 
 from certificates import make
 from commands import descendants, ends
+from in_process import hosting
 from processes import REPOSITORY, serving
 from timeouts import WITHIN, found_in
 
@@ -48,7 +49,7 @@ async def test_systemd_is_told_when_the_server_is_ready_how_it_is_and_that_it_st
         systemd.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
         monkeypatch.setenv("WATCHDOG_USEC", "60000000")
-        async with serving(tmp_path / "data"):
+        async with hosting(tmp_path / "data"):
             told = [await asyncio.to_thread(systemd.recv, 1000) for _ in range(2)]
         assert told == [b"READY=1", b"WATCHDOG=1\nSTATUS=0 bots online, 0 matches under way"]
         assert systemd.recv(1000) == b"STOPPING=1"
@@ -81,7 +82,9 @@ async def test_a_newcomer_of_five_lines_finds_an_opponent(tmp_path: Path) -> Non
     async with serving(tmp_path, "--house", "random") as served:
         said = await newcomer(served.url, tmp_path)
         assert re.search(r"mine: (won|lost) \S+ against random \(win\), rating", said), said
+        left = descendants(served.process.pid)
     assert served.process.returncode == 0
+    assert all(ends(pid) for pid in left)
     assert not [line for line in served.said if "the house's bot" in line], served.said
 
 
@@ -104,18 +107,23 @@ async def test_a_bot_of_the_house_that_ends_is_started_again(tmp_path: Path) -> 
         assert again != playing
 
 
-@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
-async def test_the_house_ends_with_its_server(tmp_path: Path, how: signal.Signals) -> None:
+async def test_the_house_ends_with_a_server_that_is_killed(tmp_path: Path) -> None:
     async with serving(tmp_path, "--house", "random,greedy") as served:
         await connected(tmp_path, "random")
         await connected(tmp_path, "greedy")
         left = descendants(served.process.pid)
         assert len(left) == 4
-        served.process.send_signal(how)
+        served.process.kill()
         for pid in left:
             assert await asyncio.to_thread(ends, pid)
 
 
+async def test_a_demo_says_where_to_look(tmp_path: Path) -> None:
+    async with hosting(tmp_path, "--demo", "--port", "0", "--web-port", "0") as served:
+        assert await served.says(f"open {await served.page()} in a browser")
+
+
+@pytest.mark.ci
 async def test_a_demo_has_matches_going_on_and_says_where_to_look(tmp_path: Path) -> None:
     async with serving(tmp_path, "--demo", "--web-port", "0") as served:
         url = await served.page()

@@ -15,9 +15,9 @@ from arena.commands import sprt
 from arena.commands.tournament import TournamentRun
 from arena.sprt.evidence import Evidence
 from arena.store.data_folder import lock
-from commands import at_terminal, call, faulty, passing, run
+from commands import at_terminal, call, faulty, passing
 from measuring.pair_scores import MIN_UNITS
-from tournaments import Interrupted
+from tournaments import Interrupted, played
 
 COUNT = ", and count: has a bot changed, take another --seed"
 DUEL = ["greedy", "random", "--game", "risk-duel", "--seed", "9"]
@@ -33,10 +33,10 @@ class StorableMatch:
     def __init__(self, folder: Path, *words: str, **environ: str) -> None:
         self.folder = folder
         file = f"{folder}.json"
-        done = run("arena", "test", *words, "--data", str(folder), "--json", file, *passing(environ), **environ)
-        assert done.returncode == 0, done.stderr
-        self.shown = done.stdout
-        self.said = done.stderr
+        done = played("arena", "test", *words, "--data", str(folder), "--json", file, *passing(environ), **environ)
+        assert done.code == 0, done.err
+        self.shown = done.out
+        self.said = done.err
         self.content: dict[str, Any] = json.loads(Path(file).read_text())
 
     @property
@@ -100,7 +100,7 @@ def test_its_matches_are_pairs_of_both_seat_orders_unrated_and_verify(duel: Stor
 
 
 def test_what_was_decided_is_shown_again_at_once(duel: StorableMatch) -> None:
-    again = call("arena", "test", *DUEL, "--data", str(duel.folder))
+    again = played("arena", "test", *DUEL, "--data", str(duel.folder))
     assert again == (0, duel.shown, f"arena: {len(duel.matches)} games were played before{COUNT}\n")
 
 
@@ -152,7 +152,7 @@ HELD_UP = [faulty("halting"), "random", "--game", "nim", "--set", "start=p-posit
 HELD_UP += ["--pairs", "4"]
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: signal.Signals) -> None:
     said = Interrupted(tmp_path, "test", HELD_UP).stopped_by(number)
     assert re.fullmatch(r"arena: stopped after (0 pairs|1 pair, score .*); the same command goes on", said)
@@ -160,11 +160,11 @@ def test_a_test_that_is_told_to_stop_says_how_far_it_is(tmp_path: Path, number: 
 
 def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tmp_path: Path) -> None:
     words = ["random", "other=random", "--game", "nim", "--in-process", "--data", str(tmp_path / "data")]
-    first = call("arena", "test", *words, "--most", "3", "--seed", "1")  # by which five pairs decide nothing either
+    first = played("arena", "test", *words, "--most", "3", "--seed", "1")  # by which five pairs decide nothing either
     assert (first.code, conclusion(first.out)[:9]) == (0, "undecided")
-    shown = call("arena", "test", *words, "--most", "3")
+    shown = played("arena", "test", *words, "--most", "3")
     assert (shown.out, shown.err) == (first.out, f"arena: 6 games were played before{COUNT}\n")
-    more = call("arena", "test", *words, "--most", "5")
+    more = played("arena", "test", *words, "--most", "5")
     assert more.err.splitlines()[0] == f"arena: 6 games were played before{COUNT}"
     assert "10 games" in more.out
 
@@ -172,14 +172,14 @@ def test_a_test_that_nothing_has_decided_goes_on_where_more_pairs_are_allowed(tm
 def test_where_one_like_it_was_finished_another_begins_and_the_first_is_a_seed_away(tmp_path: Path) -> None:
     words = ["random", "other=random", "--game", "nim", "--pairs", "1", "--in-process"]
     words += ["--data", str(tmp_path / "data")]
-    first = call("arena", "test", *words)
+    first = played("arena", "test", *words)
     seed = re.search("^seed (\\w+), id ", first.out, re.MULTILINE)
     assert seed is not None
-    another = call("arena", "test", *words)
+    another = played("arena", "test", *words)
     says = f"arena: a test like this was finished, --seed {seed[1]} shows it; this is another one\n"
     assert (another.code, another.err) == (0, says)
     assert seed[0] not in another.out
-    assert call("arena", "test", *words, "--seed", seed[1]).out == first.out
+    assert played("arena", "test", *words, "--seed", seed[1]).out == first.out
 
 
 # More than two bots
@@ -197,7 +197,7 @@ def test_of_three_seats_every_start_is_played_from_each_and_shown_again_with_its
     assert all(sum(match["luck"]) == pytest.approx(0) for match in first.matches)
     assert first.content["findings"]["adjusted"] is not None
     assert "random in 1 of 3 seats, other in the rest: 6 games" in first.shown
-    again = call("arena", "test", *words, "--data", str(tmp_path / "data"))
+    again = played("arena", "test", *words, "--data", str(tmp_path / "data"))
     assert (again.out, again.err) == (first.shown, f"arena: 6 games were played before{COUNT}\n")
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
@@ -211,7 +211,7 @@ def test_against_several_each_is_tested_in_turn_and_a_sentence_says_what_holds_o
     assert both.content["conclusion"].startswith("perfect is better than each of random, greedy; ")
     assert [test["findings"]["verdict"] for test in both.content["tests"]] == ["h1", "h1"]
     assert both.said.count("arena: luck stays in the results: of equal bots that takes about 44 games") == 2
-    again = call("arena", "test", *SEVERAL, "--seed", "2", "--data", str(both.folder))
+    again = played("arena", "test", *SEVERAL, "--seed", "2", "--data", str(both.folder))
     assert again.out == both.shown
     assert again.err.count(COUNT) == 2
 
@@ -229,14 +229,14 @@ def test_against_several_a_test_that_was_stopped_in_its_second_part_goes_on_ther
 
     with monkeypatch.context() as patch:
         patch.setattr(sprt, "play_on", stopped)
-        first = call("arena", "test", *words)
+        first = played("arena", "test", *words)
     assert first.code == 130
-    more = call("arena", "test", *words)
+    more = played("arena", "test", *words)
     assert (more.code, more.err.count(COUNT)) == (0, 1)
     assert more.out.startswith(first.out)
     assert len(set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))) == 1
     # Its seed shows all of it again; without it, another one begins, of which a line says so.
-    another = call("arena", "test", *words)
+    another = played("arena", "test", *words)
     (seed,) = set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))
     assert f"arena: a test like this was finished, --seed {seed} shows it; this is another one\n" in another.err
     assert seed not in another.out
@@ -279,8 +279,8 @@ def test_beside_a_server_a_test_has_a_folder_of_its_own_and_goes_on_there(tmp_pa
     data = tmp_path / "arena-data"
     words = ["arena", "test", "greedy", "random", "--game", "nim", "--seed", "9", "--pairs", "10", "--in-process"]
     with lock(data):
-        first = call(*words, ARENA_DATA=str(data))
-        again = call(*words, ARENA_DATA=str(data))
+        first = played(*words, ARENA_DATA=str(data))
+        again = played(*words, ARENA_DATA=str(data))
         named = call(*words, "--data", str(data))
     own = f"{data}-test"
     assert first.code == again.code == 0, first.err
@@ -290,5 +290,5 @@ def test_beside_a_server_a_test_has_a_folder_of_its_own_and_goes_on_there(tmp_pa
     assert f"20 games were played before{COUNT}" in again.err
     assert (named.code, "is in use by process" in named.err) == (1, True)
     assert [file.name for file in data.iterdir()] == ["lock"]
-    assert call(*words, "--data", own).out == first.out
+    assert played(*words, "--data", own).out == first.out
     assert (tmp_path / "arena-data-test" / "arena.db").exists()

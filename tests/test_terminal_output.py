@@ -26,12 +26,13 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.registry import add_bots
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
-from commands import call, on_terminal, run
+from commands import call, on_terminal
 from machine.console import Console
 from machine.terminal import say
 from referee.record_reader import unpack
 from referee.result import Result, SeatResult
 from stored_matches import stored
+from tournaments import played
 
 UNSEEN = ("Cc", "Cf", "Zl", "Zp", "Zs", "Co", "Cn")
 """Categories of Unicode: controls, formats, separators, private and unassigned ones."""
@@ -219,10 +220,10 @@ def test_what_a_bot_of_a_tournament_writes_is_shown_with_nothing_in_it_that_a_te
         f"sys.exit({HOSTILE!r})\n"
     )
     words = ["random", f"evil={sys.executable} {tmp_path / 'evil.py'}", "--game", "nim", "--rounds", "1", "--no-strict"]
-    done = run("arena", "tournament", *words, "--data", str(tmp_path / "data"))
-    assert is_seen(done.stdout)
-    assert is_seen(done.stderr)
-    assert "arena: evil: warming up for nim <\\x1b[2J" in done.stderr
-    assert "last output" in done.stderr
-    assert "evil ended with exit code 1" in done.stderr
-    assert re.search(r"ended with exit code 1: .*\\u.* \(1 match\)", done.stdout)
+    done = played("arena", "tournament", *words, "--data", str(tmp_path / "data"))
+    assert is_seen(done.out)
+    assert is_seen(done.err)
+    assert "arena: evil: warming up for nim <\\x1b[2J" in done.err
+    assert "last output" in done.err
+    assert "evil ended with exit code 1" in done.err
+    assert re.search(r"ended with exit code 1: .*\\u.* \(1 match\)", done.out)

@@ -1,4 +1,7 @@
-"""`arena tournament` with bots as processes: what it promises to who runs it; again, in pairs, and interrupted."""
+"""`arena tournament` with bots as processes: what it promises to who runs it; again, in pairs, and interrupted.
+
+What is interrupted is a program of its own; where no worker is to be lost, this process referees.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ import pytest
 
 from arena.store.result_queries import record_of
 from arena.store.store import Store
-from commands import call, faulty, run
+from commands import call, faulty
 from protocol.games.theory.impartial import outcome_class
 from referee import record as records
 from referee import record_reader
 from referee.replay import replay
-from tournaments import Interrupted, digests, ratings, tournament
+from tournaments import Interrupted, digests, played, ratings, tournament, tournament_of_processes
 
 EVERYONE = ["random", "greedy", "minimax", "alphabeta", "perfect", "--game", "nim", "--set", "nodes=200", "--seed", "7"]
 HALTING = faulty("halting")
@@ -48,43 +51,43 @@ class Played:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / "first"
         words = [*EVERYONE, "--rounds", "2", "--data", str(self.folder), "--json", str(folder / "out.json")]
-        done = run("arena", "tournament", *words)
-        assert done.returncode == 0, done.stderr
-        self.table = done.stdout
-        self.shown = done.stderr
+        done = played("arena", "tournament", *words)
+        assert done.code == 0, done.err
+        self.table = done.out
+        self.shown = done.err
         self.content: dict[str, Any] = json.loads((folder / "out.json").read_text())
 
 
 @pytest.fixture(scope="module")
-def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+def first(tmp_path_factory: pytest.TempPathFactory) -> Played:
     return Played(tmp_path_factory.mktemp("tournament"))
 
 
 # One tournament
 
 
-def test_every_pair_meets_once_a_round_with_the_seats_swapped(played: Played) -> None:
-    met = sorted(tuple(seat["bot"] for seat in match["seats"]) for match in played.content["matches"])
+def test_every_pair_meets_once_a_round_with_the_seats_swapped(first: Played) -> None:
+    met = sorted(tuple(seat["bot"] for seat in match["seats"]) for match in first.content["matches"])
     names = ["random", "greedy", "minimax", "alphabeta", "perfect"]
     assert met == sorted((a, b) for a in names for b in names if a != b)
 
 
-def test_every_match_has_a_result_and_nobody_forfeits(played: Played) -> None:
-    matches = played.content["matches"]
+def test_every_match_has_a_result_and_nobody_forfeits(first: Played) -> None:
+    matches = first.content["matches"]
     assert len(matches) == 20
     assert {match["reason"] for match in matches} == {"win"}
     assert all(sorted(seat["rank"] for seat in match["seats"]) == [1, 2] for match in matches)
-    assert [row["forfeits"] for row in played.content["table"]] == [0] * 5
+    assert [row["forfeits"] for row in first.content["table"]] == [0] * 5
 
 
-def test_perfect_never_loses_from_a_winning_position(played: Played) -> None:
+def test_perfect_never_loses_from_a_winning_position(first: Played) -> None:
     winning = 0
-    for match in played.content["matches"]:
+    for match in first.content["matches"]:
         names = [seat["bot"] for seat in match["seats"]]
         if "perfect" not in names:
             continue
         seat = names.index("perfect")
-        positions = [course.wire for _, course in replay(record(played.folder, match["match"]))]
+        positions = [course.wire for _, course in replay(record(first.folder, match["match"]))]
         could_win = any(
             position["to_move"] == seat and outcome_class(position["heaps"], None, misere=False) == "N"
             for position in positions
@@ -94,45 +97,45 @@ def test_perfect_never_loses_from_a_winning_position(played: Played) -> None:
     assert winning >= 4
 
 
-def test_the_table_is_readable_on_80_columns_and_names_the_seed(played: Played) -> None:
-    lines = played.table.splitlines()
+def test_the_table_is_readable_on_80_columns_and_names_the_seed(first: Played) -> None:
+    lines = first.table.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[0] == "nim round-robin, 20 matches (win 20)"
-    stem, place = played.content["matches"][0]["match"].split("-")
-    assert lines[1] == f"seed 7, id {played.content['tournament']}, matches {stem}-*"
+    stem, place = first.content["matches"][0]["match"].split("-")
+    assert lines[1] == f"seed 7, id {first.content['tournament']}, matches {stem}-*"
     assert int(place) in range(20)
     assert re.fullmatch(r"1  perfect +8 +\d +0 +\d +[01]\.\d{3} +0\.\d{3}-1\.000 +0", lines[3])
 
 
-def test_progress_goes_to_the_error_output_and_nothing_else_does(played: Played) -> None:
-    assert re.fullmatch(r"nim \S+ 20/20 matches 0:00:00\n", played.shown)
+def test_progress_goes_to_the_error_output_and_nothing_else_does(first: Played) -> None:
+    assert re.fullmatch(r"nim \S+ 20/20 matches 0:00:00\n", first.shown)
 
 
-def test_every_record_verifies(played: Played) -> None:
-    assert call("arena", "replay", "verify", "--data", str(played.folder)) == (0, "20 records verified\n", "")
+def test_every_record_verifies(first: Played) -> None:
+    assert call("arena", "replay", "verify", "--data", str(first.folder)) == (0, "20 records verified\n", "")
 
 
-def test_of_the_workers_only_the_logs_of_bots_stay(played: Played) -> None:
-    assert {path.suffix for path in (played.folder / "tournaments").rglob("*") if path.is_file()} == {".log"}
+def test_of_the_workers_only_the_logs_of_bots_stay(first: Played) -> None:
+    assert {path.suffix for path in (first.folder / "tournaments").rglob("*") if path.is_file()} == {".log"}
 
 
 # The same again, and another
 
 
 @pytest.mark.ci
-def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(played: Played, tmp_path: Path) -> None:
-    again = tournament(tmp_path / "again", *EVERYONE, "--rounds", "2", "--jobs", "2")
-    assert digests(again) == digests(played.content)
-    assert again["tournament"] == played.content["tournament"]
-    assert ratings(tmp_path / "again") == ratings(played.folder)
+def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(first: Played, tmp_path: Path) -> None:
+    again = tournament_of_processes(tmp_path / "again", *EVERYONE, "--rounds", "2", "--jobs", "2")
+    assert digests(again) == digests(first.content)
+    assert again["tournament"] == first.content["tournament"]
+    assert ratings(tmp_path / "again") == ratings(first.folder)
 
 
-def test_a_finished_tournament_is_shown_again_and_said_to_be(played: Played, tmp_path: Path) -> None:
+def test_a_finished_tournament_is_shown_again_and_said_to_be(first: Played, tmp_path: Path) -> None:
     json_file = tmp_path / "again.json"
-    words = [*EVERYONE, "--rounds", "2", "--data", str(played.folder), "--json", str(json_file)]
+    words = [*EVERYONE, "--rounds", "2", "--data", str(first.folder), "--json", str(json_file)]
     says = "20 of 20 matches were played before: another --seed or --data plays new ones"
-    assert call("arena", "tournament", *words) == (0, played.table, f"arena: {says}\n")
-    assert json.loads(json_file.read_text()) == played.content
+    assert call("arena", "tournament", *words) == (0, first.table, f"arena: {says}\n")
+    assert json.loads(json_file.read_text()) == first.content
 
 
 @pytest.mark.ci
@@ -184,9 +187,9 @@ def assert_only_the_rest_is_played(cut: Interrupted, whole: Path) -> None:
     """The same command goes on and says so; in the end all is as in a tournament that was never interrupted."""
     before = cut.stored()
     file = cut.folder.with_suffix(".json")
-    done = run("arena", "tournament", *cut.words, "--data", str(cut.folder), "--json", str(file))
+    done = played("arena", "tournament", *cut.words, "--data", str(cut.folder), "--json", str(file))
     content = json.loads(file.read_text())
-    said = done.stderr.splitlines()[0]
+    said = done.err.splitlines()[0]
     assert re.fullmatch(rf"arena: {len(before)} of {len(content['matches'])} matches were played before", said)
     assert 0 < len(before) < len(content["matches"])
     assert digests(content) == digests(tournament(whole, *cut.words))
@@ -198,7 +201,7 @@ def assert_only_the_rest_is_played(cut: Interrupted, whole: Path) -> None:
     assert call("arena", "db", "check", "--data", str(cut.folder)).code == 0
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=pytest.mark.ci), signal.SIGTERM])
 def test_a_tournament_that_is_told_to_stop_says_how_to_go_on(tmp_path: Path, number: signal.Signals) -> None:
     cut = Interrupted(tmp_path, "tournament", FORMATS["round-robin"])
     said = cut.stopped_by(number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from pathlib import Path
@@ -9,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from commands import call, faulty, run
-from tournaments import tournament
+from commands import call, faulty
+from tournaments import played, tournament
 
 NIM = ["--game", "nim", "--seed", "5", "--jobs", "1"]
 
@@ -25,11 +26,10 @@ def fates(content: dict[str, Any], bot: str) -> set[tuple[int, str]]:
 def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(tmp_path: Path) -> None:
     words = ["random", "perfect", faulty("crashing"), faulty("stillborn"), faulty("silent"), *NIM]
     file = tmp_path / "out.json"
-    done = run(
-        "arena", "tournament", *words, "--connect-timeout", "3", "--data", str(tmp_path / "data"), "--json", str(file)
-    )
-    assert done.returncode == 0, done.stderr
-    content = tournament(tmp_path / "data", *words)
+    words += ["--connect-timeout", "3", "--data", str(tmp_path / "data"), "--json", str(file)]
+    done = played("arena", "tournament", *words)
+    assert done.code == 0, done.err
+    content = json.loads(file.read_text())
     assert len(content["matches"]) == 10
     assert fates(content, "crashing") <= {(2, "disconnected"), (1, "win")}
     assert fates(content, "stillborn") == fates(content, "silent") == {(2, "no_show"), (1, "void")}
@@ -38,14 +38,14 @@ def test_bots_that_fail_forfeit_and_the_rest_play_on_and_table_and_file_say_why(
     assert content["failures"]["stillborn"] == {"ended with exit code 1: RuntimeError: no brain found": 4}
     assert content["failures"]["silent"] == {"did not connect within 3 s and was killed": 4}
     log = tmp_path / "data" / "tournaments" / content["tournament"] / "stillborn.log"
-    assert done.stdout.split("\n\n")[-2].splitlines() == [
+    assert done.out.split("\n\n")[-2].splitlines() == [
         "stillborn: 3 matches lost by forfeit or resignation (no_show 3); log:",
         "  ended with exit code 1: RuntimeError: no brain found (4 matches)",
         f"  {log}",
     ]
-    assert "crashing: 2 matches lost by forfeit or resignation (disconnected 2); log:\n" in done.stdout
-    assert re.search(r"^  ended with exit code 1: RuntimeError: no idea at ply \d \(\d match", done.stdout, re.M)
-    assert done.stderr.count("stillborn forfeits its matches here from now on") == 1
+    assert "crashing: 2 matches lost by forfeit or resignation (disconnected 2); log:\n" in done.out
+    assert re.search(r"^  ended with exit code 1: RuntimeError: no idea at ply \d \(\d match", done.out, re.M)
+    assert done.err.count("stillborn forfeits its matches here from now on") == 1
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
@@ -61,21 +61,21 @@ def test_a_bot_that_crashes_in_ever_other_ways_is_told_of_only_so_often(tmp_path
         "run(Mine('mine'))\n"
     )
     mine = f"mine={sys.executable} {tmp_path / 'mine.py'}"
-    done = run(
+    done = played(
         "arena", "tournament", "random", mine, *NIM, "--rounds", "7", "--no-strict", "--data", str(tmp_path / "d")
     )
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("mine ended with exit code 1; last output") == 5
-    assert done.stdout.count("  ended with exit code 1: never again ") == 5
-    assert "\n  in other ways (2 matches)\n" in done.stdout
+    assert done.code == 0, done.err
+    assert done.err.count("mine ended with exit code 1; last output") == 5
+    assert done.out.count("  ended with exit code 1: never again ") == 5
+    assert "\n  in other ways (2 matches)\n" in done.out
 
 
 def test_a_strict_tournament_stops_with_the_first_bot_that_fails(tmp_path: Path) -> None:
-    done = run(
+    done = played(
         "arena", "tournament", "random", "perfect", faulty("stillborn"), *NIM, "--strict", "--data", str(tmp_path)
     )
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "\narena: stillborn ended with exit code 1; last output, in " in f"\n{done.stderr}"
+    assert (done.code, done.out) == (1, "")
+    assert "\narena: stillborn ended with exit code 1; last output, in " in f"\n{done.err}"
 
 
 def test_of_two_bots_the_other_one_wins_by_forfeit_only_where_that_is_asked_for(tmp_path: Path) -> None:
@@ -121,13 +121,13 @@ def test_a_bot_whose_code_raises_is_reported_with_its_words(how: list[str], tmp_
     )
     words = ["random", f"{tmp_path}/mine.py", "--game", "nim", "--rounds", "2", "--no-strict", *how]
     data = tmp_path / "data"
-    done = run("arena", "tournament", *words, "--data", str(data))
-    assert done.returncode == 0, done.stderr
-    assert "nim round-robin, 2 matches (failed 2)" in done.stdout
+    done = played("arena", "tournament", *words, "--data", str(data))
+    assert done.code == 0, done.err
+    assert "nim round-robin, 2 matches (failed 2)" in done.out
     assert (
         "\nmine: 2 matches lost by forfeit or resignation (failed 2); log:\n"
         "  raised ValueError: no plan, in mine.py line 4 (2 matches)\n"
-    ) in done.stdout
+    ) in done.out
     assert call("arena", "db", "check", "--data", str(data)).code == 0
     assert "(failed" not in call("arena", "matches", "--reason", "resigned", "--data", str(data)).out
     assert call("arena", "matches", "--reason", "failed", "--data", str(data)).out.count("random > mine") == 2

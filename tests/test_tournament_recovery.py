@@ -13,7 +13,7 @@ from arena.store.store import Store
 from arena.store.tournament_state import pending_of_tournament
 from commands import call, faulty, passing, run, started
 from timeouts import found_in
-from tournaments import digests, ratings, tournament
+from tournaments import digests, ratings, tournament_of_processes
 
 WORDS = ["random", "perfect", faulty("pausingonce"), "--game", "nim", "--rounds", "4", "--seed", "3", "--clock", "9999"]
 
@@ -33,7 +33,7 @@ def test_matches_that_were_over_before_their_turn_outlive_a_kill_and_are_rated_i
     memory, whole, cut = tmp_path / "memory", tmp_path / "whole", tmp_path / "cut"
     memory.touch()
     words = [*WORDS, "--jobs", "2", *passing(["ARENA_MEMORY"])]
-    undisturbed = tournament(whole, *words, ARENA_MEMORY=str(memory))
+    undisturbed = tournament_of_processes(whole, *words, ARENA_MEMORY=str(memory))
     memory.unlink()
     name = undisturbed["tournament"]
     kept(cut, name)  # which makes the database

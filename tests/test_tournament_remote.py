@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -16,61 +16,45 @@ from arena.operator import credentials
 from arena.tournament import remote
 from arena.tournament.job import MatchJob, MatchReport, ServerOn
 from arena.tournament.sandbox import BotEnvironment
-from commands import call
+from commands import Done, call
+from in_process import Hosted, call_beside, hosted_beside, hosting, playing
 from plans import plan
-from processes import Served, run, serving
+from processes import run
+from tournaments import played
 
 HERE = ("random", "greedy", "perfect")
 
 
-@asynccontextmanager
-async def playing(served: Served, *bots: str) -> AsyncIterator[None]:
-    """Reference bots that play on the ladder of Nim inside."""
-    options = ("--url", served.url, "--game", "nim", "--matches", "100000")
-    tasks = [asyncio.create_task(run("arena-bot", "run", bot, *options, folder=served.data)) for bot in bots]
-    try:
-        for bot in bots:
-            await served.says(f"{bot} (bot-arena/python) came")
-        yield
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def tournament(
-    data: Path, at: str, bots: Sequence[str], *words: str, **environ: str
-) -> tuple[int, str, dict[str, Any]]:
-    """Exit code, what it says beside the table, and what it writes."""
+def tournament(data: Path, at: str, bots: Sequence[str], *words: str, **environ: str) -> tuple[Done, dict[str, Any]]:
+    """What a tournament at a server leaves behind, and what it writes."""
     file = data.with_suffix(".json")
     command = ("arena", "tournament", *bots, "--game", "nim", "--at", at, "--data", str(data), "--json", str(file))
-    code, _, err = await run(*command, *words, folder=data.parent, **environ)
-    return code, err, json.loads(file.read_text()) if file.exists() else {}
+    done = played(*command, *words, **environ)
+    return done, json.loads(file.read_text()) if file.exists() else {}
 
 
-async def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_absent_forfeits(tmp_path: Path) -> None:
+def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_absent_forfeits(tmp_path: Path) -> None:
     final = tmp_path / "final"
-    async with serving(tmp_path / "server") as served, playing(served, *HERE):
+    with hosted_beside(tmp_path / "server", bots=HERE) as served:
         at = str(served.data)
-        await served.says("ended: nim")
         words = ("--seed", "3", "--connect-timeout", "60")
-        code, err, _ = await tournament(tmp_path / "unknown", at, [*HERE, "nobody"], *words)
-        assert (code, "there is no bot called nobody on this server" in err) == (2, True)
+        unknown, _ = tournament(tmp_path / "unknown", at, [*HERE, "nobody"], *words)
+        assert (unknown.code, "there is no bot called nobody on this server" in unknown.err) == (2, True)
         for word in ("add", "revoke"):
-            done, _, err = await run("arena", "bot", word, "nobody", "--data", at, folder=served.data)
-            assert done == 0, err
-        code, err, content = await tournament(final, at, [*HERE, "nobody"], *words)
-        assert code == 0, err
-        again, said, same = await tournament(final, at, [*HERE, "nobody"], *words)
-        assert (again, "6 of 6 matches were played before" in said) == (0, True)
+            done = call("arena", "bot", word, "nobody", "--data", at)
+            assert done.code == 0, done.err
+        first, content = tournament(final, at, [*HERE, "nobody"], *words)
+        assert first.code == 0, first.err
+        again, same = tournament(final, at, [*HERE, "nobody"], *words)
+        assert (again.code, "6 of 6 matches were played before" in again.err) == (0, True)
         assert same["matches"] == content["matches"], "nothing is played twice"
         token = credentials.read(served.data).token  # type: ignore[union-attr]
-        code, err, other = await tournament(
-            tmp_path / "other", served.url, HERE, "--seed", "4", "--paired", ARENA_OPERATOR_TOKEN=token
+        other, paired = tournament(
+            tmp_path / "other", served.url, HERE[:2], "--seed", "4", "--paired", ARENA_OPERATOR_TOKEN=token
         )
-        assert (code, len(other["matches"])) == (0, 6), err
-        code, err, _ = await tournament(tmp_path / "refused", served.url, HERE, ARENA_OPERATOR_TOKEN="another")
-        assert (code, "refuses the operator's token" in err, "Traceback" in err) == (1, True, False)
+        assert (other.code, len(paired["matches"])) == (0, 2), other.err
+        refused, _ = tournament(tmp_path / "refused", served.url, HERE, ARENA_OPERATOR_TOKEN="another")
+        assert (refused.code, "refuses the operator's token" in refused.err) == (1, True)
     reasons = [[(seat["bot"], seat["reason"]) for seat in match["seats"]] for match in content["matches"]]
     assert sum(("nobody", "no_show") in seats for seats in reasons) == 3
     assert all(reason == "win" for seats in reasons for bot, reason in seats if ("nobody", "no_show") not in seats)
@@ -83,7 +67,7 @@ async def test_connected_bots_play_a_tournament_beside_the_ladder_and_who_is_abs
 
 
 @asynccontextmanager
-async def counted(served: Served) -> AsyncIterator[tuple[str, list[str]]]:
+async def counted(served: Hosted) -> AsyncIterator[tuple[str, list[str]]]:
     """Another URL of a server, and an entry for each connection that came by it."""
     came: list[str] = []
 
@@ -103,12 +87,19 @@ async def counted(served: Served) -> AsyncIterator[tuple[str, list[str]]]:
 
 @pytest.mark.ci
 async def test_matches_are_asked_for_on_one_connection_for_each_job(tmp_path: Path) -> None:
-    async with serving(tmp_path / "server") as served, playing(served, *HERE), counted(served) as (url, came):
+    file = tmp_path / "final.json"
+    async with AsyncExitStack() as stack:
+        served = await stack.enter_async_context(hosting(tmp_path / "server"))
+        for bot in HERE:
+            await stack.enter_async_context(playing(served, bot, "--game", "nim", "--min-move-time", "0.02"))
+        url, came = await stack.enter_async_context(counted(served))
         token = credentials.read(served.data).token  # type: ignore[union-attr]
-        code, err, content = await tournament(
-            tmp_path / "final", url, HERE, "--rounds", "4", "--jobs", "2", ARENA_OPERATOR_TOKEN=token
+        words = ("--game", "nim", "--at", url, "--data", str(tmp_path / "final"), "--json", str(file))
+        options = ("--rounds", "4", "--jobs", "2")
+        code, _, err = await run(
+            "arena", "tournament", *HERE, *words, *options, folder=tmp_path, ARENA_OPERATOR_TOKEN=token
         )
-    assert (code, len(content["matches"])) == (0, 12), err
+    assert (code, len(json.loads(file.read_text())["matches"])) == (0, 12), err
     assert len(came) <= 2
 
 
@@ -119,12 +110,12 @@ async def test_a_server_that_was_started_again_is_found_by_its_folder(
     planned = plan("ab")
     job = MatchJob(key="k", plan=planned, environment=BotEnvironment(variables={}), logs=tmp_path, connect_timeout=0.5)
     first, second = planned.schedule(())
-    assert (await run("arena", "bot", "add", "a", "b", "--data", str(tmp_path), folder=tmp_path))[0] == 0
+    assert (await call_beside("arena", "bot", "add", "a", "b", "--data", str(tmp_path))).code == 0
     for match in (first, second):
-        async with serving(tmp_path):
-            played = await asyncio.to_thread(remote.play, ServerOn(tmp_path), job, match)
-        assert isinstance(played, MatchReport), played
-        assert played.result.reason == "void"
+        async with hosting(tmp_path):
+            report = await asyncio.to_thread(remote.play, ServerOn(tmp_path), job, match)
+        assert isinstance(report, MatchReport), report
+        assert report.result.reason == "void"
     await asyncio.to_thread(remote.leave, "k")
 
 

@@ -22,7 +22,8 @@ from arena.store.registry import Incident, latest_incidents
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.tournament import result_writer
-from arena.tournament.job import MatchReport
+from arena.tournament.dispatch import referee_elsewhere
+from arena.tournament.job import Aborted, MatchReport
 from commands import REPOSITORY, call, descendants, ends, faulty, passing, run, started
 from dask_cluster import cluster, dask, scheduler
 from machine.source_digest import PACKAGES
@@ -30,7 +31,7 @@ from referee.footer import Closed
 from referee.record import Footer
 from seasons import result
 from timeouts import WITHIN
-from tournaments import digests, killer, ratings, tournament
+from tournaments import digests, killer, ratings, tournament, tournament_of_processes
 
 MINE = """
 from bots import Bot, run
@@ -72,13 +73,26 @@ def test_a_worker_that_is_killed_costs_no_match_and_changes_none(
     tmp_path: Path, undisturbed: Undisturbed, where: str, request: pytest.FixtureRequest
 ) -> None:
     what = "2" if where == "--jobs" else request.getfixturevalue("address")
-    content = tournament(tmp_path / "data", *undisturbed.words, where, what, STRUCK=str(tmp_path / "struck"))
+    content = tournament_of_processes(
+        tmp_path / "data", *undisturbed.words, where, what, STRUCK=str(tmp_path / "struck")
+    )
     assert (tmp_path / "struck").exists()
     assert digests(content) == digests(undisturbed.content)
     assert ratings(tmp_path / "data") == ratings(undisturbed.folder)
     assert call("arena", "db", "check", "--data", str(tmp_path / "data")).code == 0
 
 
+def test_a_worker_with_other_sources_does_not_look_at_its_work_and_says_whose_they_are() -> None:
+    (refused,) = referee_elsewhere("0123456789abcdef", b"what only they can read", [])
+    assert isinstance(refused, Aborted)
+    assert re.fullmatch(
+        r"the worker on \S+ has another bot-arena \(0.1.0, sources (\w{16})\) than the one here "
+        r"\(sources 0123456789abcdef\): install the same on all machines",
+        str(refused.fault),
+    )
+
+
+@pytest.mark.ci
 def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_which(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     for package in PACKAGES:
@@ -121,8 +135,8 @@ def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
 def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path, address: str) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", f"mine={sys.executable} {tmp_path / 'mine.py'}", "--game", "nim", "--rounds", "2"]
-    apart = tournament(tmp_path / "apart", *words, "--dask", address)
-    within = tournament(tmp_path / "within", *words, "--dask", address, "--in-process")
+    apart = tournament_of_processes(tmp_path / "apart", *words, "--dask", address)
+    within = tournament_of_processes(tmp_path / "within", *words, "--dask", address, "--in-process")
     log = tmp_path / "apart" / "tournaments" / apart["tournament"] / "mine.log"
     assert set(log.read_text().splitlines()) == {"a move of mine"}
     assert len(within["matches"]) == 2
@@ -136,9 +150,9 @@ def test_in_process_the_same_is_played_whatever_the_number_of_workers(tmp_path: 
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", "calm=greedy", f"mine=python {tmp_path / 'mine.py'}", "--game", "risk-duel"]
     words += ["--set", "map=south-america", "--seed", "3"]
-    apart = tournament(tmp_path / "apart", *words, "--jobs", "1")
-    alone = tournament(tmp_path / "alone", *words, "--in-process", "--jobs", "1")
-    both = tournament(tmp_path / "both", *words, "--in-process", "--jobs", "2")
+    apart = tournament_of_processes(tmp_path / "apart", *words, "--jobs", "1")
+    alone = tournament_of_processes(tmp_path / "alone", *words, "--in-process", "--jobs", "1")
+    both = tournament_of_processes(tmp_path / "both", *words, "--in-process", "--jobs", "2")
     assert digests(apart) == digests(alone) == digests(both)
     assert ratings(tmp_path / "apart", "risk-duel/standard") == ratings(tmp_path / "both", "risk-duel/standard")
     assert luck(tmp_path / "apart", apart) == luck(tmp_path / "both", both)

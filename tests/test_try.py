@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -189,10 +190,11 @@ def test_with_watch_it_plays_again_at_every_save_whatever_is_wrong_with_the_file
 
 def tried_by_a_person(typed: str, *words: str) -> str:
     """What is told where a person plays, who types these lines."""
-    command = [sys.executable, "-P", "-m", "arena", "try", *words]
-    done = subprocess.run(command, input=typed, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "stdin", io.StringIO(typed))
+        done = call("arena", "try", *words)
+    assert done.code == 0, done.err
+    return done.out
 
 
 TALKS = """from bots import Bot, Choice, run

@@ -7,15 +7,22 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, closing
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import pytest
 
 from arena.store.result_queries import iter_results, leaderboard_of
 from arena.store.store import Store
-from commands import ends, of_workers, passing, run, started
+from commands import Done, call, ends, of_workers, passing, run, started
+from machine.workers.local import WorkerPool
 from timeouts import WITHIN, found_in
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 KILLER = """
 import os, re, signal
@@ -41,8 +48,54 @@ run(Killer("killer"))
 """Kills the worker that referees its second match, the first time that it comes there."""
 
 
+class _Threads(WorkerPool):
+    """Workers that are threads of this process, and referee as processes do."""
+
+    def __init__(self, jobs: int) -> None:
+        self.size = jobs
+        self._pool = ThreadPoolExecutor(jobs)
+
+    def broadcast(self, work: Callable[[], object]) -> None:
+        work()
+
+    def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
+        return self._pool.submit(work, task)
+
+    def _look(self) -> None:
+        pass
+
+    def _stop(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self._pool = ThreadPoolExecutor(self.size)
+
+
+@contextmanager
+def _threads(jobs: int) -> Iterator[WorkerPool]:
+    workers = _Threads(jobs)
+    try:
+        yield workers
+    finally:
+        workers._stop()
+
+
+def played(*words: str, **environ: str) -> Done:
+    """Run a command that plays matches in this process, which referees them as well; bots may be processes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("arena.commands.tournament.processes", _threads)
+        return call(*words, **environ)
+
+
 def tournament(folder: Path, *words: str, **environ: str) -> dict[str, Any]:
-    """Play a tournament to its end in a folder of its own: what it wrote with --json."""
+    """Play a tournament to its end in a folder of its own, in this process: what it wrote with --json."""
+    options = ["--data", str(folder), "--json", f"{folder}.json", *passing(environ)]
+    done = played("arena", "tournament", *words, *options, **environ)
+    assert done.code == 0, done.err
+    content: dict[str, Any] = json.loads(Path(f"{folder}.json").read_text())
+    return content
+
+
+def tournament_of_processes(folder: Path, *words: str, **environ: str) -> dict[str, Any]:
+    """Play the same by the command as a user starts it, with its workers."""
     options = ["--data", str(folder), "--json", f"{folder}.json", *passing(environ)]
     done = run("arena", "tournament", *words, *options, **environ)
     assert done.returncode == 0, done.stderr
