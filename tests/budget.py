@@ -20,9 +20,9 @@ from typing import Any
 
 import pytest
 
+import zygote
+
 BUDGET_FILE = Path(__file__).with_name("budget.toml")
-TEST_PROGRAM_EVENT = "bot_arena.test_program"
-"""Audit event of helpers that start a program in another way than by subprocess."""
 TEST_DATABASE_EVENT = "bot_arena.test_database"
 """Audit event of helpers that open a database on a server."""
 UNIT_INTERVAL_S = 20.0
@@ -32,11 +32,23 @@ _COUNTER_NAMES = {
     "subprocess.Popen": "programs",
     "os.posix_spawn": "programs",
     "os.fork": "programs",
-    TEST_PROGRAM_EVENT: "programs",
     "sqlite3.connect": "databases",
     TEST_DATABASE_EVENT: "databases",
 }
 _TESTS_FOLDER = str(Path(__file__).parent)
+
+
+_meters: list[CostMeter] = []
+"""The meter of this process, where it has one."""
+
+
+@contextlib.contextmanager
+def shared_cost() -> Iterator[None]:
+    """Take the cost of what happens meanwhile off the test that runs: others will use the outcome too."""
+    with contextlib.ExitStack() as stack:
+        for meter in _meters:
+            stack.enter_context(meter.sharing())
+        yield
 
 
 class CostMeter:
@@ -49,6 +61,7 @@ class CostMeter:
         self._shared_s = 0.0
         self._began_s = 0.0
         sys.addaudithook(self._count)
+        _meters.append(self)
         _count_sleeps(self._counts)
 
     def _count(self, event: str, _arguments: tuple[Any, ...]) -> None:
@@ -61,6 +74,7 @@ class CostMeter:
             self._unit_s = _time_unit()
             self._timed_at = time.process_time()
         self._counts.clear()
+        self._counts["programs"] = -zygote.programs_forked()
         self._shared_s = 0.0
         self._began_s = _processor_time()
         return (yield)
@@ -75,6 +89,7 @@ class CostMeter:
 
     @contextlib.contextmanager
     def sharing(self) -> Iterator[None]:
+        """Take the cost of what happens meanwhile off the test that runs."""
         began, counts = _processor_time(), self._counts.copy()
         try:
             yield
@@ -88,6 +103,7 @@ class CostMeter:
         report: Any = yield
         if call.when == "teardown":
             took = _processor_time() - self._began_s - self._shared_s
+            self._counts["programs"] += zygote.programs_forked()
             report.cost = {**self._counts, "units": round(took / self._unit_s, 2)}
             report.unit_s = self._unit_s
         return report
@@ -158,7 +174,7 @@ class Budget:
 def _processor_time() -> float:
     """Return the seconds of this process and of the programs that it has waited for."""
     children = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return time.process_time() + children.ru_utime + children.ru_stime
+    return time.process_time() + children.ru_utime + children.ru_stime + zygote.cpu_seconds()
 
 
 def _time_unit() -> float:

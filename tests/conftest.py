@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
+import zygote
 from budget import Budget, CostMeter
 from databases import (
     copied_databases,  # noqa: F401 - a fixture, as those below
@@ -25,6 +26,7 @@ from databases import (
     uncopied_databases,  # noqa: F401
 )
 from forked_workers import ForkedWorkers
+from postgres import remove_shared_server
 from programs import program
 from protocol import games
 
@@ -57,7 +59,15 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(CostMeter(), "cost-meter")
     config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")))
     if workers := config.getoption("--workers"):
+        zygote.begin()  # it imports while the tests are collected
         config.pluginmanager.register(ForkedWorkers(config, workers))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish() -> None:
+    """Stop what the whole run has shared."""
+    zygote.end()
+    remove_shared_server()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

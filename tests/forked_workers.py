@@ -80,7 +80,6 @@ class ForkedWorkers:
                         raise session.Failed(session.shouldfail or session.shouldstop)
             finally:
                 self._interrupt_workers()
-                self._ended_processes = process_tree.end_descendants()
         return True
 
     def _start_worker(self, session: pytest.Session, number: int, selector: selectors.BaseSelector) -> None:
@@ -155,6 +154,7 @@ class ForkedWorkers:
         report.toterminal(terminal._tw)
 
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        self._ended_processes = process_tree.end_descendants()
         if self._ended_processes and session.exitstatus == pytest.ExitCode.OK:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -174,13 +174,14 @@ class ForkedWorkers:
 
     def _interrupt_workers(self) -> None:
         """End the workers that still run: at Ctrl-C, at the first failure of `-x`, or after an error here."""
-        for pid in self._workers:
-            process_tree.send_signal(pid, signal.SIGINT)
-        deadline = time.monotonic() + INTERRUPT_TIMEOUT_S
-        while self._workers and time.monotonic() < deadline:
-            for pid in process_tree.reap_ended(list(self._workers)):
-                self._workers.pop(pid).channel.close()
-            process_tree.wait_briefly()
+        for sent in (signal.SIGINT, signal.SIGKILL):
+            for pid in self._workers:
+                process_tree.send_signal(pid, sent)
+            deadline = time.monotonic() + INTERRUPT_TIMEOUT_S
+            while self._workers and time.monotonic() < deadline:
+                for pid in process_tree.reap_ended(list(self._workers)):
+                    self._workers.pop(pid).channel.close()
+                process_tree.wait_briefly()
 
 
 def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, channel: socket.socket) -> NoReturn:

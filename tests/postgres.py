@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import fcntl
 import functools
@@ -18,6 +17,7 @@ from pathlib import Path
 import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
+import budget
 import postgres_guard
 from arena.store.database_url import database_at
 from arena.store.postgres_database import SCHEMA
@@ -157,7 +157,8 @@ def shared_folder() -> Path:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / _READY).exists():
-            _start_shared_server(folder)
+            with budget.shared_cost():
+                _start_shared_server(folder)
             (folder / _READY).touch()
     return folder
 
@@ -177,9 +178,8 @@ _shared_servers: list[PostgresServer] = []
 """The shared server, in the process that started it: its guard is a child of that process."""
 
 
-@atexit.register
-def _remove_shared_server() -> None:
-    """Stop the shared server before a run that was not killed returns."""
+def remove_shared_server() -> None:
+    """Stop the shared server, where one was started, at the end of a run that was not killed."""
     folder = server_folder() / _SHARED_NAME
     if os.getpid() == _RUN_PROCESS and folder.exists():
         postgres_guard.remove_server(folder)
@@ -215,6 +215,7 @@ def new_database(*, made: bool = True) -> str:
     """Return the URL of a new database on the shared server, in which is an arena without data, or, not `made`,
     nothing.
     """
+    sys.audit(budget.TEST_DATABASE_EVENT)
     folder = shared_folder()
     if made and _empty:
         return server_url(folder, _empty.pop())

@@ -129,6 +129,15 @@ def begin(imports: bool = True) -> None:
         _zygote = _Zygote(imports)
 
 
+def end() -> None:
+    """End the zygote, in the process that began it and when no worker holds it any more, and wait for that."""
+    global _zygote
+    if _zygote is not None:
+        _zygote.control.close()
+        _zygote.process.wait()
+        _zygote = None
+
+
 def _running() -> _Zygote:
     """The zygote, begun anew if it was killed."""
     global _zygote

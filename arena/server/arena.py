@@ -106,7 +106,9 @@ class Arena(HostHandler):
         self._bots = bots or BotCache(store)
         self.channel = Channel(operations(self), StoredActions(store))
         """The operators that are connected."""
-        self.host = MatchHost(self, journal, access, encryption, self.channel.serve, quotas, meters, self._timeouts, work_clock)
+        self.host = MatchHost(
+            self, journal, access, encryption, self.channel.serve, quotas, meters, self._timeouts, work_clock
+        )
         store.troubled = lambda reason: self.host.health.tell("store", reason)
         auth.registered = self.host.events.registered
         self.warnings = Warnings()

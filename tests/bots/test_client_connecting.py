@@ -342,9 +342,7 @@ async def test_a_bot_that_is_not_let_in_leaves_when_its_patience_ends(peer: Any,
 
 
 @pytest.mark.virtual_time
-async def test_a_bot_that_waits_asks_who_is_here_and_says_it(
-    peer: Any, script: Any, playing: Any, capsys: Any
-) -> None:
+async def test_a_bot_that_waits_asks_who_is_here_and_says_it(peer: Any, script: Any, playing: Any, capsys: Any) -> None:
     playing(peer.url, ClientTimeouts(), opponent="nobody")
     line = await peer.line()
     await line.expect(Hello)
