@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +65,7 @@ def test_the_longest_wait_is_the_one_that_is_said() -> None:
 async def test_the_configuration_starts_a_server_that_lists_the_tools(tmp_path: Path) -> None:
     (config,) = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
     given: dict[str, Any] = json.loads(config)["mcpServers"]["bot-arena"]
-    command = str(REPOSITORY / ".venv" / "bin" / Path(given["command"]).name)
+    command = str(Path(sys.executable).with_name(Path(given["command"]).name))
     server = StdioServerParameters(command=command, args=given["args"], env={"XDG_CONFIG_HOME": str(tmp_path)})
     async with Client(server) as client:
         assert [tool.name for tool in (await client.list_tools()).tools] == list(offered().tools)
