@@ -19,6 +19,7 @@ from tournaments import tournament
 BOT = Path(__file__).parents[2] / "docs" / "examples" / "learnt" / "bot.py"
 
 
+@pytest.mark.ci
 def test_it_plays_matches_in_an_arena(tmp_path: Path) -> None:
     words = [f"learnt={sys.executable} {BOT}", "random", "--game", "risk-duel", "--paired"]
     matches = tournament(tmp_path / "data", *words, "--seed", "7")["matches"]

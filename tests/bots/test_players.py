@@ -111,16 +111,16 @@ def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("game", "sets", "bots"),
     [
         ("nim", (), {"random": ("random", {}), "perfect": ("perfect", {}), "calm": ("greedy", {})}),
-        pytest.param("risk-duel", (), {"deep": ("ga", {"depth": "2"}), "random": ("random", {})}, marks=pytest.mark.ci),
-        pytest.param(
+        ("risk-duel", (), {"deep": ("ga", {"depth": "2"}), "random": ("random", {})}),
+        (
             "risk-campaign",
             ("--set", "max_rounds=2"),
             {"bold": ("alphabeta", {"nodes": "300", "draft": "greedy"}), "random": ("random", {})},
-            marks=pytest.mark.ci,
         ),
     ],
 )
