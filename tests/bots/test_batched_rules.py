@@ -97,8 +97,11 @@ def test_luck_is_measured_by_a_table_that_was_solved_before_as_by_one_that_was_n
     rules = load("risk-duel", {"map": "australia", "max_troops": 3})
     solve_mapped(large_shape_of(rules.map, 3), tmp_path, 1, lambda sweep: None)
     duel.table_of.cache_clear()
-    Lockstep("risk-duel", rules.config, 8, seed=7, luck="exact").run(8)
-    assert isinstance(duel.table_of(rules.map, 3).values, MappedValues)
+    try:
+        Lockstep("risk-duel", rules.config, 8, seed=7, luck="exact").run(8)
+        assert isinstance(duel.table_of(rules.map, 3).values, MappedValues)
+    finally:
+        duel.table_of.cache_clear()
 
 
 def test_games_may_begin_and_go_on_one_by_one() -> None:

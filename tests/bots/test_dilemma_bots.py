@@ -242,10 +242,12 @@ def test_a_search_refuses_the_game_in_a_line_that_says_who_plays_it(name: str, g
 
 def test_every_one_of_them_plays_every_other_from_both_seats_to_the_end() -> None:
     names = [*MEMORY_ONE, "grim", "equilibrium", "random"]
-    for config in ({"rounds": 12}, {"rounds": 12, "noise": "0.1"}, {"rounds": 12, "payoffs": LOPSIDED}):
-        for one in names:
-            for two in names:
-                assert len(play_match([one, two], "dilemma", config=config, seed=1, raises=True).states) == 13
+    pairs = [(one, two, {}) for one in names for two in names]
+    for other in ({"noise": "0.1"}, {"payoffs": LOPSIDED}):
+        pairs += [pair for name in names for pair in ((name, "random", other), ("random", name, other))]
+    for one, two, config in pairs:
+        played = play_match([one, two], "dilemma", config={"rounds": 12, **config}, seed=1, raises=True)
+        assert len(played.states) == 13
 
 
 def test_the_pure_strategies_have_the_chances_that_they_are_known_by() -> None:

@@ -44,6 +44,11 @@ MASKED = {
 }
 """What PettingZoo warns of where an observation has an action mask, in games of its own too."""
 every_config = pytest.mark.parametrize(("name", "config"), CONFIGS, ids=str)
+FIRST = [next(row for row in CONFIGS if row[0] == name) for name in NAMES]
+every_config_in_ci = pytest.mark.parametrize(
+    ("name", "config"), [pytest.param(*row, marks=[] if row in FIRST else [pytest.mark.ci]) for row in CONFIGS], ids=str
+)
+"""Elsewhere the first preset of each game."""
 PAID = ("dilemma", "kuhn", "leduc")
 """Games of which rewards are what is paid."""
 by_rank = pytest.mark.parametrize(("name", "config"), [row for row in CONFIGS if row[0] not in PAID], ids=str)
@@ -65,7 +70,7 @@ def at_random(seed: int) -> Callable[[np.ndarray], int]:
     return lambda mask: draw.choice(np.flatnonzero(mask).tolist())
 
 
-@every_config
+@every_config_in_ci
 def test_pettingzoos_own_test_of_an_environment_finds_nothing_wrong(name: str, config: Mapping[str, Any]) -> None:
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
@@ -73,7 +78,7 @@ def test_pettingzoos_own_test_of_an_environment_finds_nothing_wrong(name: str, c
     assert {str(each.message) for each in warned} == MASKED
 
 
-@every_config
+@every_config_in_ci
 def test_pettingzoos_own_test_of_seeds_finds_the_same_game_twice(name: str, config: Mapping[str, Any]) -> None:
     made: list[AECEnv] = []
 

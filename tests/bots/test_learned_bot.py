@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -17,6 +19,7 @@ from tournaments import tournament
 BOT = Path(__file__).parents[2] / "docs" / "examples" / "learnt" / "bot.py"
 
 
+@pytest.mark.ci
 def test_it_plays_matches_in_an_arena(tmp_path: Path) -> None:
     words = [f"learnt={sys.executable} {BOT}", "random", "--game", "risk-duel", "--paired"]
     matches = tournament(tmp_path / "data", *words, "--seed", "7")["matches"]
@@ -40,8 +43,10 @@ def test_under_another_config_than_it_learnt_it_says_so() -> None:
         play_all([str(BOT), "random"], "risk-duel", [1], config={"map": "africa"})
 
 
-def test_what_cannot_be_learnt_or_kept_is_refused_before_it_begins(tmp_path: Path) -> None:
-    train, kept = BOT.with_name("train.py"), tmp_path / "policy.npz"
+def test_what_cannot_be_learnt_or_kept_is_refused_before_it_begins(
+    train: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept = tmp_path / "policy.npz"
     kept.write_bytes(b"learnt before")
     for words, said in (
         (["--minutes", "nan", "--to", kept], "argument --minutes: nan is not a number above 0"),
@@ -49,17 +54,52 @@ def test_what_cannot_be_learnt_or_kept_is_refused_before_it_begins(tmp_path: Pat
         (["--luck", "skill", "--to", kept], "risk-duel in batches has no value 'skill': it has"),
         (["--to", tmp_path / "no" / "p.npz"], "p.npz cannot be written: give a file in a folder that there is"),
     ):
-        done = subprocess.run([sys.executable, train, *words], capture_output=True, text=True, check=False)
-        assert done.returncode == 2
-        assert said in done.stderr
-        assert "Traceback" not in done.stderr
+        with pytest.raises(SystemExit) as refused:
+            learn(train, *words)
+        assert refused.value.code == 2
+        assert said in capsys.readouterr().err
     assert kept.read_bytes() == b"learnt before"
 
 
+def test_what_is_learnt_of_a_few_games_can_be_played(
+    train: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(train, "GAMES", 4)
+    learn(train, "--minutes", "1e-6", "--to", tmp_path / "policy")
+    assert capsys.readouterr().out == f"{4 * train.STEPS} moves learnt from: {tmp_path / 'policy'}\n"
+    check_policy(tmp_path / "policy")
+
+
+@pytest.mark.ci
 def test_what_is_learnt_anew_can_be_played(tmp_path: Path) -> None:
     policy = tmp_path / "policy"
     train = [sys.executable, str(BOT.with_name("train.py")), "--minutes", "0.001", "--to", str(policy)]
     done = subprocess.run(train, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.endswith(f"moves learnt from: {policy}\n")
+    check_policy(policy)
+
+
+@pytest.fixture
+def train(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The program that learns, with the module `bot` beside it as in a process of its own."""
+    monkeypatch.syspath_prepend(BOT.parent)
+    monkeypatch.delitem(sys.modules, "bot", raising=False)
+    spec = importlib.util.spec_from_file_location("train", BOT.with_name("train.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    monkeypatch.delitem(sys.modules, "bot")
+    return module
+
+
+def learn(train: ModuleType, *words: object) -> None:
+    """Run the program with these words."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", ["train.py", *map(str, words)])
+        train.main()
+
+
+def check_policy(policy: Path) -> None:
     assert next(play_all([f"{BOT}:Learnt:policy={policy}", "random"], "risk-duel", [1])).result.reason == "win"

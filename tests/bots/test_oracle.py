@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
@@ -95,14 +96,19 @@ def test_the_oracle_scores_no_worse_than_its_table_predicts_and_well_against_ran
     assert mean(results) > 0.2
 
 
-def test_the_oracle_warms_up_with_the_preset_where_no_game_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.fixture
+def tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for tables with none in it, and none in memory; what a test leaves in memory is forgotten."""
     monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
     duel.table_of.cache_clear()
+    yield tmp_path
+    duel.table_of.cache_clear()
+
+
+def test_the_oracle_warms_up_with_the_preset_where_no_game_is_named(tables: Path) -> None:
     Oracle("oracle").warm_up(None)
     assert table_for(load("risk-duel")).positions == 194_481
-    assert [path.stat().st_size > 8 * 194_481 for path in tmp_path.iterdir()] == [True]
+    assert [path.stat().st_size > 8 * 194_481 for path in tables.iterdir()] == [True]
 
 
 def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
@@ -115,23 +121,20 @@ def test_a_map_that_is_too_large_ends_the_warm_up_and_costs_the_match() -> None:
 
 
 def test_the_oracle_plays_a_table_that_was_made_before_where_it_would_make_none(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tables: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(duel, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(duel_shape, "MOST_POSITIONS", 10_000)
     africa = load("risk-duel", {"map": "africa", "max_troops": 3})
-    duel.table_of.cache_clear()
     command = "`arena-bot solve risk-duel --config map=africa --config max_troops=3` makes its table, once"
     with pytest.raises(GiveUp, match=command):
         Oracle("oracle").prepare(start(africa.config))
-    solve_mapped(large_shape_of(africa.map, 3), tmp_path, 1, lambda sweep: None)
+    solve_mapped(large_shape_of(africa.map, 3), tables, 1, lambda sweep: None)
     oracle = Oracle("oracle")
     oracle.prepare(start(africa.config))
     choice = oracle.choose(turn(africa, africa.initial(NO_DICE)[0], "s"))
     assert isinstance(choice, Choice)
     assert choice.move == {"do": "invade", "to": 2}
     assert choice.value == pytest.approx(-0.0649, abs=1e-4)
-    duel.table_of.cache_clear()
 
 
 def test_the_oracle_without_numba_says_what_it_needs() -> None:

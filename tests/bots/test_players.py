@@ -111,11 +111,12 @@ def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]
     ]
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("game", "sets", "bots"),
     [
         ("nim", (), {"random": ("random", {}), "perfect": ("perfect", {}), "calm": ("greedy", {})}),
-        pytest.param("risk-duel", (), {"deep": ("ga", {"depth": "2"}), "random": ("random", {})}, marks=pytest.mark.ci),
+        ("risk-duel", (), {"deep": ("ga", {"depth": "2"}), "random": ("random", {})}),
         (
             "risk-campaign",
             ("--set", "max_rounds=2"),

@@ -306,7 +306,7 @@ def workers_of(pid: int) -> list[int]:
     return [child for child in children(pid) if len(os.listdir(f"/proc/{child}/task")) > 1]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.ci)])
 def test_a_trial_that_is_stopped_says_so_in_a_line_and_leaves_no_workers(how: signal.Signals) -> None:
     with started("arena-bot", *DUEL, "equal", "paper", "--starts", "100000", **PLAIN) as process:
         patient_until = time.monotonic() + WITHIN

@@ -83,11 +83,16 @@ def test_a_damaged_frame_is_a_message_or_malformed(message: FromClient, data: st
 )
 def test_a_bomb_of_16_kib_costs_little_memory(bomb: bytes | str) -> None:
     encoding = MSGPACK if isinstance(bomb, bytes) else JSON
+    # msgpack makes room for an announced array at once, at most 8 KiB, and gives up at 1024 levels of them
+    assert min(peak_of_decoding(encoding, bomb) for _ in range(3)) < 9 * 1024 * 1024, "other threads allocate too"
+
+
+def peak_of_decoding(encoding: Codec, bomb: bytes | str) -> int:
+    """Return the most bytes that were in use, by any thread, while a bomb was refused."""
     tracemalloc.start()
     try:
         with pytest.raises(MalformedMessage):
             encoding.decode_client(bomb)
-        # msgpack makes room for an announced array at once, at most 8 KiB, and gives up at 1024 levels of them
-        assert tracemalloc.get_traced_memory()[1] < 9 * 1024 * 1024
+        return tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -265,11 +265,22 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 
 
 @pytest.mark.no_cover
-@every_preset
+@pytest.mark.parametrize(("name", "preset"), [each for each in PRESETS if each[0] not in SHORTER])
 @given(seed=st.integers(0, 2**32))
 @settings(max_examples=6)
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
-    game = load(name, {"preset": preset, **SHORTER.get(name, {})})
+    check_random_game(load(name, {"preset": preset}), seed)
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(("name", "preset"), [each for each in PRESETS if each[0] in SHORTER])
+@given(seed=st.integers(0, 2**32))
+@settings(max_examples=2)
+def test_a_random_long_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
+    check_random_game(load(name, {"preset": preset, **SHORTER[name]}), seed)
+
+
+def check_random_game(game: Game[Any, Any], seed: int) -> None:
     states = play(game, random.Random(seed))
     assert len(set(states)) == len(states), "no state comes twice: the ply is part of it"
 
@@ -279,9 +290,7 @@ def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str
 @given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(max_examples=40)
 def test_a_random_game_of_a_random_config_keeps_the_contract(name: str, data: st.DataObject, seed: int) -> None:
-    game = load(name, data.draw(CONFIGS.get(name, st.just({}))))
-    states = play(game, random.Random(seed))
-    assert len(set(states)) == len(states), "no state comes twice: the ply is part of it"
+    check_random_game(load(name, data.draw(CONFIGS.get(name, st.just({})))), seed)
 
 
 @every_preset

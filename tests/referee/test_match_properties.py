@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -21,7 +22,7 @@ from referee_scripts import GAMES, READY, SCRIPTS, banks_in, rehearsed, step
 from referee_table import Table
 
 pytestmark = pytest.mark.usefixtures("dibs")
-MOST = settings(max_examples=300)
+MOST = settings(max_examples=300 if os.environ.get("CI") else 100)
 
 
 def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
@@ -101,7 +102,7 @@ def test_a_match_that_everyone_is_ready_for_holds_too(game: tuple[str, dict[str,
 
 
 @pytest.mark.no_cover
-@settings(max_examples=100)
+@settings(max_examples=100 if os.environ.get("CI") else 50)
 @given(st.sampled_from(GAMES), READY, SCRIPTS)
 def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
     game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]
