@@ -27,6 +27,7 @@ from arena.commands.data_dir import hold_data_dir
 from arena.commands.listening import listening
 from arena.commands.settings import ServerSettings, node_of
 from arena.commands.web import PageProcess
+from arena.network.addresses import networks
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
@@ -232,11 +233,13 @@ def _as_in_a_process() -> Iterator[None]:
 async def _serve_page(page: PageProcess) -> str:
     """Serve the page that a process of its own would serve, until this is cancelled."""
     order = page._order
+    assert order.certificate is None, "only a page in a process of its own is encrypted"
     sockets = [socket.socket(fileno=socket.dup(descriptor)) for descriptor in order.descriptors]
     with contextlib.closing(Reader.open(order.where)) as reader, contextlib.ExitStack() as stack:
         for one in sockets:
             stack.enter_context(one)
-        server = PageServer(Site(reader, socket=order.socket, registration=order.registration, admin=order.admin))
+        site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
+        server = PageServer(site, None, networks(order.proxies))
         serving = asyncio.create_task(server.serve(sockets))
         try:
             await asyncio.shield(serving)
