@@ -12,6 +12,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
 
+import zygote
 from processes import REPOSITORY
 from timeouts import WITHIN
 
@@ -63,8 +64,8 @@ class Model:
 async def model(url: str, folder: Path, *options: str) -> AsyncIterator[Model]:
     """A client that runs `arena-bot mcp` under the name model; its log is in the folder, where its token is kept."""
     words = ["-m", "bots", "mcp", "--url", url, "--name", "model", *options]
-    environ = {"XDG_CONFIG_HOME": str(folder)}
+    environ = zygote.environment(XDG_CONFIG_HOME=str(folder))
     server = StdioServerParameters(command=sys.executable, args=words, env=environ, cwd=REPOSITORY)
-    with (folder / "model.log").open("w") as log:
+    with (folder / "model.log").open("w") as log, zygote.forking():
         async with Client(stdio_client(server, log)) as client:
             yield Model(client)
