@@ -15,6 +15,7 @@ the environment variables that were read as the zygote imported.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -28,9 +29,11 @@ import termios
 from array import array
 from asyncio import base_subprocess
 from asyncio.subprocess import Process, SubprocessStreamProtocol
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 REPOSITORY = Path(__file__).parents[1]
 TESTS = Path(__file__).parent
@@ -60,13 +63,13 @@ _environ = {name: value for name, value in os.environ.items() if not name.starts
 class _Zygote:
     """This process's connection with the zygote."""
 
-    def __init__(self) -> None:
+    def __init__(self, imports: bool) -> None:
         self.control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.control.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MAX_MESSAGE_BYTES)
         self._said = os.fdopen(os.memfd_create("zygote"), "r+b")
         code = (
             f"import socket, sys; sys.path.insert(1, {str(TESTS)!r}); import zygote_process; "
-            f"del sys.path[1]; zygote_process.main(socket.socket(fileno={theirs.fileno()}))"
+            f"del sys.path[1]; zygote_process.main(socket.socket(fileno={theirs.fileno()}), {imports})"
         )
         with theirs:
             self.process = subprocess.Popen(
@@ -87,6 +90,10 @@ class _Zygote:
             with line:
                 self._names = self.heard(line)["names"]
         return self._names
+
+    def has_ended(self) -> bool:
+        """Whether it has, though this process has not: it was killed."""
+        return bool(select.select([self.control], [], [], 0)[0])  # it never sends anything here
 
     def send(self, request: Mapping[str, Any], files: Sequence[int]) -> socket.socket:
         """Send a request; returns the socket on which it is answered."""
@@ -115,16 +122,25 @@ _cpu_seconds = 0.0
 _programs = 0
 
 
-def begin() -> None:
-    """Start the zygote, unless it runs. It imports on its own meanwhile; processes forked from this one share it."""
+def begin(imports: bool = True) -> None:
+    """Start the zygote, unless it runs. It imports on its own meanwhile; processes forked from this one share it.
+
+    Without `imports` it imports nothing, which is quicker where programs of tests need nothing of the project.
+    """
     global _zygote
     if _zygote is None:
-        _zygote = _Zygote()
+        _zygote = _Zygote(imports)
 
 
-def _started() -> _Zygote:
+def _running() -> _Zygote:
+    """The zygote, begun anew if it was killed."""
+    global _zygote
     begin()
     assert _zygote is not None
+    if _zygote.has_ended():
+        _zygote = None
+        begin()
+        assert _zygote is not None
     return _zygote
 
 
@@ -145,7 +161,13 @@ def programs_forked() -> int:
 def can_fork(environ: Mapping[str, str]) -> bool:
     """Whether a forked program would read the same settings from this environment as one that is started by `exec`."""
     early = {name for name in (*environ, *_environ) if name.startswith(READ_BY_PYTHON)}
-    return all(environ.get(name) == _environ.get(name) for name in (*early, *_started().names()))
+    return all(environ.get(name) == _environ.get(name) for name in (*early, *_running().names()))
+
+
+def environment(**more: str) -> dict[str, str]:
+    """The smallest environment that can be forked into: what is read at the start, as the zygote has it; and `more`."""
+    names = {name for name in _environ if name.startswith(READ_BY_PYTHON)}.union(_running().names())
+    return {**{name: _environ[name] for name in names if name in _environ}, **more}
 
 
 class ForkedProgram(subprocess.Popen[Any]):
@@ -190,9 +212,9 @@ class ForkedProgram(subprocess.Popen[Any]):
         theirs = (pipes[0], pipes[3], pipes[5])
         files = [file if file != -1 else number for number, file in enumerate(theirs)]
         try:
-            zygote = _started()
-            self.line = zygote.send(self._request, files)
-            self.pid = zygote.heard(self.line)["pid"]
+            self._zygote = _running()
+            self.line = self._zygote.send(self._request, files)
+            self.pid = self._zygote.heard(self.line)["pid"]
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)  # type: ignore[attr-defined]
@@ -217,7 +239,7 @@ class ForkedProgram(subprocess.Popen[Any]):
         if not select.select([self.line], [], [], timeout)[0]:
             return False
         try:
-            end = _started().heard(self.line)
+            end = self._zygote.heard(self.line)
         except RuntimeError:  # with the zygote, which was killed
             end = {"status": signal.SIGKILL, "cpu_seconds": 0.0}
         self.line.close()
@@ -276,13 +298,25 @@ def _for_exec(terminal: bool = False, limits: Sequence[tuple[int, int, int]] = (
     return {**named, "preexec_fn": prepare if limits or terminal else None}
 
 
-async def start(
-    words: Sequence[str], *, stdin: Any = None, stdout: Any = None, stderr: Any = None, **named: Any
-) -> Process:
+async def start(words: Sequence[str], *, limit: int = STREAM_LIMIT_BYTES, **named: Any) -> Process:
     """Fork a program as `asyncio.create_subprocess_exec` would start one; `named` are of `ForkedProgram`."""
     loop = asyncio.get_running_loop()
-    protocol = SubprocessStreamProtocol(limit=STREAM_LIMIT_BYTES, loop=loop)
-    waiter = loop.create_future()
+    transport, protocol = await _connected(lambda: SubprocessStreamProtocol(limit=limit, loop=loop), words, **named)
+    return Process(transport, protocol, loop)
+
+
+async def _connected(
+    factory: Callable[[], Any],
+    words: Sequence[str],
+    *,
+    stdin: Any = None,
+    stdout: Any = None,
+    stderr: Any = None,
+    **named: Any,
+) -> tuple[_Transport, Any]:
+    """As `loop.subprocess_exec`."""
+    loop = asyncio.get_running_loop()
+    protocol, waiter = factory(), loop.create_future()
     transport = _Transport(loop, protocol, words, False, stdin, stdout, stderr, 0, waiter=waiter, **named)  # type: ignore[call-arg]
     try:
         await waiter
@@ -290,7 +324,26 @@ async def start(
         transport.close()
         await transport._wait()  # type: ignore[attr-defined]
         raise
-    return Process(transport, protocol, loop)
+    return transport, protocol
+
+
+@contextlib.contextmanager
+def forking() -> Iterator[None]:
+    """Fork what a library starts meanwhile, in the running event loop, as `python -m MODULE`."""
+    loop = asyncio.get_running_loop()
+    by_exec = loop.subprocess_exec
+
+    async def begin(factory: Any, *command: Any, env: Any, cwd: Any, start_new_session: bool, **named: Any) -> Any:
+        streams = {name: named[name] for name in ("stdin", "stdout", "stderr")}
+        if command[:2] == (sys.executable, "-m") and can_fork(env):
+            return await _connected(
+                factory, command[2:], env=env, cwd=cwd, start_new_session=start_new_session, **streams
+            )
+        return await by_exec(factory, *command, env=env, cwd=cwd, start_new_session=start_new_session, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "subprocess_exec", begin)
+        yield
 
 
 def _umask() -> int:

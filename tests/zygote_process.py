@@ -34,9 +34,10 @@ MAX_REQUEST_BYTES = 2**20
 DESCRIPTORS = 4
 """Standard input, output and error of the program, and the socket on which its caller hears of it."""
 PACKAGES = ("arena.commands", "arena.processes", "arena.tournament", "bots.client", "bots.commands", "protocol.games")
-"""Whole packages that commands import when they are called. None of them imports numpy, numba or the MCP library."""
+"""Whole packages that commands import when they are called. None of them imports numpy or numba."""
 MODULES = (
     "arena.cli",
+    "bots.agents.server",
     "bots.cli",
     "bots.playing.local_match",
     "bots.reference.random_bot",
@@ -64,12 +65,13 @@ NEEDED_AT_END = {
 _imported: dict[str, ModuleType] = {}
 
 
-def main(control: socket.socket) -> None:
-    """Import, then fork programs until nobody holds the other end of `control`; a program ends as the program ends."""
+def main(control: socket.socket, imports: bool) -> None:
+    """Import, then fork programs until nobody holds the other end of `control`. In a forked program, run that."""
     atexit.register(_keep_modules)  # it comes last, as it is the first
     gc.disable()  # nothing that is imported becomes garbage
     with _recorded_reads() as names:
-        _import_all()
+        if imports:
+            _import_all()
     gc.enable()
     _imported.update({name: module for name, module in sys.modules.items() if name not in NEEDED_AT_END})
     gc.collect()
@@ -265,11 +267,16 @@ def _become(request: dict[str, Any], files: list[int], parent: int) -> None:
 
 def _text_stream(descriptor: int, like: Any) -> io.TextIOWrapper:
     """Make a standard stream as Python does at its start, with the encoding of the zygote's own."""
-    raw = io.FileIO(descriptor, "rb" if descriptor == 0 else "wb", closefd=False)
-    raw.name = like.name
-    buffer = io.BufferedReader(raw) if descriptor == 0 else io.BufferedWriter(raw)
+    unbuffered = like.write_through
+    buffer: Any = io.FileIO(descriptor, "rb" if descriptor == 0 else "wb", closefd=False)
+    buffer.name = like.name
+    shown_at_once = not unbuffered and (descriptor == 2 or buffer.isatty())
+    if descriptor == 0:
+        buffer = io.BufferedReader(buffer)
+    elif not unbuffered:
+        buffer = io.BufferedWriter(buffer)
     stream = io.TextIOWrapper(
-        buffer, like.encoding, like.errors, newline="\n", line_buffering=descriptor == 2 or raw.isatty()
+        buffer, like.encoding, like.errors, newline="\n", line_buffering=shown_at_once, write_through=unbuffered
     )
     stream.mode = "r" if descriptor == 0 else "w"  # type: ignore[misc]
     return stream
