@@ -17,11 +17,11 @@ from mcp_types import TextContent
 
 import bots.agents.server
 import bots.commands.mcp
+import zygote
 from bots.agents.server import build
 from bots.agents.session import Session
 from bots.agents.tools import AgentTools
 from commands import call
-import zygote
 from processes import REPOSITORY
 from timeouts import WITHIN
 
