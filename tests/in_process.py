@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import resource
 import signal
@@ -94,10 +93,10 @@ def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[Hosted]:
 
 @asynccontextmanager
 async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
-    data, said, news = Path(settings.data), list[str](), asyncio.Event()
+    data, said, news, stops = Path(settings.data), list[str](), asyncio.Event(), list[asyncio.Event]()
     with (
         _logging_to(said, news, settings),
-        _as_in_a_process(),
+        _as_in_a_process(stops),
         listening(settings) as ports,
         hold_data_dir(data, settings.db),
     ):
@@ -108,8 +107,9 @@ async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
             hosted.url = line.split("listening on ")[1].split()[0]
             yield hosted
         finally:
-            serving.cancel()
-            await asyncio.wait((serving,), timeout=WITHIN)
+            for stop in stops:
+                stop.set()
+            await asyncio.wait_for(serving, WITHIN)
 
 
 @contextlib.contextmanager
@@ -216,13 +216,17 @@ def _logging_to(said: list[str], news: asyncio.Event, settings: ServerSettings) 
 
 
 @contextlib.contextmanager
-def _as_in_a_process() -> Iterator[None]:
-    """Take back at the end what an arena sets for all of its process; no client meets a time limit inside."""
+def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
+    """Take back at the end what an arena sets for all of its process; no client meets a time limit inside.
+
+    What a signal would set, to stop an arena that begins inside, is put into `stops`.
+    """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FACTOR_VARIABLE, str(TIMEOUT_FACTOR))
-        patch.setattr(event_loop, "collect_rarely", gc.isenabled)  # going through all of pytest's objects takes long
+        patch.setattr(event_loop, "collect_rarely", lambda: None)  # going through all of pytest's objects takes long
         patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
+        patch.setattr(arena.commands.serve, "_obey_signals", lambda stop, *_: stops.append(stop))
         patch.setattr(PageProcess, "run", _serve_page)
         try:
             yield
