@@ -21,6 +21,7 @@ from pathlib import Path
 import pytest
 from websockets.asyncio.client import connect
 
+import zygote
 from arena.commands.restart import Restart
 from arena.network.binding import HandedOver, bound, port_of
 from machine.service_manager import FIRST_DESCRIPTOR
@@ -46,23 +47,9 @@ os.execv(sys.executable, [sys.executable, "-m", "arena", *sys.argv[2:]])
 @contextlib.asynccontextmanager
 async def playing(arena: Served, name: str) -> AsyncIterator[tuple[Process, list[str]]]:
     """A bot that plays slowly without end; its lines so far."""
-    words = (
-        "-m",
-        "bots",
-        "run",
-        "random",
-        "--url",
-        arena.url,
-        "--game",
-        "nim",
-        "--name",
-        name,
-        "--min-move-time",
-        "0.05",
-    )
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, *words, cwd=REPOSITORY, stdout=PIPE, env={**os.environ, "XDG_CONFIG_HOME": str(arena.data)}
-    )
+    words = ("run", "random", "--url", arena.url, "--game", "nim", "--name", name, "--min-move-time", "0.05")
+    environ = {**os.environ, "XDG_CONFIG_HOME": str(arena.data)}
+    process = await zygote.async_program(["bots", *words], stdout=PIPE, env=environ)
     said: list[str] = []
 
     async def read() -> None:
