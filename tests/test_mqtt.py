@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import select
 import socket
-import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -17,6 +17,7 @@ import aiomqtt
 import msgspec
 import pytest
 
+import zygote
 from arena.mqtt_connection import MqttOrder, Publication
 from commands import call
 from in_process import Hosted, hosting, play
@@ -137,9 +138,7 @@ async def test_a_server_that_goes_with_words_of_its_publisher_unread_is_reported
     )
     server, line = socket.socketpair()
     async with listening(broker.port) as listener:
-        publisher = await asyncio.create_subprocess_exec(
-            sys.executable, "-m", "arena.mqtt_publisher", stdin=line, stdout=line, cwd=REPOSITORY
-        )
+        publisher = await zygote.async_program(["arena.mqtt_publisher"], env=os.environ, stdin=line, stdout=line)
         line.close()
         server.sendall(msgspec.json.encode(order) + b"\n")
         await asyncio.to_thread(select.select, [server], [], [], WITHIN)  # it says that the broker has accepted it

@@ -35,6 +35,8 @@ from typing import Any
 
 import pytest
 
+from machine.subprocesses import die_with_parent
+
 REPOSITORY = Path(__file__).parents[1]
 TESTS = Path(__file__).parent
 MAX_MESSAGE_BYTES = 2**20
@@ -289,13 +291,14 @@ def _for_exec(terminal: bool = False, limits: Sequence[tuple[int, int, int]] = (
     """The arguments of `subprocess.Popen` for those of `ForkedProgram`."""
 
     def prepare() -> None:
+        die_with_parent()
         for kind, soft, hard in limits:
             resource.setrlimit(kind, (soft, hard))
         if terminal:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    return {**named, "preexec_fn": prepare if limits or terminal else None}
+    return {**named, "preexec_fn": prepare}
 
 
 async def start(words: Sequence[str], *, limit: int = STREAM_LIMIT_BYTES, **named: Any) -> Process:
