@@ -116,7 +116,15 @@ class Nodes(OnlyNode):
     with what the operator should look after, None where there is nothing.
     """
 
-    def __init__(self, store: AsyncStore, database: PostgresDatabase, name: str, number: int, url: str, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        store: AsyncStore,
+        database: PostgresDatabase,
+        name: str,
+        number: int,
+        url: str,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._clock = clock
         self.changed: Callable[[], None] = lambda: None
         self.heard: Callable[[Announcement | None], None] = lambda announcement: None
