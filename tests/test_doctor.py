@@ -50,7 +50,7 @@ def test_rounds_and_hands_are_played_too_and_taken_up_half_way(
 
 @pytest.mark.ci
 def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
-    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"))
+    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"), seek_timeout_s=3.0)
     assert (faults(cases), code) == ({}, 0)
     assert cases["next"]["did"].startswith("seeks nothing")
 
