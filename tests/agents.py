@@ -17,6 +17,7 @@ from mcp_types import TextContent
 
 import bots.agents.server
 import bots.commands.mcp
+import zygote
 from bots.agents.server import build
 from bots.agents.session import Session
 from bots.agents.tools import AgentTools
@@ -101,8 +102,8 @@ async def model_program(url: str, folder: Path, *options: str) -> AsyncIterator[
     Its log is in the folder, where its token is kept.
     """
     words = ["-m", "bots", "mcp", "--url", url, "--name", "model", *options]
-    environ = {"XDG_CONFIG_HOME": str(folder)}
+    environ = zygote.environment(XDG_CONFIG_HOME=str(folder))
     server = StdioServerParameters(command=sys.executable, args=words, env=environ, cwd=REPOSITORY)
-    with (folder / "model.log").open("w") as log:
+    with (folder / "model.log").open("w") as log, zygote.forking():
         async with Client(stdio_client(server, log)) as client:
             yield Model(client)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
-import sys
 from asyncio.subprocess import Process
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import zygote
 from certificates import make
 from commands import REPOSITORY
 from conftest import free_port
@@ -52,11 +51,11 @@ class ComposeStack:
     @asynccontextmanager
     async def bot(self, name: str, game: str, *options: str) -> AsyncIterator[Process]:
         """A bot that plays a game over and over; at the end it is stopped."""
-        command = (sys.executable, "-m", "bots", "run", "random", "--name", name, "--game", game, *options)
+        command = ("bots", "run", "random", "--name", name, "--game", game, *options)
         environ = {**os.environ, **self.trusting, "XDG_CONFIG_HOME": str(self.folder / name)}
         with (self.folder / f"{name}.log").open("w") as log:
-            process = await asyncio.create_subprocess_exec(
-                *command, "--url", self.url("socket"), cwd=REPOSITORY, env=environ, stdout=log, stderr=log
+            process = await zygote.async_program(
+                [*command, "--url", self.url("socket")], env=environ, stdout=log, stderr=log
             )
         try:
             yield process

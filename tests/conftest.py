@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+import assert_rewriting  # noqa: F401 - before the helpers, whose asserts it has rewritten
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
 import zygote
 from budget import Budget, CostMeter

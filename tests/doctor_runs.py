@@ -8,15 +8,37 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from arena.doctor.cases import COURSE
 from commands import Done, call, run
+from timeouts import WITHIN
 
 QUICK = ("match", "next", "unknown", "twice", "rejected", "cut-turn", "cut-move", "cut-other", "cut-ready", "restart")
+TIMEOUTS = (
+    "harness.WELCOME_WITHIN",
+    "harness.START_WITHIN",
+    "harness.READY_WITHIN",
+    "harness.MOVE_WITHIN",
+    "harness.TOLD_WITHIN",
+    "cases.MOVE_WITHIN",
+    "cases.TOLD_WITHIN",
+)
+"""How long the doctor waits for a bot that does what it should."""
 
 
-def examined(tmp_path: Path, *command: str, only: tuple[str, ...] = ()) -> tuple[int, dict[str, Any]]:
-    """The exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`."""
-    return _read(tmp_path, call(*_words(tmp_path, command, only), XDG_CONFIG_HOME=str(tmp_path)))
+def examined(
+    tmp_path: Path, *command: str, only: tuple[str, ...] = (), seek_timeout_s: float = WITHIN
+) -> tuple[int, dict[str, Any]]:
+    """Return the exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`.
+
+    A bot has more time than the command gives it, as the machine may be slow.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        for timeout in TIMEOUTS:
+            patch.setattr(f"arena.doctor.{timeout}", WITHIN)
+        patch.setattr("arena.doctor.harness.SEEK_WITHIN", seek_timeout_s)
+        return _read(tmp_path, call(*_words(tmp_path, command, only), XDG_CONFIG_HOME=str(tmp_path)))
 
 
 def _examined_by_program(tmp_path: Path, command: Sequence[str], only: tuple[str, ...]) -> tuple[int, dict[str, Any]]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import gc
 import logging
 import resource
 import signal
@@ -27,6 +26,7 @@ from arena.commands.data_dir import hold_data_dir
 from arena.commands.listening import listening
 from arena.commands.settings import ServerSettings, node_of
 from arena.commands.web import PageProcess
+from arena.network.addresses import networks
 from arena.store.store import Reader
 from arena.web.http_connections import PageServer
 from arena.web.site import Site
@@ -93,10 +93,10 @@ def hosting(data: Path, *options: str) -> AbstractAsyncContextManager[Hosted]:
 
 @asynccontextmanager
 async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
-    data, said, news = Path(settings.data), list[str](), asyncio.Event()
+    data, said, news, stops = Path(settings.data), list[str](), asyncio.Event(), list[asyncio.Event]()
     with (
         _logging_to(said, news, settings),
-        _as_in_a_process(),
+        _as_in_a_process(stops),
         listening(settings) as ports,
         hold_data_dir(data, settings.db),
     ):
@@ -107,8 +107,9 @@ async def _hosting(settings: ServerSettings) -> AsyncIterator[Hosted]:
             hosted.url = line.split("listening on ")[1].split()[0]
             yield hosted
         finally:
-            serving.cancel()
-            await asyncio.wait((serving,), timeout=WITHIN)
+            for stop in stops:
+                stop.set()
+            await asyncio.wait_for(serving, WITHIN)
 
 
 @contextlib.contextmanager
@@ -215,13 +216,17 @@ def _logging_to(said: list[str], news: asyncio.Event, settings: ServerSettings) 
 
 
 @contextlib.contextmanager
-def _as_in_a_process() -> Iterator[None]:
-    """Take back at the end what an arena sets for all of its process; no client meets a time limit inside."""
+def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
+    """Take back at the end what an arena sets for all of its process; no client meets a time limit inside.
+
+    What a signal would set, to stop an arena that begins inside, is put into `stops`.
+    """
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FACTOR_VARIABLE, str(TIMEOUT_FACTOR))
-        patch.setattr(event_loop, "collect_rarely", gc.isenabled)  # going through all of pytest's objects takes long
+        patch.setattr(event_loop, "collect_rarely", lambda: None)  # going through all of pytest's objects takes long
         patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
+        patch.setattr(arena.commands.serve, "_obey_signals", lambda stop, *_: stops.append(stop))
         patch.setattr(PageProcess, "run", _serve_page)
         try:
             yield
@@ -232,11 +237,13 @@ def _as_in_a_process() -> Iterator[None]:
 async def _serve_page(page: PageProcess) -> str:
     """Serve the page that a process of its own would serve, until this is cancelled."""
     order = page._order
+    assert order.certificate is None, "only a page in a process of its own is encrypted"
     sockets = [socket.socket(fileno=socket.dup(descriptor)) for descriptor in order.descriptors]
     with contextlib.closing(Reader.open(order.where)) as reader, contextlib.ExitStack() as stack:
         for one in sockets:
             stack.enter_context(one)
-        server = PageServer(Site(reader, socket=order.socket, registration=order.registration, admin=order.admin))
+        site = Site(reader, socket=order.socket, registration=order.registration, admin=order.admin)
+        server = PageServer(site, None, networks(order.proxies))
         serving = asyncio.create_task(server.serve(sockets))
         try:
             await asyncio.shield(serving)

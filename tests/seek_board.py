@@ -15,6 +15,7 @@ from arena.store.async_store import AsyncStore
 from protocol.games import load
 from protocol.messages import Seek
 from timeouts import WITHIN
+from virtual_time import VirtualTimeLoop, passing
 
 
 class Bot:
@@ -72,9 +73,14 @@ class SeekBoard:
         self.seeks.add(session, seek, None if seek.open else load(seek.game, seek.config))
 
     async def until(self, matches: int) -> list[tuple[str, ...]]:
-        """What has begun, once it is so many matches."""
-        async with asyncio.timeout(WITHIN):
-            while len(self.begun) < matches:
-                self.changed.clear()
-                await self.changed.wait()
+        """Let time pass until so many matches have begun: what has."""
+        if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
+            await passing(self._count(matches))
+        else:
+            await asyncio.wait_for(self._count(matches), WITHIN)
         return self.begun
+
+    async def _count(self, matches: int) -> None:
+        while len(self.begun) < matches:
+            self.changed.clear()
+            await self.changed.wait()

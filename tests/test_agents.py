@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
+import zygote
 from agents import Model, model, model_program
-from commands import REPOSITORY, call
+from commands import call
 from in_process import hosting, playing
 from players import player
 from protocol import games
@@ -293,10 +294,9 @@ def test_wrong_usage_and_a_missing_extra_are_one_line_each(tmp_path: Path, monke
 
 async def raw(url: str, folder: Path) -> asyncio.subprocess.Process:
     """`arena-bot mcp` under the name model, whose standard input and output are the test's."""
-    return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "bots", "mcp", "--url", url, "--name", "model"),
-        cwd=REPOSITORY,
-        env={"XDG_CONFIG_HOME": str(folder), "PATH": ""},
+    return await zygote.async_program(
+        ["bots", "mcp", "--url", url, "--name", "model"],
+        env=zygote.environment(XDG_CONFIG_HOME=str(folder), PATH=""),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

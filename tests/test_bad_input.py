@@ -605,7 +605,7 @@ def test_an_unknown_bot_is_refused_in_one_line(played: Path, verb: str) -> None:
 
 
 def test_a_refusal_is_one_line_and_a_code_to_the_shell_as_well(tmp_path: Path) -> None:
-    failed = run("arena", "leaderboard", "--data", str(tmp_path))
+    failed = run("arena", "leaderboard", "--data", str(tmp_path), by_exec=True)
     assert (failed.returncode, failed.stdout, failed.stderr.count("\n")) == (1, "", 1)
 
 

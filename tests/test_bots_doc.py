@@ -19,7 +19,7 @@ MATCHES = MATCH.findall((REPOSITORY / "docs" / "bots.md").read_text())
     ("tournament", "show", "table"),
     [
         pytest.param(*match, id=match[0].split(" --")[0], marks=[pytest.mark.ci] if number else [])
-        for number, match in enumerate(sorted(MATCHES, key=lambda match: "raider" not in match[0]))
+        for number, match in enumerate(sorted(MATCHES, key=lambda match: "random" not in match[0]))
     ],
 )
 def test_the_commands_play_the_match_that_the_table_shows(

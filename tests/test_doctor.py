@@ -31,16 +31,26 @@ def test_a_match_of_three_is_played_too(tmp_path: Path) -> None:
     assert (faults(cases), code) == ({}, 0)
 
 
-@pytest.mark.parametrize("game", ["dilemma", "kuhn"])
-def test_rounds_and_hands_are_played_too_and_taken_up_half_way(tmp_path: Path, game: str) -> None:
+@pytest.mark.parametrize(
+    ("game", "only"),
+    [
+        ("dilemma", ("match", "rejected", "cut-turn")),
+        ("kuhn", ("twice", "cut-other", "restart")),
+        pytest.param("dilemma", ("twice", "cut-other", "restart"), marks=pytest.mark.ci),
+        pytest.param("kuhn", ("match", "rejected", "cut-turn"), marks=pytest.mark.ci),
+    ],
+)
+def test_rounds_and_hands_are_played_too_and_taken_up_half_way(
+    tmp_path: Path, game: str, only: tuple[str, ...]
+) -> None:
     bot = (sys.executable, str(MINE), "--game", game)
-    code, cases = examined(tmp_path, *bot, only=("match", "twice", "rejected", "cut-turn", "cut-other", "restart"))
+    code, cases = examined(tmp_path, *bot, only=only)
     assert (faults(cases), code) == ({}, 0)
 
 
 @pytest.mark.ci
 def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
-    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"))
+    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"), seek_timeout_s=3.0)
     assert (faults(cases), code) == ({}, 0)
     assert cases["next"]["did"].startswith("seeks nothing")
 

@@ -5,23 +5,21 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 from asyncio.subprocess import PIPE, STDOUT
 from pathlib import Path
 
 import pytest
 
+import zygote
 from in_process import hosting, playing
-from processes import REPOSITORY
 from timeouts import WITHIN
 
 
 async def test_a_match_is_played_by_typing_and_what_is_no_move_costs_nothing(tmp_path: Path) -> None:
     async with hosting(tmp_path) as served, playing(served, "random", "--open"):
         words = ("run", "human", "--name", "me", "--game", "nim", "--unrated", "--opponent", "random")
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bots", *words, "--url", served.url),
-            cwd=REPOSITORY,
+        process = await zygote.async_program(
+            ["bots", *words, "--url", served.url],
             env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")},
             stdin=PIPE,
             stdout=PIPE,
@@ -49,9 +47,8 @@ async def test_a_person_plays_rounds_and_hands_and_sees_what_its_seat_may(
 ) -> None:
     async with hosting(tmp_path) as served, playing(served, "random", "--open"):
         words = ("run", "human", "--name", "me", "--game", game, "--config", config, "--opponent", "random")
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "bots", *words, "--unrated", "--url", served.url),
-            cwd=REPOSITORY,
+        process = await zygote.async_program(
+            ["bots", *words, "--unrated", "--url", served.url],
             env={**os.environ, "XDG_CONFIG_HOME": str(tmp_path / "config")},
             stdin=PIPE,
             stdout=PIPE,

@@ -197,9 +197,9 @@ def test_a_port_of_metrics_that_is_in_use_is_refused_in_a_line(tmp_path: Path) -
 @pytest.mark.parametrize(
     "words",
     [
-        ["check", "config", "prometheus.yml"],
+        pytest.param(["check", "config", "prometheus.yml"], marks=pytest.mark.ci),
         ["check", "rules", "alerts.yml"],
-        ["test", "rules", "alerts_test.yml"],
+        pytest.param(["test", "rules", "alerts_test.yml"], marks=pytest.mark.ci),
     ],
     ids=" ".join,
 )

@@ -20,8 +20,9 @@ from arena.operator.status import ServerStatus, StatusRequest
 from arena.web.client_wheel import client_wheel
 from certificates import Pair, make
 from conftest import free_port
+from in_process import hosting
 from nginx import nginx, replaced
-from processes import REPOSITORY, run, serving
+from processes import REPOSITORY, run
 from web_client import answer, code
 
 FRAME = """pid {folder}/nginx.pid;
@@ -64,7 +65,7 @@ async def test_bots_play_through_nginx_as_the_manual_sets_it_up_and_an_operator_
 ) -> None:
     pair = make(tmp_path, "localhost")
     async with (
-        serving(tmp_path, "--web-port", "0", "--trusted-proxy", "127.0.0.1", "--max-per-address", "2") as served,
+        hosting(tmp_path, "--web-port", "0", "--trusted-proxy", "127.0.0.1", "--max-per-address", "2") as served,
         proxy(tmp_path, pair, served.url.replace("ws://", "http://"), await served.page()) as port,
     ):
         command = (

@@ -102,30 +102,16 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
                 assert answer.status == 200
 
 
-async def test_one_that_would_not_start_anew_goes_on_as_it_is(tmp_path: Path) -> None:
-    config = tmp_path / "arena.toml"
-    config.write_text('registration = "open"\n')
-    async with serving(tmp_path / "data", "--config", str(config)) as arena:
-        config.write_text('registration = "ajar"\n')
-        arena.process.send_signal(signal.SIGUSR2)
-        said = await arena.says("the server goes on as it is")
-        assert said.endswith(
-            f"would not start anew: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
-        )
-        async with connect(arena.url, compression=None):
-            pass
-        config.write_text('registration = "closed"\n')
-        await restarted(arena, 1)
-
-
-async def test_systemd_is_told_that_it_starts_anew_and_that_it_is_ready_again(
+async def test_one_that_would_not_start_anew_goes_on_as_it_is_and_systemd_is_told_of_one_that_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    config = tmp_path / "arena.toml"
+    config.write_text('registration = "open"\n')
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.settimeout(WITHIN)
         systemd.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        async with serving(tmp_path / "data") as arena:
+        async with serving(tmp_path / "data", "--config", str(config)) as arena:
 
             async def told() -> str:
                 while (said := (await asyncio.to_thread(systemd.recv, 1000)).decode()).startswith("STATUS="):
@@ -133,6 +119,15 @@ async def test_systemd_is_told_that_it_starts_anew_and_that_it_is_ready_again(
                 return said
 
             assert await told() == "READY=1"
+            config.write_text('registration = "ajar"\n')
+            arena.process.send_signal(signal.SIGUSR2)
+            said = await arena.says("the server goes on as it is")
+            assert said.endswith(
+                f"would not start anew: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
+            )
+            async with connect(arena.url, compression=None):
+                pass
+            config.write_text('registration = "closed"\n')
             await restarted(arena, 1)
             assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told())
             assert await told() == "READY=1"

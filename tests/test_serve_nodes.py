@@ -9,6 +9,8 @@ import signal
 import socket
 from pathlib import Path
 
+import pytest
+
 from arena.network.binding import bound, port_of, reserved
 from commands import call, children
 from in_process import play
@@ -32,11 +34,21 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
         await served.says("node main-2 was killed by signal 9; it is started again in 0.5 s")
         served.said.clear()
         await served.says(f"(data in {tmp_path / 'main-2'})")
+        await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
+    assert served.process.returncode == 0
+    assert sum(line.endswith(": stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"
+
+
+@pytest.mark.ci
+async def test_nodes_start_anew_one_after_the_other_and_bots_play_on(tmp_path: Path) -> None:
+    async with serving(tmp_path, "--nodes", "2", "--db", new_database()) as served:
+        served.url = f"ws://{(await served.says('2 nodes on ')).split()[-1]}"
+        for name in ("main", "main-2"):
+            await served.says(f"node {name} at")
         served.process.send_signal(signal.SIGUSR2)
         await served.says("all nodes have started anew")
         await asyncio.gather(play(served, "random", 2), play(served, "greedy", 2))
     assert served.process.returncode == 0
-    assert sum(line.endswith(": stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"
 
 
 def test_a_port_that_nodes_can_not_share_is_one_line(tmp_path: Path) -> None:

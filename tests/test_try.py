@@ -23,6 +23,10 @@ run(Mine("mine"))
 """
 RAISES = 'raise ValueError("no plan")'
 """In line 5, as all that `choose` does."""
+ENDLESS = """import time
+        print("thinking", flush=True)
+        while True:
+            time.sleep(0.01)"""
 
 
 @pytest.fixture
@@ -177,7 +181,7 @@ def test_with_watch_it_plays_again_at_every_save_whatever_is_wrong_with_the_file
         assert "(mine.py, line 1)" in saved("class")
         assert "ValueError: no plan" in saved(FIRST.format(choose=RAISES))
         endless = len(terminal.drawn)
-        mine.write_text(FIRST.format(choose="print('thinking', flush=True)\n        while True: pass"))
+        mine.write_text(FIRST.format(choose=ENDLESS))
         while "thinking" not in terminal.drawn[endless:]:
             terminal.hear()
         assert "win after" in saved(FIRST.format(choose="return turn.legal[-1]"))

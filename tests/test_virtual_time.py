@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from virtual_time import VirtualTimeLoop, advance, settle
+from virtual_time import VirtualTimeLoop, advance, passing, settle
 
 
 def played(real_timeout_s: float, coroutine: object) -> object:
@@ -136,9 +136,27 @@ def test_a_call_that_the_test_holds_up_is_not_waited_for() -> None:
     on_virtual_time(main())
 
 
+def test_time_passes_timer_by_timer_until_something_has_happened() -> None:
+    async def main() -> None:
+        began, happened = now(), asyncio.Event()
+        asyncio.get_running_loop().call_later(7.0, happened.set)
+        asyncio.get_running_loop().call_later(3.0, lambda: None)
+        await passing(happened.wait())
+        assert now() == began + 7.0
+        with pytest.raises(AssertionError, match="does not happen within 3600 s of virtual time"):
+            await passing(asyncio.Event().wait())
+
+    on_virtual_time(main())
+
+
 def test_a_test_that_waits_for_what_never_comes_fails_and_says_when_the_next_timer_is_due() -> None:
     async def main() -> None:
-        await asyncio.sleep(7.0)
+        try:
+            await asyncio.sleep(7.0)
+        finally:
+            ended.append(await asyncio.sleep(5.0, "what is cancelled may wait too"))
 
+    ended: list[str] = []
     with pytest.raises(AssertionError, match="virtual time stands still; the next timer is due in 7 s"):
         played(0.01, main())
+    assert ended == ["what is cancelled may wait too"]

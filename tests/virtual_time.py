@@ -1,8 +1,8 @@
 """An event loop whose clock stands still until the test advances it, for tests whose subject is waiting.
 
 Mark a test or a module `virtual_time`, and call `advance(seconds)`: every timer that is due by then runs at its exact
-time, in order. Sockets, threads and child processes are real. They take no time by the loop's clock, so no timeout can
-expire because the machine is busy.
+time, in order. `virtual_time(False)` excepts a test of a module. Sockets, threads and child processes are real. They
+take no time by the loop's clock, so no timeout can expire because the machine is busy.
 
 The loop can't know of data that the kernel has not delivered yet. Where something has to arrive before time passes, a
 test first awaits what it causes, such as an answer to a ping.
@@ -23,6 +23,7 @@ import uvloop
 from timeouts import WITHIN
 
 T = TypeVar("T")
+MAX_PASSING_S = 3600.0
 QUIET_TURNS = 3
 """Turns of the loop without anything to do after which everything is taken to have settled."""
 RESOLUTION_S = 1e-6
@@ -32,11 +33,13 @@ RESOLUTION_S = 1e-6
 class VirtualTimeLoop(asyncio.SelectorEventLoop):
     """An event loop with a clock that only `advance` moves.
 
-    A test that waits for what never comes fails once nothing has happened for `real_timeout_s` of real time.
+    A test that waits for what never comes fails once nothing has happened for `real_timeout_s` of real time. From then
+    on time passes by itself, so that fixtures can end.
     """
 
     def __init__(self, real_timeout_s: float = WITHIN) -> None:
         self._now = float(int(time.monotonic()))
+        self.is_stuck = False
         self._jobs = 0
         """Calls that are under way in threads."""
         self._job_ended = asyncio.Event()
@@ -78,6 +81,12 @@ class VirtualTimeLoop(asyncio.SelectorEventLoop):
         dues = [timer.when() for timer in self._scheduled if not timer.cancelled()]  # type: ignore[attr-defined]
         return min(dues, default=None)
 
+    def skip(self) -> bool:
+        """Go to the time of the next timer: whether there is one."""
+        due = self.next_due()
+        self._now = self._now if due is None else max(self._now, due)
+        return due is not None
+
     def has_others_ready(self) -> bool:
         """Return whether a callback is ready beside that of the running task."""
         return len(self._ready) > 1  # type: ignore[attr-defined]
@@ -109,8 +118,11 @@ class _Selector(selectors.DefaultSelector):
             events = super().select(0)
         else:
             ends = time.monotonic() + self._real_timeout_s
-            while not (events := super().select(max(0.0, ends - time.monotonic()))):
+            while not (events := super().select(0 if self._loop.is_stuck else max(0.0, ends - time.monotonic()))):
+                if self._loop.is_stuck and self._loop.skip():
+                    break
                 if time.monotonic() >= ends:
+                    self._loop.is_stuck = True
                     raise AssertionError(self._stuck())
         self._loop.is_busy = others or bool(events)
         return events
@@ -139,9 +151,13 @@ async def passing(awaitable: Awaitable[T]) -> T:
     assert isinstance(loop, VirtualTimeLoop), "mark the test virtual_time"
     task = asyncio.ensure_future(awaitable)
     await loop.settle()
+    ends = loop.time() + MAX_PASSING_S
     while not task.done():
         due = loop.next_due()
-        assert due is not None, "it never happens: there is no timer"
+        if due is None or due > ends:
+            task.cancel()
+            await asyncio.wait([task])
+            raise AssertionError(f"it does not happen within {MAX_PASSING_S:g} s of virtual time")
         await loop.advance(due - loop.time())
     return await task
 
@@ -150,7 +166,8 @@ def pytest_asyncio_loop_factories(
     config: pytest.Config, item: pytest.Item
 ) -> Mapping[str, Callable[[], asyncio.AbstractEventLoop]]:
     """Give marked tests their loops; a `conftest.py` imports this for the tests beside it."""
-    if item.get_closest_marker("virtual_time") is not None:
+    mark = item.get_closest_marker("virtual_time")
+    if mark is not None and mark.args != (False,):
         return {"virtual": VirtualTimeLoop}
     if item.get_closest_marker("uvloop_too") is not None:
         return {"asyncio": asyncio.new_event_loop, "uvloop": uvloop.new_event_loop}

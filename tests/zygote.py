@@ -15,6 +15,7 @@ the environment variables that were read as the zygote imported.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import fcntl
 import json
 import os
@@ -28,9 +29,13 @@ import termios
 from array import array
 from asyncio import base_subprocess
 from asyncio.subprocess import Process, SubprocessStreamProtocol
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
+
+from machine.subprocesses import die_with_parent
 
 REPOSITORY = Path(__file__).parents[1]
 TESTS = Path(__file__).parent
@@ -170,6 +175,12 @@ def can_fork(environ: Mapping[str, str]) -> bool:
     return all(environ.get(name) == _environ.get(name) for name in (*early, *_running().names()))
 
 
+def environment(**more: str) -> dict[str, str]:
+    """The smallest environment that can be forked into: what is read at the start, as the zygote has it; and `more`."""
+    names = {name for name in _environ if name.startswith(READ_BY_PYTHON)}.union(_running().names())
+    return {**{name: _environ[name] for name in names if name in _environ}, **more}
+
+
 class ForkedProgram(subprocess.Popen[Any]):
     """A program that the zygote has forked, by the arguments of `subprocess.Popen` as far as they are named here.
 
@@ -289,22 +300,35 @@ def _for_exec(terminal: bool = False, limits: Sequence[tuple[int, int, int]] = (
     """The arguments of `subprocess.Popen` for those of `ForkedProgram`."""
 
     def prepare() -> None:
+        die_with_parent()
         for kind, soft, hard in limits:
             resource.setrlimit(kind, (soft, hard))
         if terminal:
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
             signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    return {**named, "preexec_fn": prepare if limits or terminal else None}
+    return {**named, "preexec_fn": prepare}
 
 
-async def start(
-    words: Sequence[str], *, stdin: Any = None, stdout: Any = None, stderr: Any = None, **named: Any
-) -> Process:
+async def start(words: Sequence[str], *, limit: int = STREAM_LIMIT_BYTES, **named: Any) -> Process:
     """Fork a program as `asyncio.create_subprocess_exec` would start one; `named` are of `ForkedProgram`."""
     loop = asyncio.get_running_loop()
-    protocol = SubprocessStreamProtocol(limit=STREAM_LIMIT_BYTES, loop=loop)
-    waiter = loop.create_future()
+    transport, protocol = await _connected(lambda: SubprocessStreamProtocol(limit=limit, loop=loop), words, **named)
+    return Process(transport, protocol, loop)
+
+
+async def _connected(
+    factory: Callable[[], Any],
+    words: Sequence[str],
+    *,
+    stdin: Any = None,
+    stdout: Any = None,
+    stderr: Any = None,
+    **named: Any,
+) -> tuple[_Transport, Any]:
+    """As `loop.subprocess_exec`."""
+    loop = asyncio.get_running_loop()
+    protocol, waiter = factory(), loop.create_future()
     transport = _Transport(loop, protocol, words, False, stdin, stdout, stderr, 0, waiter=waiter, **named)  # type: ignore[call-arg]
     try:
         await waiter
@@ -312,7 +336,26 @@ async def start(
         transport.close()
         await transport._wait()  # type: ignore[attr-defined]
         raise
-    return Process(transport, protocol, loop)
+    return transport, protocol
+
+
+@contextlib.contextmanager
+def forking() -> Iterator[None]:
+    """Fork what a library starts meanwhile, in the running event loop, as `python -m MODULE`."""
+    loop = asyncio.get_running_loop()
+    by_exec = loop.subprocess_exec
+
+    async def begin(factory: Any, *command: Any, env: Any, cwd: Any, start_new_session: bool, **named: Any) -> Any:
+        streams = {name: named[name] for name in ("stdin", "stdout", "stderr")}
+        if command[:2] == (sys.executable, "-m") and can_fork(env):
+            return await _connected(
+                factory, command[2:], env=env, cwd=cwd, start_new_session=start_new_session, **streams
+            )
+        return await by_exec(factory, *command, env=env, cwd=cwd, start_new_session=start_new_session, **named)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(loop, "subprocess_exec", begin)
+        yield
 
 
 def _umask() -> int:

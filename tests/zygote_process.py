@@ -34,9 +34,10 @@ MAX_REQUEST_BYTES = 2**20
 DESCRIPTORS = 4
 """Standard input, output and error of the program, and the socket on which its caller hears of it."""
 PACKAGES = ("arena.commands", "arena.processes", "arena.tournament", "bots.client", "bots.commands", "protocol.games")
-"""Whole packages that commands import when they are called. None of them imports numpy, numba or the MCP library."""
+"""Whole packages that commands import when they are called. None of them imports numpy or numba."""
 MODULES = (
     "arena.cli",
+    "bots.agents.server",
     "bots.cli",
     "bots.playing.local_match",
     "bots.reference.random_bot",

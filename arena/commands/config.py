@@ -19,6 +19,7 @@ from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
 from machine.arguments import read_clock, text_or_file
 from machine.terminal import say
+from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
 from protocol.display import among
 from protocol.errors import UsageFault
@@ -28,7 +29,7 @@ DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
 FILE_VARIABLE = "ARENA_CONFIG_FILE"
 """Names the TOML file."""
-ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN")
+ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE)
 """Variables that commands and the machine know, beside those of a server and of bots."""
 _PREFIX = "ARENA_"
 _FORMS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}

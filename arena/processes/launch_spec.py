@@ -56,6 +56,7 @@ class ResourceLimits(Struct, frozen=True, kw_only=True):
 
 PASSED = (
     "ARENA_PLAIN",
+    "ARENA_TIMEOUT_FACTOR",
     "HOME",
     "LANG",
     "LANGUAGE",

@@ -10,7 +10,6 @@ import re
 import shlex
 import socket
 import sys
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import NamedTuple
@@ -233,11 +232,12 @@ async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
 
 async def keep_running(run: Callable[[], Awaitable[str]], first_wait: float, log: logging.Logger, what: str) -> None:
     """Run a program again and again until this is cancelled; `run` does it once, and says in words how it ended."""
+    clock = asyncio.get_running_loop().time
     backoff = Backoff(first_wait, LONGEST_WAIT)
     while True:
-        began = time.monotonic()
+        began = clock()
         how = await run()
-        if time.monotonic() - began >= LONGEST_WAIT:
+        if clock() - began >= LONGEST_WAIT:
             backoff.reset()
         wait = backoff.delay()
         log.warning("%s %s; it is started again in %g s", what, how, wait)

@@ -71,7 +71,8 @@ class Arena(HostHandler):
 
     Matches off the ladder of bots in which somebody asks for it have the `slow_clock`. A seat that is `away` for so
     many seconds has dropped out, 0: when its clock has run out. `operations` is what it does for an operator, whom
-    `access` lets in. Moves are measured where there are `meters`. The work that clients make is measured by `work_clock`.
+    `access` lets in. Moves are measured where there are `meters`, and the work
+    that clients make by `work_clock`.
     """
 
     def __init__(

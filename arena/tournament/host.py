@@ -27,9 +27,9 @@ from typing import Any, NoReturn, TypeVar
 from arena.host.handler import AuthFailed, FinishedMatch, HostHandler, Identity, NotAllowed
 from arena.host.host import MatchHost
 from arena.host.journal import Journal
-from arena.host.timeouts import HostTimeouts
 from arena.host.runner import Runner
 from arena.host.session import Session
+from arena.host.timeouts import HostTimeouts
 from arena.network.admission import Access
 from arena.network.connection_limits import Bounds
 from arena.processes.launch_spec import LaunchSpec, passed
@@ -39,8 +39,8 @@ from arena.store.registry import Incident
 from arena.tournament.contestants import Contestant
 from arena.tournament.job import MAX_LOG_BYTES, Aborted, MatchJob, MatchReport, Words
 from machine import event_loop
-from machine.timeouts import scaled
 from machine.subprocesses import keep_private
+from machine.timeouts import scaled
 from machine.timestamps import utc
 from protocol import bot_launch
 from protocol.close_codes import GOING_AWAY

@@ -11,7 +11,7 @@ from bots.mistakes import is_library
 
 
 class StillRunning:
-    """Tells the author which choices take long: first after `first_notice_delay_s`, then after twice as long each time."""
+    """Tells the author which choices take long: at first after `first_notice_delay_s`, later after twice as long."""
 
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s

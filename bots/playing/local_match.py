@@ -16,6 +16,7 @@ import time
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from types import FrameType
 from typing import Any
 
@@ -64,17 +65,13 @@ from referee.effects import (
 )
 from referee.footer import Closed
 from referee.in_process import Told
-from referee.match import Match
+from referee.match import Match, MatchTimeouts
 from referee.record import Begun, Header, Ply, Strike, public, write_line
 from referee.replay import Recalled
 from referee.state import MatchStanding
 
-AGAIN = 1.0
-"""Seconds after which code that goes on nevertheless is stopped again."""
 GRACE = 0.1
 """Seconds after its deadline at which a bot's code is stopped."""
-ENDED_WITHIN = 10.0
-"""Seconds for what a bot does when the match is over."""
 _NO_TOKEN = "-" * SHORTEST_TOKEN
 """Nobody asks for one here."""
 _LIMITS = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=1)
@@ -84,13 +81,25 @@ class TimeUp(BaseException):
     """Raised in the bot's code."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalTimeouts:
+    """How long a match in this process waits for the code of a bot, in seconds."""
+
+    match: MatchTimeouts = field(default_factory=MatchTimeouts)
+    end_timeout_s: float = 10.0
+    """What a bot does when the match is over ends within this time."""
+    repeated_stop_interval_s: float = 1.0
+    """Code that goes on although it was stopped is stopped again after this time."""
+
+
 class Alarm:
     """An alarm clock. It works in the main thread of a program on POSIX, where it uses SIGALRM; elsewhere it is still.
 
     Compiled code, which looks at no signals, is stopped when it returns.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, repeat_interval_s: float = 1.0) -> None:
+        self._repeat_interval_s = repeat_interval_s
         self._works = sys.platform != "win32" and threading.current_thread() is threading.main_thread()
         self._set = False
 
@@ -115,7 +124,7 @@ class Alarm:
             yield
             return
         self._set = True
-        signal.setitimer(signal.ITIMER_REAL, seconds, AGAIN)
+        signal.setitimer(signal.ITIMER_REAL, seconds, self._repeat_interval_s)
         try:
             try:
                 yield
@@ -220,8 +229,11 @@ class LocalMatch:
         *,
         timed: bool = True,
         told: Told | None = None,
+        timeouts: LocalTimeouts | None = None,
     ) -> None:
-        self._match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
+        self._timeouts = timeouts or LocalTimeouts()
+        players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
+        self._match = Match(header, seed, players, timeouts=self._timeouts.match)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
         """Those who are still to be told the end."""
         self._timed = timed
@@ -231,7 +243,7 @@ class LocalMatch:
         self._said: list[tuple[float, int, int, FromClient]] = []
         """What has yet to be looked at: when and as the how-manieth it was said, by which seat."""
         self._messages = 0
-        self._alarm = Alarm()
+        self._alarm = Alarm(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
         """By seat, why bots failed."""
@@ -318,7 +330,7 @@ class LocalMatch:
     def _tell(self, seat: int, message: FromServer) -> None:
         if seat not in self._guests:
             return
-        left = ENDED_WITHIN if self._deadline is None else self._deadline - self._now
+        left = self._timeouts.end_timeout_s if self._deadline is None else self._deadline - self._now
         for seconds, said in self._guests[seat].hear(message, self._alarm, left + GRACE if self._timed else None):
             self._messages += 1
             at = self._now + seconds if self._timed else self._now

@@ -19,6 +19,7 @@ from arena.store.tokens import hash_token
 from machine.timestamps import utc
 from patience import PATIENCE_S, patient_host
 from timeouts import WITHIN
+from virtual_time import advance
 
 
 async def test_the_same_name_without_its_token_stays_out(serve: Any) -> None:
@@ -261,16 +262,17 @@ async def test_a_name_stays_its_owners_while_a_connection_of_it_is_there(serve: 
     assert (await refused(served, bot="ann", token="x" * 16))[0] == "auth_failed"
 
 
-async def test_bots_that_stay_are_noted_now_and_then(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(auth, "WRITE_EVERY", 0.0)
-    monkeypatch.setattr(auth, "STILL_HERE", 0.02)
+@pytest.mark.virtual_time
+async def test_bots_that_stay_are_noted_now_and_then(serve: Any) -> None:
     served = await serve()
-    written = _noted(monkeypatch)
     await served.enter("ann")
+    await advance(auth.WRITE_EVERY)
     _seen(served, "ann", 400)
     set_back = utc()
-    while served.store.read(registered_bot, "ann").seen < set_back:
-        assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
+    await advance(auth.STILL_HERE - auth.WRITE_EVERY - 0.01)
+    assert served.store.read(registered_bot, "ann").seen < set_back
+    await advance(0.01 + auth.WRITE_EVERY)
+    assert served.store.read(registered_bot, "ann").seen >= set_back
 
 
 async def test_a_name_that_played_stays_its_owners(serve: Any) -> None:
@@ -310,26 +312,29 @@ def _noted(monkeypatch: pytest.MonkeyPatch) -> asyncio.Queue[dict[str, str]]:
     return written
 
 
+@pytest.mark.virtual_time
 async def test_when_bots_came_and_left_is_noted_for_many_of_them_in_one_write(
     serve: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(auth, "WRITE_EVERY", 0.3)
     served = await serve()
     written = _noted(monkeypatch)
     began = utc()
     for name in ("ann", "bob"):
         served.store.write(add_bots, {name: hash_token(f"{name:*>16}")})
     clients = [await served.enter("ann"), await served.enter("bob")]
-    assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann", "bob"}
+    await advance(auth.WRITE_EVERY)
+    assert written.get_nowait().keys() == {"ann", "bob"}
     came = served.store.read(registered_bot, "ann").seen
     assert began <= came <= utc()
+    for name in ("ann", "bob"):
+        _seen(served, name, 400)
     await clients[0].wire.close()
-    assert (await asyncio.wait_for(written.get(), WITHIN)).keys() == {"ann"}
-    assert served.store.read(registered_bot, "ann").seen > came
-    monkeypatch.setattr(auth, "WRITE_EVERY", 300)
-    came = served.store.read(registered_bot, "bob").seen
+    await advance(auth.WRITE_EVERY)
+    assert written.get_nowait().keys() == {"ann"}
+    assert served.store.read(registered_bot, "ann").seen >= came
+    assert served.store.read(registered_bot, "bob").seen < came
     await served.restart()
-    assert served.store.read(registered_bot, "bob").seen > came
+    assert served.store.read(registered_bot, "bob").seen >= came
 
 
 async def test_after_an_error_of_the_arena_bots_that_are_seen_are_noted_again(

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from arena import builtin_bots
-from arena.builtin_bots import BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
+from arena.builtin_bots import AWAY_MOST, LOOK_EVERY, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
 from arena.processes.bot_commands import check_settings
 from arena.processes.launch_spec import passed
 from arena.store.registry import register_bot, registered_bot, revoke_bots
@@ -24,6 +24,7 @@ from commands import call, ends
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import NAMES
 from timeouts import WITHIN, found_in
+from virtual_time import advance
 
 
 def sets(*settings: str) -> list[str]:
@@ -174,9 +175,15 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
     assert caplog.messages[0].startswith("the house's bot mine has had no connection for 0.01 s; it is started again")
 
 
-async def test_a_bot_that_never_had_a_connection_is_left_to_warm_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("LOOK_EVERY", "AWAY_MOST"):
-        monkeypatch.setattr(builtin_bots, name, 0.0)
-    looks = iter([False] * 20 + [True, False, False])
-    await asyncio.wait_for(builtin_bots._lost(lambda: next(looks)), WITHIN)
-    assert len(list(looks)) <= 2
+@pytest.mark.virtual_time
+async def test_a_bot_that_never_had_a_connection_is_left_to_warm_up() -> None:
+    connected = False
+    waiting = asyncio.create_task(builtin_bots._lost(lambda: connected))
+    await advance(3600.0)
+    connected = True
+    await advance(LOOK_EVERY)
+    connected = False
+    await advance(AWAY_MOST - LOOK_EVERY)
+    assert not waiting.done()
+    await advance(LOOK_EVERY)
+    assert waiting.done()

@@ -15,8 +15,8 @@ import pytest
 from arena.commands import fd_limits
 from arena.commands.fd_limits import needed, raise_fd_limit, shares
 from arena.host.journal import Journal, JournalFault
-from arena.network import acceptor
 from commands import call
+from patience import patient_host
 from processes import play, serving
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
@@ -86,7 +86,6 @@ async def test_strangers_who_open_all_they_can_hold_up_no_match(tmp_path: Path) 
 async def test_where_the_system_gives_no_more_it_is_said_once_and_accepting_goes_on(
     serve: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(acceptor, "REST", 0.01)
     loop = asyncio.get_running_loop()
     accept, failures = loop.sock_accept, iter(range(3))
 
@@ -98,7 +97,7 @@ async def test_where_the_system_gives_no_more_it_is_said_once_and_accepting_goes
         raise OSError(errno.EMFILE, "Too many open files")
 
     monkeypatch.setattr(loop, "sock_accept", exhausted)
-    served = await serve()
+    served = await serve(timeouts=patient_host(accept_retry_delay_s=0.01))
     async with asyncio.timeout(WITHIN):
         while True:
             with contextlib.suppress(Exception):

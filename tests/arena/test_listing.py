@@ -9,21 +9,21 @@ import msgspec
 import pytest
 
 from arena.host import client_registry
+from arena.host.client_registry import KEPT
 from arena.server import ladder
 from arena.server.matchmaking import MatchRate
 from machine.timestamps import utc
 from protocol.codec import JSON
 from protocol.messages import MAX_SERVER_FRAME, ListedBot, ListedMatch, ListedSeek, Listing
 from timeouts import WITHIN
+from virtual_time import advance
+
+pytestmark = pytest.mark.virtual_time
 
 
-@pytest.fixture(autouse=True)
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every listing is new."""
-    monkeypatch.setattr("arena.host.client_registry.KEPT", 0.0)
-
-
-async def listed(client: Any) -> dict[str, Any]:
+async def listed(client: Any, after_s: float = KEPT) -> dict[str, Any]:
+    """What a client is told that asks for a listing after this time: a new one, unless the time is short."""
+    await advance(after_s)
     await client.send(type="list")
     told: dict[str, Any] = await client.expect("listing")
     return told
@@ -79,13 +79,13 @@ async def test_a_watcher_without_a_name_is_told_who_is_here_what_they_seek_and_w
     assert (await listed(watcher))["matches"] == []
 
 
-async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.host.client_registry.KEPT", 3600.0)
+async def test_a_listing_is_made_once_for_all_who_ask_in_a_while(serve: Any) -> None:
     served = await serve()
     ann = await served.enter("ann")
     assert [bot["bot"] for bot in (await listed(ann))["bots"]] == ["ann"]
     bob = await served.enter("bob")
-    assert [bot["bot"] for bot in (await listed(bob))["bots"]] == ["ann"]
+    assert [bot["bot"] for bot in (await listed(bob, KEPT - 0.01))["bots"]] == ["ann"]
+    assert [bot["bot"] for bot in (await listed(bob, 0.01))["bots"]] == ["ann", "bob"]
 
 
 async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +97,7 @@ async def test_what_is_too_much_is_counted(serve: Any, monkeypatch: pytest.Monke
     for one, other in (clients[:2], clients[2:4]):
         for client in (one, other):
             await client.send(type="seek", id="s", game="nim")
+        await served.matched(one, other)
         for client in (one, other):
             start = await client.expect("start")
             await client.ready(start)
@@ -148,6 +149,7 @@ async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any
     for match in range(2):
         for client in clients:
             await client.send(type="seek", id=f"s{match}", game="nim")
+        await served.matched(*clients)
         start = await clients[0].expect("start")
         await clients[0].send(type="resign", match=start["match"])
         for client in clients:
@@ -160,4 +162,5 @@ async def test_a_bot_whose_pace_is_used_up_waits_and_is_told_how_long(serve: Any
     for client, other in zip(clients, ("bob", "ann"), strict=True):
         await client.send(type="unseek", id="paced")
         await client.send(type="seek", id="named", game="nim", rated=False, opponent=other)
+    await served.matched(*clients)
     assert (await clients[0].expect("start"))["seek"] == "named", "who is named plays on"

@@ -17,6 +17,9 @@ from arena.server.seek_index import ActiveSeek, match_spec_of
 from protocol.games import load, rules_of
 from seek_board import SeekBoard
 from timeouts import WITHIN
+from virtual_time import passing
+
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture
@@ -85,9 +88,7 @@ async def test_a_bot_of_many_slots_begins_no_more_than_its_pace_allows() -> None
     assert (await board.until(3)) == [("ann", "bob"), ("ann", "bob"), ("cid", "dan")]
 
 
-async def test_who_has_to_wait_for_its_pace_takes_no_seat_beside_an_open_bot(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matchmaking, "ALONE", 0.0)
-    monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
+async def test_who_has_to_wait_for_its_pace_takes_no_seat_beside_an_open_bot() -> None:
     board = SeekBoard(MatchRate(1))
     for bot in ("ann", "bob", "cid"):
         board.campaign(bot)
@@ -112,6 +113,7 @@ async def test_more_bots_than_are_compared_at_once_all_meet(board: SeekBoard, mo
     assert sorted(bot for match in begun for bot in match) == sorted(names)
 
 
+@pytest.mark.virtual_time(False)
 async def test_matches_begin_one_in_a_turn_of_the_loop(board: SeekBoard) -> None:
     for number in range(20):
         board.seek("ann", str(number), opponent="bob" if number % 2 else None)
@@ -160,7 +162,7 @@ async def test_a_match_that_fails_to_begin_keeps_nobody_else_waiting(board: Seek
     asyncio.get_running_loop().set_exception_handler(lambda loop, context: board.changed.set())
     board.seek("ann")
     board.seek("bob")
-    await board.changed.wait()
+    await passing(board.changed.wait())
     board.seek("cid")
     board.seek("dan")
     assert await board.until(1) == [("cid", "dan")]

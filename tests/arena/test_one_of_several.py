@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from arena.server.nodes import Nodes, OnlyNode
+from arena.server.nodes import PATIENCE, Nodes, OnlyNode
 from arena.store.announcements import Announcement
 from arena.store.async_store import AsyncStore
 from arena.store.nodes import Node, UnderWay
@@ -153,15 +153,19 @@ async def test_of_matches_that_go_on_those_are_noted_that_were_not() -> None:
     assert [one.match for one in store.under_way] == ["m-1", "m-2", "m-3"]
 
 
-async def test_it_is_said_which_nodes_stay_away_with_matches(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
     store: Any = Noted()
-    nodes = Nodes(store, store, "a", 1, "ws://arena/a")
+    now = 100.0
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a", clock=lambda: now)
     warned: list[str | None] = []
     nodes.warn = warned.append
     store.nodes = [node("a", 4), node("a-2", 1, alive=False), node("b", 2, alive=False), node("c", alive=False)]
     await nodes.beat()
     assert warned == [None], "they may only be starting anew"
-    monkeypatch.setattr("arena.server.nodes.PATIENCE", 0.0)
+    now += PATIENCE - 0.01
+    await nodes.beat()
+    assert warned[-1] is None
+    now += 0.01
     await nodes.beat()
     assert (warned[-1] or "").startswith("1 match of node a-2, 2 matches of node b can't go on")
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]

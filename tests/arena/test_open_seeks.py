@@ -2,41 +2,35 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 
 from arena.server import matchmaking
+from arena.server.matchmaking import ALONE, FILL_EVERY, NOT_ALONE
 from arena.store.registry import add_bots
 from arena.store.tokens import hash_token
 from patience import patient_host
 from protocol.messages import Clock, Seek
 from seek_board import SeekBoard
+from virtual_time import advance
 
-LONG = 3600.0
-
-
-@pytest.fixture
-async def board(monkeypatch: pytest.MonkeyPatch) -> SeekBoard:
-    """One in which nobody takes an open seek that did not wait in vain for others; it does not wait for the clock."""
-    monkeypatch.setattr(matchmaking, "ALONE", 0.0)
-    monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
-    return SeekBoard()
+pytestmark = pytest.mark.virtual_time
 
 
 @pytest.fixture
-async def patient(monkeypatch: pytest.MonkeyPatch) -> SeekBoard:
-    """One in which nobody takes an open seek."""
-    monkeypatch.setattr(matchmaking, "ALONE", LONG)
+async def board() -> SeekBoard:
     return SeekBoard()
 
 
 async def rest(board: SeekBoard) -> None:
-    """Look at all seeks for as often as something may come of it."""
-    for _ in range(200):
-        board.seeks._look()
-        await asyncio.sleep(0)
+    """Let so much time pass that whoever finds nobody like itself takes an open seek, where it may."""
+    await advance(ALONE + 10 * FILL_EVERY)
+
+
+async def rest_briefly() -> None:
+    """Let so little time pass that nobody takes an open seek yet unless it names its bot."""
+    await advance(ALONE - 0.1)
 
 
 # With two seats
@@ -63,51 +57,49 @@ async def test_two_open_seeks_never_meet_nor_does_one_of_another_game(board: See
     assert not board.seeks._waiting.ripe
 
 
-async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(patient: SeekBoard) -> None:
-    patient.open("house")
-    patient.seek("ann")
-    patient.seek("bob")
-    assert await patient.until(1) == [("ann", "bob")]
-    patient.seek("cid")
-    await rest(patient)
-    assert patient.begun == [("ann", "bob")]
+async def test_bots_that_seek_the_same_meet_each_other_before_they_take_open_seeks(board: SeekBoard) -> None:
+    board.open("house")
+    board.seek("ann")
+    board.seek("bob")
+    assert await board.until(1) == [("ann", "bob")]
+    board.seek("cid")
+    await rest_briefly()
+    assert board.begun == [("ann", "bob")]
 
 
 async def test_where_there_are_enough_others_a_seek_gives_them_more_time(
-    board: SeekBoard, monkeypatch: pytest.MonkeyPatch
+    board: SeekBoard,
 ) -> None:
-    monkeypatch.setattr(matchmaking, "NOT_ALONE", LONG)
     board.busy = {"bob"}
     board.open("house")
     board.seek("ann")
     board.seek("bob")
-    await rest(board)
+    await advance(NOT_ALONE - 0.1)
     assert not board.begun
-    monkeypatch.setattr(matchmaking, "NOT_ALONE", 0.0)
     assert await board.until(1) == [("ann", "house")]
 
 
 async def test_who_names_a_bot_takes_its_open_seek_at_once_or_as_soon_as_there_is_one(
-    patient: SeekBoard,
+    board: SeekBoard,
 ) -> None:
-    patient.open("house")
-    patient.seek("ann", opponent="house", heaps=[9])
-    assert await patient.until(1) == [("ann", "house")]
-    patient.seek("bob", opponent="house", heaps=[8])
-    await rest(patient)
-    patient.open("house", "again")
-    assert (await patient.until(2))[1] == ("bob", "house")
-    assert [config["heaps"] for config, _ in patient.played] == [[9], [8]]
+    board.open("house")
+    board.seek("ann", opponent="house", heaps=[9])
+    assert await board.until(1) == [("ann", "house")]
+    board.seek("bob", opponent="house", heaps=[8])
+    await rest_briefly()
+    board.open("house", "again")
+    assert (await board.until(2))[1] == ("bob", "house")
+    assert [config["heaps"] for config, _ in board.played] == [[9], [8]]
 
 
-async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(patient: SeekBoard) -> None:
-    patient.busy = {f"stranger-{number}" for number in range(9)}
-    for name in sorted(patient.busy):
-        patient.seek(name, opponent="house")
-    patient.seek("ann", opponent="house")
-    await rest(patient)
-    patient.open("house")
-    assert await patient.until(1) == [("ann", "house")]
+async def test_who_names_a_bot_and_may_not_play_keeps_its_open_seek_from_nobody(board: SeekBoard) -> None:
+    board.busy = {f"stranger-{number}" for number in range(9)}
+    for name in sorted(board.busy):
+        board.seek(name, opponent="house")
+    board.seek("ann", opponent="house")
+    await rest_briefly()
+    board.open("house")
+    assert await board.until(1) == [("ann", "house")]
 
 
 async def test_open_seeks_of_bots_that_may_begin_no_match_are_passed_over(board: SeekBoard) -> None:
@@ -182,15 +174,15 @@ async def test_a_match_of_more_seats_takes_as_many_open_seeks_of_different_bots_
     assert await board.until(1) == [("ann", "bob", "house", "inn")]
 
 
-async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(patient: SeekBoard) -> None:
-    patient.open("mill", game="risk-campaign")
-    patient.campaign("ann", "bob", "house", players=4)
-    patient.open("house", game="risk-campaign")
-    await rest(patient)
-    assert not patient.begun
-    patient.campaign("bob", players=4)
-    assert await patient.until(1) == [("ann", "bob", "house", "mill")]
-    assert patient.played[0][1] is False
+async def test_several_opponents_are_named_and_open_seeks_take_the_other_seats(board: SeekBoard) -> None:
+    board.open("mill", game="risk-campaign")
+    board.campaign("ann", "bob", "house", players=4)
+    board.open("house", game="risk-campaign")
+    await rest_briefly()
+    assert not board.begun
+    board.campaign("bob", players=4)
+    assert await board.until(1) == [("ann", "bob", "house", "mill")]
+    assert board.played[0][1] is False
 
 
 async def test_who_names_others_fits_where_all_of_them_play(board: SeekBoard) -> None:
@@ -203,18 +195,19 @@ async def test_who_names_others_fits_where_all_of_them_play(board: SeekBoard) ->
     assert await board.until(1) == [("ann", "bob", "cid")]
 
 
-async def test_one_who_is_named_among_several_may_name_nobody(patient: SeekBoard) -> None:
-    patient.campaign("ann", "bob")
-    patient.campaign("bob")
-    await rest(patient)
-    assert not patient.begun
-    patient.campaign("cid")
-    assert await patient.until(1) == [("ann", "bob", "cid")]
+async def test_one_who_is_named_among_several_may_name_nobody(board: SeekBoard) -> None:
+    board.campaign("ann", "bob")
+    board.campaign("bob")
+    await rest_briefly()
+    assert not board.begun
+    board.campaign("cid")
+    assert await board.until(1) == [("ann", "bob", "cid")]
 
 
 # Over the wire
 
 
+@pytest.mark.virtual_time(False)
 @pytest.mark.parametrize(
     ("seek", "code", "words"),
     [
@@ -240,6 +233,7 @@ async def test_a_seek_that_asks_for_too_much_is_answered_with_the_reason(
     assert words in error["message"]
 
 
+@pytest.mark.virtual_time(False)
 async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -> None:
     served = await serve()
     house, ann = await served.enter("house"), await served.enter("ann")
@@ -250,6 +244,7 @@ async def test_a_stranger_finds_a_rated_match_against_an_open_seek(serve: Any) -
     assert (await ann.expect("start"))["seek"] == "s"
 
 
+@pytest.mark.virtual_time(False)
 async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated(serve: Any) -> None:
     served = await serve(approved_only=True)
     served.store.write(add_bots, {"ann": hash_token(f"{'ann':*>16}")})
@@ -259,6 +254,7 @@ async def test_a_match_with_a_bot_that_the_operator_did_not_approve_is_not_rated
     assert (await ann.expect("start"))["rated"] is False
 
 
+@pytest.mark.virtual_time(False)
 async def test_nobody_has_more_than_a_quarter_of_the_slots_of_an_open_bot(serve: Any) -> None:
     served = await serve()
     house, ann = await served.enter("house", slots=8), await served.enter("ann", slots=8)
@@ -279,6 +275,7 @@ async def test_nobody_has_more_than_a_quarter_of_the_slots_of_an_open_bot(serve:
     assert (await ann.expect("start"))["seek"] == "more"
 
 
+@pytest.mark.virtual_time(False)
 async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> None:
     served = await serve()
     house = await served.enter("house", slots=2)
@@ -287,6 +284,7 @@ async def test_an_open_seek_holds_a_slot_until_its_match_is_over(serve: Any) -> 
     assert (await house.expect("error"))["ref"] == "tictactoe"
 
 
+@pytest.mark.virtual_time(False)
 async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any) -> None:
     served = await serve(timeouts=patient_host(ready_timeout_s=0.05))
     house, ann = await served.enter("house", slots=3), await served.enter("ann")
@@ -300,6 +298,7 @@ async def test_who_missed_a_match_pauses_with_its_open_seeks_too(serve: Any) -> 
     assert (await house.expect("error"))["ref"] == "again"
 
 
+@pytest.mark.virtual_time(False)
 @pytest.mark.parametrize(("rated", "bank_ms"), [(False, 600_000), (True, 60_000)])
 async def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock(
     serve: Any, rated: bool, bank_ms: int

@@ -7,16 +7,14 @@ from typing import Any
 
 import pytest
 
-from arena.server import matchmaking
 from arena.server.matchmaking import MatchRate
 from seek_board import SeekBoard
 
+pytestmark = pytest.mark.virtual_time
+
 
 @pytest.fixture
-async def patient(monkeypatch: pytest.MonkeyPatch) -> SeekBoard:
-    """Seeks that take open ones at once, where they may take any."""
-    monkeypatch.setattr(matchmaking, "ALONE", 0.0)
-    monkeypatch.setattr(matchmaking, "FILL_EVERY", 0.0)
+async def patient() -> SeekBoard:
     return SeekBoard()
 
 
@@ -78,6 +76,7 @@ async def test_the_pace_of_the_ladder_does_not_hold_it() -> None:
     assert (await board.until(2))[1] == ("ann", "bob")
 
 
+@pytest.mark.virtual_time(False)
 async def test_over_the_wire_a_friend_finds_who_waits_in_the_listing_and_meets_them_unrated(serve: Any) -> None:
     served = await serve()
     ann, bob = await served.enter("ann"), await served.enter("bob")

@@ -2,42 +2,46 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Sequence
-from types import SimpleNamespace
+from itertools import pairwise
 
 import pytest
 
-from arena.processes import process
-from arena.processes.process import keep_running
+from arena.processes.process import LONGEST_WAIT, keep_running
+from virtual_time import passing
 
 
 class Enough(Exception):
     pass
 
 
+@pytest.mark.virtual_time
 @pytest.mark.parametrize(
     ("lasted", "waits"),
     [
-        ([0, 0, 0, 0, 0], ["0.001", "0.002", "0.004", "0.005", "0.005"]),
-        ([0, 0, 1, 0], ["0.001", "0.002", "0.001", "0.002"]),
+        ([0] * 8, [1, 2, 4, 8, 16, 32, 60, 60]),
+        ([0, 0, LONGEST_WAIT, 0], [1, 2, 1, 2]),
+        ([0, 0, LONGEST_WAIT - 0.01, 0], [1, 2, 4, 8]),
     ],
 )
 async def test_the_waits_double_up_to_the_longest_until_the_program_ran_for_long(
-    lasted: Sequence[float], waits: list[str], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    lasted: Sequence[float], waits: list[int], caplog: pytest.LogCaptureFixture
 ) -> None:
-    now, runs = 0.0, iter(lasted)
+    loop = asyncio.get_running_loop()
+    began, runs, starts = loop.time(), iter(lasted), []
 
     async def run() -> str:
-        nonlocal now
+        starts.append(loop.time() - began)
         seconds = next(runs, None)
         if seconds is None:
             raise Enough
-        now += seconds
+        await asyncio.sleep(seconds)
         return "ended"
 
-    monkeypatch.setattr(process, "time", SimpleNamespace(monotonic=lambda: now))
-    monkeypatch.setattr(process, "LONGEST_WAIT", 0.005)
     with pytest.raises(Enough):
-        await keep_running(run, 0.001, logging.getLogger("arena.test"), "it")
+        await passing(keep_running(run, 1.0, logging.getLogger("arena.test"), "it"))
     assert caplog.messages == [f"it ended; it is started again in {wait} s" for wait in waits]
+    gaps = [later - earlier for earlier, later in pairwise(starts)]
+    assert gaps == pytest.approx([ran + wait for ran, wait in zip(lasted, waits, strict=True)])

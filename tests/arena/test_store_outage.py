@@ -11,13 +11,20 @@ from typing import Any
 
 import pytest
 
-from arena.host import host
+from arena.host.timeouts import HostTimeouts
 from arena.replay.verify import verify
+from arena.server.matchmaking import LOOK_AGAIN
 from arena.store import sqlite_database
+from arena.store.async_store import MAX_RETRY_DELAY
 from arena.store.registry import all_bots
 from arena.store.result_queries import iter_results, record_of
 from referee import record_reader
 from timeouts import WITHIN
+from virtual_time import advance, settle
+
+pytestmark = pytest.mark.virtual_time
+RETRY_DELAY_S = HostTimeouts().record_retry_delay_s
+UNSTORED_NOTICE_DELAY_S = HostTimeouts().unstored_notice_delay_s
 
 
 @pytest.fixture(autouse=True)
@@ -36,12 +43,11 @@ async def asked(served: Any, path: str) -> tuple[int, str]:
 
 
 async def held(served: Any, *, wanted: bool = True) -> str:
-    """Ask until the arena is held, or is not any more; what it says. It is alive all the time."""
-    async with asyncio.timeout(WITHIN):
-        while (answer := await asked(served, "/readyz"))[0] != (503 if wanted else 200):
-            assert await asked(served, "/healthz") == (200, "ok\n")
-    assert await asked(served, "/healthz") == (200, "ok\n")
-    return answer[1]
+    """Return what the arena says of itself once all has settled: it is held, or not any more. It is alive."""
+    await settle()
+    status, text = await asked(served, "/readyz")
+    assert (status, await asked(served, "/healthz")) == (503 if wanted else 200, (200, "ok\n"))
+    return text
 
 
 async def test_seeks_wait_while_no_journal_can_be_made(serve: Any) -> None:
@@ -50,8 +56,10 @@ async def test_seeks_wait_while_no_journal_can_be_made(serve: Any) -> None:
     (served.data / "journal").rename(served.data / "elsewhere")
     for client in clients:
         await client.send(type="seek", id="s1", game="nim")
+    await served.matched(*clients)
     assert "No such file" in await held(served)
     (served.data / "elsewhere").rename(served.data / "journal")
+    await advance(RETRY_DELAY_S + LOOK_AGAIN)
     starts = [await client.expect("start") for client in clients]
     assert [start["seek"] for start in starts] == ["s1", "s1"]
     assert await held(served, wanted=False) == "ok\n"
@@ -68,12 +76,16 @@ async def test_no_match_begins_while_another_is_held_and_both_are_played_to_thei
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
         await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+        await first.heard()
         assert "No space left on device" in await held(served)
         for client in others:
             await client.send(type="seek", id="s2", game="nim")
+        await served.matched(*others)
+        await advance(RETRY_DELAY_S)
         told = await second.expect("error")
         assert (told["code"], told["ref"]) == ("unavailable", start["match"])
         assert list((served.data / "journal").iterdir()) == [served.data / "journal" / f"{start['match']}.jsonl"]
+    await advance(RETRY_DELAY_S + LOOK_AGAIN)
     ends = await asyncio.gather(*(client.play() for client in (first, second, *others)))
     assert [end["reason"] for end in ends] == ["win"] * 4
     assert len(list(served.store.iterate(iter_results))) == 2
@@ -88,6 +100,7 @@ async def test_a_match_that_was_held_at_a_stop_goes_on_after_it_and_ends_once(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
         await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
+        await first.heard()
         await held(served)
         await served.stop()
     await served.start()
@@ -109,12 +122,16 @@ async def test_a_result_that_can_not_be_stored_is_told_with_its_ratings_when_it_
     with closing(sqlite3.connect(served.data / "arena.db", isolation_level=None)) as beside:
         beside.execute("BEGIN IMMEDIATE")
         await first.send(type="resign", match=start["match"])
+        await first.heard()
+        await advance(UNSTORED_NOTICE_DELAY_S)
         for client in (first, second):
             told = await client.expect("error")
             assert (told["code"], told["ref"]) == ("unavailable", start["match"])
         assert "database is locked" in await held(served)
         for client in others:
             await client.send(type="seek", id="s2", game="nim")
+        await served.matched(*others)
+    await advance(MAX_RETRY_DELAY)
     ends = [await client.expect("end") for client in (first, second)]
     assert all("mu_after" in seat for end in ends for seat in end["seats"])
     assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]
@@ -128,6 +145,7 @@ async def test_a_stop_while_results_can_not_be_stored_loses_none(serve: Any) -> 
     with closing(sqlite3.connect(served.data / "arena.db", isolation_level=None)) as beside:
         beside.execute("BEGIN IMMEDIATE")
         await first.send(type="resign", match=start["match"])
+        await first.heard()
         await held(served)
         await served.stop()
     for client in (first, second):
@@ -156,27 +174,32 @@ async def test_a_database_that_was_moved_away_holds_play_until_it_is_back(serve:
     for name in ("arena.db", "arena.db-wal", "arena.db-shm"):
         (served.data / name).rename(served.data / f"{name}.away")
     await first.send(type="resign", match=start["match"])
+    await first.heard()
     assert "arena.db was removed while it was in use" in await held(served)
+    await advance(UNSTORED_NOTICE_DELAY_S)
     await second.expect("error")
     for name in ("arena.db", "arena.db-wal", "arena.db-shm"):
         (served.data / f"{name}.away").rename(served.data / name)
+    await advance(MAX_RETRY_DELAY)
     end = await second.expect("end")
     assert all("mu_after" in seat for seat in end["seats"])
     assert [result.match for result in list(served.store.iterate(iter_results))] == [start["match"]]
 
 
-async def test_that_bots_wait_long_to_be_let_in_is_said_though_matches_go_on(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(host, "LONG_WAIT", 0.05)
+async def test_that_bots_wait_long_to_be_let_in_is_said_though_matches_go_on(serve: Any) -> None:
     served = await serve()
     first, second, start = await served.begun()
     done = threading.Event()
     busy = asyncio.create_task(served.archive.read(lambda connection: done.wait(WITHIN)))
     newcomer = await served.connect()
     await newcomer.send(type="hello", bot="cid")
-    told = await held(served)
-    assert told == "whoever comes waits to be let in, 1 by now, the first for 0 s: the database is slow\n"
+    await newcomer.heard()
+    await advance(4.99, held_jobs=2)
+    assert await asked(served, "/readyz") == (200, "ok\n")
+    await advance(0.01, held_jobs=2)
+    told = "whoever comes waits to be let in, 1 by now, the first for 5 s: the database is slow\n"
+    assert await asked(served, "/readyz") == (503, told)
+    assert await asked(served, "/healthz") == (200, "ok\n")
     turn = await first.expect("turn")
     await first.send(type="move", match=start["match"], ply=0, move=turn["legal"][0])
     assert (await second.expect("turn"))["ply"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import io
 import re
 import signal
@@ -15,11 +16,12 @@ from typing import Any
 
 import pytest
 
-from bots.client import run, still_running
 from bots.client.bot import Bot, Turn
 from bots.client.connection import Connection
 from bots.client.run import Client
 from bots.client.settings import Settings
+from bots.client.timeouts import ClientTimeouts
+from patience import PATIENT_CLIENT
 from protocol.messages import Hello, Move, Ready, Resign, Seek
 from timeouts import WITHIN
 
@@ -35,9 +37,9 @@ class First(Bot):
 async def begin(peer: Any) -> AsyncIterator[Begin]:
     tasks = []
 
-    def start(bot: Bot | None = None, **settings: Any) -> asyncio.Task[int]:
+    def start(bot: Bot | None = None, timeouts: ClientTimeouts = PATIENT_CLIENT, **settings: Any) -> asyncio.Task[int]:
         given = Settings(**{"url": peer.url, "game": "nim", **settings})
-        client = Client(bot or First("mine"), given, "t" * 20)
+        client = Client(bot or First("mine"), given, "t" * 20, timeouts=timeouts)
         tasks.append(asyncio.create_task(client.play()))
         return tasks[-1]
 
@@ -229,10 +231,8 @@ async def test_a_failing_bot_tells_the_arena_and_its_author_where_it_failed(
 
 
 async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
-    peer: Any, script: Any, begin: Begin, capsys: Any, monkeypatch: pytest.MonkeyPatch
+    peer: Any, script: Any, begin: Begin, capsys: Any
 ) -> None:
-    monkeypatch.setattr(still_running, "FIRST_TOLD", 0.1)
-    monkeypatch.setattr(run, "LOOK_EVERY", 0.01)
     may_answer = threading.Event()
 
     class Slow(Bot):
@@ -240,7 +240,8 @@ async def test_of_a_choice_that_takes_long_the_author_is_told_the_line(
             may_answer.wait(WITHIN)
             return turn.legal[0]
 
-    begin(Slow("mine"))
+    timeouts = dataclasses.replace(PATIENT_CLIENT, long_choice_delay_s=0.1, work_look_interval_s=0.01)
+    begin(Slow("mine"), timeouts=timeouts)
     line = await seated(peer, script)
     said = ""
     async with asyncio.timeout(WITHIN):

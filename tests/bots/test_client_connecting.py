@@ -1,34 +1,35 @@
 """The ways in which a connection fails: each is one line, and most a reason to try again."""
 
-from websockets.asyncio.client import ClientConnection
-from bots.client.timeouts import ClientTimeouts
-from patience import HASTY_CLIENT, PATIENT_CLIENT
-from virtual_time import advance
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import dataclasses
 import socket
 import ssl
 import struct
 import subprocess
 import threading
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import ClientConnection
 
 from bots.client import connecting
-from bots.client.connecting import Away, Refused, connect
+from bots.client.connecting import Away, Refused
 from bots.client.run import Client
 from bots.client.settings import Settings
+from bots.client.timeouts import ClientTimeouts
 from bots.reference.random_bot import RandomBot
-from machine.terminal import say
+from patience import HASTY_CLIENT, PATIENT_CLIENT
 from programs import program
 from protocol.errors import UsageFault
 from protocol.messages import Error, Hello, List, Listing, Ready, Seek
 from timeouts import WITHIN
+from virtual_time import advance
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 REQUEST = b"\r\n\r\n"
@@ -113,8 +114,9 @@ async def connect(url: str, timeouts: ClientTimeouts = PATIENT_CLIENT) -> Client
 )
 async def test_a_peer_that_is_no_arena_now_may_be_one_later(serve: Serve, why: str) -> None:
     async with serving(serve) as url:
+        timeouts = dataclasses.replace(PATIENT_CLIENT, open_timeout_s=0.1) if serve is says_nothing else PATIENT_CLIENT
         with pytest.raises(Away, match=why):
-            await connect(url)
+            await connect(url, timeouts)
 
 
 async def test_tls_that_breaks_off_is_no_reason_to_stop() -> None:
@@ -212,8 +214,9 @@ async def test_a_peer_that_accepts_and_closes_is_away_whenever_it_closes(hanging
 
 async def until_said(capsys: Any, text: str) -> None:
     """Return once a bot has said this on standard error."""
-    said = ""
+    said, patient_until = "", time.monotonic() + WITHIN
     while text not in said:
+        assert time.monotonic() < patient_until, said
         await asyncio.sleep(0)
         said += capsys.readouterr().err
 

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from bots.client import connecting
 from bots.client.nodes import Directed
 from bots.client.run import Client
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose
 from bots.reference.random_bot import RandomBot
+from patience import HASTY_CLIENT
 from protocol.error_codes import ELSEWHERE
 from protocol.messages import Error, Hello, Ready, Seek
 from timeouts import WITHIN
@@ -58,7 +58,8 @@ async def a(listen: Any) -> AsyncIterator[Any]:
 
 @contextlib.asynccontextmanager
 async def sent(kind: type[Client], a: Any, b: Any, script: Any, **settings: Any) -> AsyncIterator[Sent]:
-    client = kind(RandomBot("mine"), Settings(url=a.url, game="nim", matches=1, **settings), "t" * 20)
+    asked = Settings(url=a.url, game="nim", matches=1, **settings)
+    client = kind(RandomBot("mine"), asked, "t" * 20, timeouts=HASTY_CLIENT)
     sent = Sent(client, a, b)
     await sent.begin(script)
     yield sent
@@ -83,9 +84,8 @@ async def test_what_fails_on_the_connection_to_another_node_ends_the_bot(a: Any,
 
 @pytest.mark.parametrize("first", ["does not answer", "asks to be left alone"])
 async def test_a_bot_whose_matches_are_played_does_not_wait_for_a_node_that_is_away(
-    a: Any, peer: Any, script: Any, first: str, monkeypatch: pytest.MonkeyPatch
+    a: Any, peer: Any, script: Any, first: str
 ) -> None:
-    monkeypatch.setattr(connecting, "OPEN_WITHIN", 10 * WITHIN)
     asked = asyncio.Event()
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -106,11 +106,7 @@ async def test_a_bot_whose_matches_are_played_does_not_wait_for_a_node_that_is_a
             assert await asyncio.wait_for(bot.playing, WITHIN) == 0
 
 
-async def test_patience_with_a_node_does_not_end_while_another_one_is_there(
-    a: Any, peer: Any, script: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("bots.client.connection.FIRST_DELAY", 0.01)
-    monkeypatch.setattr("bots.client.connection.LONGEST_DELAY", 0.01)
+async def test_patience_with_a_node_does_not_end_while_another_one_is_there(a: Any, peer: Any, script: Any) -> None:
     tried = asyncio.Semaphore(0)
 
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

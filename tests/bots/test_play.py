@@ -6,6 +6,7 @@ import signal
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,13 @@ from msgspec.structs import replace
 from arena.replay.verify import verify
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
-from bots.playing import local_match
+from bots.playing import matches
+from bots.playing.local_match import LocalMatch, LocalTimeouts
 from dask_cluster import cluster
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
-from referee import match, record_reader
+from referee import record_reader
+from referee.match import MatchTimeouts
 from referee.record import Strike
 
 SHORT = Clock(bank_ms=200, increment_ms=0)
@@ -342,8 +345,8 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, monke
         def ended(self, end: End) -> None:
             self.think("ended")
 
-    monkeypatch.setattr(match, "READY_WITHIN", 0.1)
-    monkeypatch.setattr(local_match, "ENDED_WITHIN", 0.1)
+    timeouts = LocalTimeouts(match=MatchTimeouts(ready_timeout_s=0.1), end_timeout_s=0.1)
+    monkeypatch.setattr(matches, "LocalMatch", partial(LocalMatch, timeouts=timeouts))
     before = signal.getsignal(signal.SIGALRM)
     played, said = quiet(First, Endless, clock=SHORT)
     assert reasons(played)[1] == {"prepare": "no_show", "choose": "timeout"}.get(where, "win")
@@ -371,7 +374,8 @@ def test_an_alarm_that_was_set_before_a_match_rings_after_it() -> None:
 
 
 def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local_match, "AGAIN", 0.05)
+    timeouts = LocalTimeouts(repeated_stop_interval_s=0.05)
+    monkeypatch.setattr(matches, "LocalMatch", partial(LocalMatch, timeouts=timeouts))
     stopped = 0
 
     class Deaf(First):
