@@ -27,10 +27,14 @@ from rig import WITHIN, Raw, Server, small_or_asked
 
 HASTY = """
 from arena import cli
-from referee import match
 from arena.network import rate_limits
 from arena.server import playban
-match.READY_WITHIN /= {haste}
+from functools import partial
+from arena.commands import serve
+from arena.host.timeouts import HostTimeouts
+from referee.match import MatchTimeouts
+ready = MatchTimeouts(ready_timeout_s=MatchTimeouts().ready_timeout_s / {haste})
+serve.HostTimeouts = partial(HostTimeouts, match=ready)
 rate_limits.FORGOTTEN_AFTER /= {haste}
 for name in ("FIRST", "LONGEST", "LONGEST_OF_ADDRESS"):
     setattr(playban, name, getattr(playban, name) / {haste})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import shutil
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from arena.operations import disk_space
 from arena.operator.status import StatusRequest
 from arena.server.warnings import Warnings
 from machine.event_loop import running
-from timeouts import WITHIN
+from virtual_time import advance, settle
 
 GIB = 2**30
 
@@ -23,10 +22,8 @@ class Disk:
 
     def __init__(self, whole: int, free: int) -> None:
         self.whole, self.free = whole, free
-        self.looked = asyncio.Event()
 
     def __call__(self, folder: Path) -> tuple[int, int, int]:
-        self.looked.set()
         return self.whole, self.whole - self.free, self.free
 
 
@@ -74,15 +71,16 @@ async def test_it_is_logged_once_told_by_status_and_taken_back(
     assert served.arena.host.health.reason is None
 
 
+@pytest.mark.virtual_time
 async def test_it_is_looked_up_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
     disk = Disk(100 * GIB, 50 * GIB)
     monkeypatch.setattr(shutil, "disk_usage", disk)
-    monkeypatch.setattr(disk_space, "EVERY", 0.0)
     warnings = Warnings()
     async with running(disk_space.watch(warnings, [Path("/")])):
-        await asyncio.sleep(0)
+        await settle()
         assert warnings.all() == []
         disk.free = GIB
-        disk.looked = asyncio.Event()
-        await asyncio.wait_for(disk.looked.wait(), WITHIN)
-    assert len(warnings.all()) == 1
+        await advance(disk_space.EVERY - 0.01)
+        assert warnings.all() == []
+        await advance(0.01)
+        assert len(warnings.all()) == 1

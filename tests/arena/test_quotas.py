@@ -15,8 +15,10 @@ from arena.host.client_registry import AT_ONCE, ClientRegistry
 from arena.host.quotas import CONFIG_WEIGHT, DAY, MATCH_BYTES, MIB, DailyQuota, Quota, QuotaLimits, Quotas
 from arena.host.runner import Runner
 from arena.host.work_queue import WorkQueue
+from arena.server.matchmaking import GATHER
 from protocol.errors import ArenaFault
 from timeouts import WITHIN
+from virtual_time import VirtualTimeLoop, advance
 
 HERE, THERE = "127.0.0.2", "127.0.0.3"
 OWN = {"heaps": [1000], "take": [1]}
@@ -179,6 +181,10 @@ async def begun(clients: list[Any], **seek: Any) -> dict[str, Any]:
     """A match of these has begun; the `start` of one."""
     for client in clients:
         await client.send(type="seek", id="s", game="nim", **{"config": OWN, "rated": False, **seek})
+    if isinstance(asyncio.get_running_loop(), VirtualTimeLoop):
+        for client in clients:
+            await client.heard()
+        await advance(GATHER)
     starts = [await client.expect("start") for client in clients]
     for client in clients:
         await client.ready(starts[0])
@@ -249,13 +255,14 @@ async def test_what_was_stored_for_an_address_counts_and_is_shared_by_who_played
     assert "takes as much of the disk as it may in a day" in (await clients[0].expect("error"))["message"]
 
 
-async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_called_off(
-    serve: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(journal_weights, "EVERY", 0.01)
+@pytest.mark.virtual_time
+async def test_of_journals_that_take_more_than_a_day_allows_the_largest_is_called_off(serve: Any) -> None:
     served = await serve(quotas=Quotas(QuotaLimits(stored_each=500.0)))
     clients = await two(served, HERE, "ab")
     await begun(clients)
+    for client in clients:
+        await client.heard()
+    await advance(journal_weights.EVERY)
     error = await clients[0].expect("error")
     assert error["message"] == (
         "the match is called off: what 127.0.0.2 plays takes as much of the disk as it may in a day"

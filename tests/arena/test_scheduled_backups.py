@@ -27,6 +27,7 @@ from processes import serving
 from protocol.errors import ArenaFault
 from seasons import season
 from timeouts import found_in
+from virtual_time import advance
 
 
 @pytest.fixture
@@ -67,13 +68,13 @@ class Told(Warnings):
         self.told.put_nowait(text)
 
 
+@pytest.mark.virtual_time
 async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
-    database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    database: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = tmp_path / "backups"
     old = named(folder, days=3)
     os.rename(database, tmp_path / "away")
-    monkeypatch.setattr(backups, "RETRY", 0.0)
     warnings = Told()
     async with running(keep_backing_up(database, Schedule(folder, 1, 1), warnings)):
         fault = f"no backup was made in {folder}: no arena data in {database}: start `arena serve` or"
@@ -81,8 +82,8 @@ async def test_one_that_fails_removes_none_and_is_told_until_one_is_made(
         assert len(warnings.all()) == 1
         assert list(folder.iterdir()) == [old]
         os.rename(tmp_path / "away", database)
-        while await warnings.told.get() is not None:
-            pass
+        await advance(backups.RETRY)
+        assert await warnings.told.get() is None
     assert warnings.all() == []
     assert len(list(folder.iterdir())) == 1
     assert old not in folder.iterdir()

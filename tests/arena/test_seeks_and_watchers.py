@@ -9,7 +9,6 @@ import pytest
 
 from arena.host.runner import WATCHED
 from arena.replay.verify import verify
-from arena.server import matchmaking
 from arena.store.finish import StorableMatch, finish_matches
 from arena.store.result_queries import record_of
 from referee import record_reader
@@ -84,8 +83,8 @@ async def test_a_named_opponent_is_waited_for_and_the_match_is_unrated(serve: An
     assert start["rated"] is False
 
 
-async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(matchmaking, "LOOK_AGAIN", 3600.0)
+@pytest.mark.virtual_time
+async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any) -> None:
     served = await serve()
     for bot in ("ann", "bob"):
         await served.enter(bot)
@@ -95,6 +94,7 @@ async def test_two_bots_alone_do_not_wait_for_a_better_match(serve: Any, monkeyp
     ann, bob = await served.enter("ann"), await served.enter("bob")
     for client in (ann, bob):
         await client.send(type="seek", id="s", game="nim")
+    await served.matched(ann, bob)
     assert (await ann.expect("start"))["match"] == (await bob.expect("start"))["match"]
 
 

@@ -42,6 +42,7 @@ from machine.event_loop import running
 from machine.timestamps import utc
 from seasons import result
 from stored_matches import stored
+from virtual_time import advance
 
 pytestmark = EVERY_DATABASE
 
@@ -206,6 +207,7 @@ async def test_a_running_server_removes_them_when_it_is_asked(serve: Any) -> Non
     assert not has_record(served.store, "old")
 
 
+@pytest.mark.virtual_time
 async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -222,10 +224,10 @@ async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
             done.set_result(removed)
         return removed
 
-    monkeypatch.setattr(thinning, "EVERY", 0.0)
     monkeypatch.setattr(thinning, "thin", thin)
     async with running(thinning.keep_thin(archive, Retention())):
-        assert await done == Removed(records=2, bytes=200)
+        await advance(2 * thinning.EVERY)
+        assert done.result() == Removed(records=2, bytes=200)
     await archive.drain()
     assert [one.getMessage() for one in caplog.records] == [
         "records of old matches can't be removed: the disk is full",
