@@ -25,7 +25,6 @@ from processes import Served, run, serving, stopped
 from timeouts import WITHIN
 from web_client import Answer, answer
 
-
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
