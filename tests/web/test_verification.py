@@ -522,12 +522,10 @@ def test_of_every_bet_of_poker_the_possible_ones_alone_are_allowed(check: Checki
     lines = lines_of(name)
     game = load(lines[0]["game"], lines[0]["config"])
     states = [ply["state"] for ply in json.loads(forged(lines))["plies"]]
-    bets = [
-        (index, do, game.decode_state(states[index - 1]))
-        for index, line in enumerate(lines[1:-1])
-        for do in MOVES
-        if "do" in line["event"]["move"]
-    ]
+    decisions = [index for index, line in enumerate(lines[1:-1]) if "do" in line["event"]["move"]]
+    before = {index: game.decode_state(states[index - 1]) for index in decisions}
+    kinds = {repr(state.bets): index for index, state in before.items()}  # one decision after the same bets will do
+    bets = [(index, do, before[index]) for index in kinds.values() for do in MOVES]
     documents = []
     for index, do, _ in bets:
         other = lines_of(name)
