@@ -88,10 +88,11 @@ def program() -> str:
 @asynccontextmanager
 async def running(*options: str) -> AsyncIterator[Browser]:
     """Chromium without a window, with these options of its command line."""
+    executable = program()  # before playwright starts a program of its own
     sandbox = [] if os.geteuid() else ["--no-sandbox"]  # root has none
     async with async_playwright() as playwright:
         launched = playwright.chromium.launch(
-            executable_path=program(), args=[*sandbox, *_FLAGS, *options], timeout=WITHIN * 1000
+            executable_path=executable, args=[*sandbox, *_FLAGS, *options], timeout=WITHIN * 1000
         )
         async with await launched as browser:
             yield browser

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
-import sys
 from asyncio.subprocess import DEVNULL, PIPE
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from processes import REPOSITORY, stopped
+import zygote
+from processes import stopped
 from timeouts import WITHIN
 
 PAGE = re.compile(r"the page is at (http://\S+)")
@@ -19,8 +20,9 @@ PAGE = re.compile(r"the page is at (http://\S+)")
 @asynccontextmanager
 async def showing(data: Path) -> AsyncIterator[str]:
     """Run `arena web` over a data folder; its URL. It is told to stop at the end, and must then stop by itself."""
-    command = [sys.executable, "-m", "arena", "web", "--data", str(data), "--web-port", "0"]
-    process = await asyncio.create_subprocess_exec(*command, cwd=REPOSITORY, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
+    environ = {key: value for key, value in os.environ.items() if not key.startswith("ARENA_")}
+    command = ["arena", "web", "--data", str(data), "--web-port", "0"]
+    process = await zygote.async_program(command, env=environ, stdin=DEVNULL, stdout=DEVNULL, stderr=PIPE)
     assert process.stderr is not None
     try:
         async with asyncio.timeout(WITHIN):

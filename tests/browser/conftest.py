@@ -3,29 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import closing
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 import pytest_asyncio
 from playwright.async_api import Browser
 
 from arena.store.store import Store
+from budget import CostMeter
 from chromium import SharedTab, Visits, running, visit
 from house import House, open_house
 from library import Library, fill
 from pages import showing
 
+T = TypeVar("T")
 HASTE = 6
 """Pages wait a sixth of the time: for a move to be seen, or before they ask again. Where a test looks at what is shown
 for a while alone, it takes its time."""
 
 
+@asynccontextmanager
+async def _shared(config: pytest.Config, service: AbstractAsyncContextManager[T]) -> AsyncIterator[T]:
+    """A service of the session, whose end costs the test nothing that happens to be the last to use it."""
+    meter = config.pluginmanager.get_plugin("cost-meter")
+    assert isinstance(meter, CostMeter)
+    async with AsyncExitStack() as stack:
+        yield await stack.enter_async_context(service)
+        with meter.sharing():
+            await stack.aclose()
+
+
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def browser() -> AsyncIterator[Browser]:
-    async with running() as browser:
+async def browser(pytestconfig: pytest.Config) -> AsyncIterator[Browser]:
+    async with _shared(pytestconfig, running()) as browser:
         yield browser
 
 
@@ -58,9 +71,9 @@ def kept(shelf: tuple[Path, dict[str, str]]) -> dict[str, str]:
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
-async def library(shelf: tuple[Path, dict[str, Any]]) -> AsyncIterator[str]:
+async def library(pytestconfig: pytest.Config, shelf: tuple[Path, dict[str, Any]]) -> AsyncIterator[str]:
     """The URL of `arena web` over these matches."""
-    async with showing(shelf[0]) as home:
+    async with _shared(pytestconfig, showing(shelf[0])) as home:
         yield home
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
+import secrets
 
 import pytest
 from playwright.async_api import Page, expect
 
 from chromium import PHONE, Visit, Visits, barriers, sideways
-from house import House, come, open_house, play_out
+from house import House, come, play_out
 from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -29,23 +29,28 @@ async def accept(page: Page, name: str, host: str) -> None:
     await page.get_by_role("button", name=f"Play {host}").click()
 
 
-async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visits, tmp_path: Path) -> None:
+def new(name: str) -> str:
+    """Return a name that nobody has yet."""
+    return f"{name}-{secrets.token_hex(3)}"
+
+
+async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visits, house: House) -> None:
+    host, guest = new("ann"), new("bob")
     async with (
-        open_house(tmp_path) as house,
-        player(house.url, "rival") as rival,
+        player(house.url, new("rival")) as rival,
         visiting(house.page) as hers,
         visiting(house.page, PHONE) as his,
     ):
         await rival.seek("risk-duel", open=True)
-        ann, link = await invite(hers, "ann", "game=risk-duel&preset=africa")
+        ann, link = await invite(hers, host, "game=risk-duel&preset=africa")
         bob = await his.open(link)
-        await expect(bob.get_by_role("heading", level=1)).to_have_text("ann invites you to Risk: the duel, Africa")
-        await expect(bob.get_by_text("ann waits for you.")).to_be_visible()
+        await expect(bob.get_by_role("heading", level=1)).to_have_text(f"{host} invites you to Risk: the duel, Africa")
+        await expect(bob.get_by_text(f"{host} waits for you.")).to_be_visible()
         for page in (ann, bob):
             assert await barriers(page) == ""
             assert await sideways(page) == 0
         assert await bob.locator("#offer, .games").first.is_hidden()
-        await accept(bob, "bob", "ann")
+        await accept(bob, guest, host)
         for page in (ann, bob):
             await expect(page.locator(".table .players")).to_be_visible()
             await expect(page.locator(".status")).to_contain_text(re.compile("Your move|to move"))
@@ -55,34 +60,36 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
 
 
 async def test_the_link_is_copied_and_the_friend_gets_the_config_of_whoever_invites(
-    visiting: Visits, tmp_path: Path
+    visiting: Visits, house: House
 ) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page, haste=1) as hers, visiting(house.page) as his:
+    host, guest = new("ann"), new("bob")
+    async with visiting(house.page, haste=1) as hers, visiting(house.page) as his:
         await hers.context.grant_permissions(["clipboard-read", "clipboard-write"])
-        ann, link = await invite(hers, "ann", 'game=nim&config={"heaps":[1,1]}')
+        ann, link = await invite(hers, host, 'game=nim&config={"heaps":[1,1]}')
         await ann.get_by_role("button", name="Copy the link").click()
         await expect(ann.get_by_text("Copied.")).to_be_visible()
         assert await ann.evaluate("navigator.clipboard.readText()") == hers.home + link
         bob = await his.open(link)
-        await accept(bob, "bob", "ann")
+        await accept(bob, guest, host)
         await play_out(ann, bob)
         headlines = [await page.locator(".ending h2").inner_text() for page in (ann, bob)]
         assert sorted(headlines) == ["You lost", "You won"]
 
 
-async def test_a_rematch_is_called_for_by_one_click_and_begun_by_another(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page) as his:
-        ann, link = await invite(hers, "ann", "game=tictactoe")
+async def test_a_rematch_is_called_for_by_one_click_and_begun_by_another(visiting: Visits, house: House) -> None:
+    host, guest = new("ann"), new("bob")
+    async with visiting(house.page) as hers, visiting(house.page) as his:
+        ann, link = await invite(hers, host, 'game=nim&config={"heaps":[1]}')
         bob = await his.open(link)
-        await accept(bob, "bob", "ann")
+        await accept(bob, guest, host)
         await play_out(ann, bob)
         first = await ann.locator(".table").get_attribute("aria-label")
         await bob.evaluate("Object.defineProperty(document, 'hidden', { value: true })")  # he looks at another tab
         await ann.get_by_role("button", name="Rematch").click()
-        await expect(bob).to_have_title(re.compile("^● ann wants a rematch"))
-        await expect(bob.get_by_text("ann wants a rematch.")).to_be_visible()
+        await expect(bob).to_have_title(re.compile(f"^● {host} wants a rematch"))
+        await expect(bob.get_by_text(f"{host} wants a rematch.")).to_be_visible()
         assert await barriers(bob) == ""
-        await expect(ann.locator("#absent")).to_have_text("bob is asked: the match begins when they accept.")
+        await expect(ann.locator("#absent")).to_have_text(f"{guest} is asked: the match begins when they accept.")
         await bob.get_by_role("button", name="Rematch").click()
         for page in (ann, bob):
             await expect(page.locator(".table .players")).to_be_visible()
@@ -90,55 +97,66 @@ async def test_a_rematch_is_called_for_by_one_click_and_begun_by_another(visitin
         await play_out(ann, bob)
 
 
-async def test_who_takes_a_call_for_a_rematch_back_is_not_waited_for(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page) as his:
-        ann, link = await invite(hers, "ann", 'game=nim&config={"heaps":[1]}')
+async def test_who_takes_a_call_for_a_rematch_back_is_not_waited_for(visiting: Visits, house: House) -> None:
+    host, guest = new("ann"), new("bob")
+    async with visiting(house.page) as hers, visiting(house.page) as his:
+        ann, link = await invite(hers, host, 'game=nim&config={"heaps":[1]}')
         bob = await his.open(link)
-        await accept(bob, "bob", "ann")
+        await accept(bob, guest, host)
         await play_out(ann, bob)
         await ann.get_by_role("button", name="Rematch").click()
-        await expect(bob.get_by_text("ann wants a rematch.")).to_be_visible()
+        await expect(bob.get_by_text(f"{host} wants a rematch.")).to_be_visible()
         await ann.get_by_role("button", name="Give up waiting").click()
         await expect(bob.locator(".ending .calls")).to_have_text("")
         await expect(bob).to_have_title(re.compile("^You (won|lost): "))
 
 
-async def test_an_invitation_says_when_its_host_is_not_there_and_waits(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page) as his:
-        bob = await his.open("/play?from=ann&game=tictactoe&preset=classic")
-        await expect(bob.get_by_text("ann is not here now.")).to_be_visible()
+async def test_an_invitation_says_when_its_host_is_not_there_and_waits(visiting: Visits, house: House) -> None:
+    host, guest = new("ann"), new("bob")
+    async with visiting(house.page) as hers, visiting(house.page) as his:
+        bob = await his.open(f"/play?from={host}&game=tictactoe&preset=classic")
+        await expect(bob.get_by_text(f"{host} is not here now.")).to_be_visible()
         await expect(bob.get_by_role("link", name="or a bot")).to_have_attribute("href", "/play?game=tictactoe")
-        await accept(bob, "bob", "ann")
-        await expect(bob.locator("#absent")).to_contain_text("ann is not here now")
-        await invite(hers, "ann", "game=tictactoe")
+        await accept(bob, guest, host)
+        await expect(bob.locator("#absent")).to_contain_text(f"{host} is not here now")
+        await invite(hers, host, "game=tictactoe")
         await expect(bob.locator(".table .players")).to_be_visible()
 
 
-async def test_whose_own_invitation_it_is_or_whose_name_is_taken_is_told_so(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page) as his:
-        _, link = await invite(hers, "ann", "game=tictactoe")
+async def test_whose_own_invitation_it_is_or_whose_name_is_taken_is_told_so(visiting: Visits, house: House) -> None:
+    host = new("ann")
+    async with (
+        player(house.url, new("cid")) as cid,
+        visiting(house.page) as hers,
+        visiting(house.page) as his,
+    ):
+        _, link = await invite(hers, host, "game=tictactoe")
         bob = await his.open(link)
-        await accept(bob, "Ann", "ann")
-        await expect(bob.get_by_role("alert").filter(has_text="ann is who invites")).to_be_visible()
-        async with player(house.url, "cid"):
-            await accept(bob, "cid", "ann")
-            await expect(bob.locator("#wrong-guest")).to_have_text("cid is somebody else's name here: choose another.")
+        await accept(bob, host.upper(), host)
+        await expect(bob.get_by_role("alert").filter(has_text=f"{host} is who invites")).to_be_visible()
+        await accept(bob, cid.name, host)
+        taken = f"{cid.name} is somebody else's name here: choose another."
+        await expect(bob.locator("#wrong-guest")).to_have_text(taken)
         assert await barriers(bob) == ""
 
 
-@pytest.mark.parametrize(
-    "link",
-    ["from=ann&game=chess", "from=<b>ann&game=nim", "from=ann&game=nim&config=[1", "from=ann&game=nim&config=null"],
-)
-async def test_a_link_that_is_no_whole_invitation_is_said_to_be_none(visiting: Visits, house: House, link: str) -> None:
-    async with visiting(house.page) as visit:
-        page = await visit.open(f"/play?{link}")
-        await expect(page.locator("#failed")).to_contain_text("This link is no whole invitation")
-        await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
+async def test_a_link_that_is_no_whole_invitation_is_said_to_be_none(reading: Visits, house: House) -> None:
+    async with reading(house.page) as visit:
+        page = await visit.open("/play")
+        await expect(page.locator("#failed")).to_have_text("")
+        for link in (
+            "from=ann&game=chess",
+            "from=<b>ann&game=nim",
+            "from=ann&game=nim&config=[1",
+            "from=ann&game=nim&config=null",
+        ):
+            await page.goto(f"{house.page}/play?{link}")
+            await expect(page.locator("#failed")).to_contain_text("This link is no whole invitation")
+            await expect(page.get_by_role("button", name="Invite a friend")).to_be_visible()
 
 
-async def test_only_to_a_match_of_two_a_friend_is_invited(visiting: Visits, house: House) -> None:
-    async with visiting(house.page) as visit:
+async def test_only_to_a_match_of_two_a_friend_is_invited(reading: Visits, house: House) -> None:
+    async with reading(house.page) as visit:
         page = await visit.open("/play?game=risk-campaign&preset=world-3")
         await expect(page.get_by_role("button", name="Invite a friend")).to_be_hidden()
         await page.get_by_label("Players").select_option("2")

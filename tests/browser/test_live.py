@@ -33,8 +33,8 @@ def lasting() -> tuple[tuple[str, ...], str]:
     return ("--port", str(port), "--web-port", str(web_port)), f"http://127.0.0.1:{web_port}"
 
 
-async def test_the_page_of_a_match_that_the_arena_does_not_know_says_so(visiting: Visits, house: House) -> None:
-    async with visiting(house.page) as visit:
+async def test_the_page_of_a_match_that_the_arena_does_not_know_says_so(reading: Visits, house: House) -> None:
+    async with reading(house.page) as visit:
         page = await visit.open("/matches/xyz")
         await expect(page.get_by_role("heading", name="No such match")).to_be_visible()
         await expect(page).to_have_title("No such match · Bot Arena")

@@ -50,9 +50,9 @@ async def test_who_plays_now_is_offered_from_the_weakest_on_with_a_word(visiting
 
 @pytest.mark.parametrize("size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, id="desktop")])
 async def test_the_name_and_the_button_to_play_stay_in_sight(
-    visiting: Visits, house: House, size: tuple[int, int]
+    reading: Visits, house: House, size: tuple[int, int]
 ) -> None:
-    async with visiting(house.page, size) as visit:
+    async with reading(house.page, size) as visit:
         page = await visit.open("/play?game=risk-campaign&preset=world-3")
         assert await sideways(page) == 0
         for way in ("0", "document.body.scrollHeight"):
@@ -61,8 +61,8 @@ async def test_the_name_and_the_button_to_play_stay_in_sight(
                 await expect(part).to_be_in_viewport(ratio=1)
 
 
-async def test_games_and_their_kinds_are_offered_in_words(visiting: Visits, house: House) -> None:
-    async with visiting(house.page) as visit:
+async def test_games_and_their_kinds_are_offered_in_words(reading: Visits, house: House) -> None:
+    async with reading(house.page) as visit:
         page = await visit.open("/play")
         await expect(page.get_by_role("link", name="How to play Nim")).to_have_attribute("href", "/rules/nim")
         lesson = page.get_by_role("link", name="Learn it in five moves")

@@ -173,6 +173,7 @@ async def through(one: Player) -> None:
     await one.play()
 
 
+@pytest.mark.ci
 async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visits, tmp_path: Path) -> None:
     async with (
         open_house(tmp_path) as house,

@@ -7,26 +7,37 @@ import contextlib
 import os
 import signal
 import socket
-import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
+import zygote
 from arena.commands import web
 from arena.commands.settings import ServerSettings
 from arena.store.store import Store
 from certificates import make
 from commands import call, children, ends
-from processes import REPOSITORY, Served, run, serving, stopped
+from processes import Served, run, serving, stopped
 from timeouts import WITHIN
 from web_client import Answer, answer
+
+pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 
 async def get(url: str, trust: Path | None = None, **headers: str) -> Answer:
     """What a browser gets; what the server says is read meanwhile."""
     return await asyncio.to_thread(answer, url, trust=trust, **headers)
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
+async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Served]:
+    """A server with its page, for the tests of this file that leave it as it was."""
+    async with serving(tmp_path_factory.mktemp("page"), "--web-port", "0") as served:
+        yield served
 
 
 def page_process(served: Served) -> int:
@@ -44,37 +55,33 @@ async def test_a_server_brings_up_a_page_that_knows_where_it_listens(tmp_path: P
     assert [line.split()[1] for line in served.said] == ["listening", "the", "stopped"]
 
 
-async def test_a_bot_that_comes_to_the_page_is_told_where_bots_connect_and_ends(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--web-port", "0") as served:
-        wrong = (await served.page()).replace("http", "ws")
-        code, _, err = await run("arena-bot", "run", "random", "--game", "nim", "--url", wrong, folder=tmp_path)
-    says = f"this is the arena's page for browsers; bots connect to {served.url}"
+async def test_a_bot_that_comes_to_the_page_is_told_where_bots_connect_and_ends(server: Served) -> None:
+    wrong = (await server.page()).replace("http", "ws")
+    code, _, err = await run("arena-bot", "run", "random", "--game", "nim", "--url", wrong, folder=server.data)
+    says = f"this is the arena's page for browsers; bots connect to {server.url}"
     assert (code, err) == (1, f"random: {wrong} answered HTTP 404: {says}\n")
 
 
-async def test_its_own_page_may_connect_and_no_other_port_of_the_host(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--web-port", "0") as served:
-        async with connect(served.url, origin=await served.page()):  # type: ignore[arg-type]
-            pass
-        for origin in ("http://127.0.0.1:1", (await served.page()).replace("http", "https"), "http://evil.example"):
-            with pytest.raises(InvalidStatus) as refused:
-                await connect(served.url, origin=origin)  # type: ignore[arg-type]
-            assert refused.value.response.status_code == 403
+async def test_its_own_page_may_connect_and_no_other_port_of_the_host(server: Served) -> None:
+    async with connect(server.url, origin=await server.page()):  # type: ignore[arg-type]
+        pass
+    for origin in ("http://127.0.0.1:1", (await server.page()).replace("http", "https"), "http://evil.example"):
+        with pytest.raises(InvalidStatus) as refused:
+            await connect(server.url, origin=origin)  # type: ignore[arg-type]
+        assert refused.value.response.status_code == 403
 
 
-async def test_a_page_on_loopback_answers_to_no_name_of_a_stranger(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--web-port", "0") as served:
-        answer = await get(await served.page(), Host="evil.example")
-        assert (answer.status, answer.text.partition(";")[0]) == (421, "'evil.example' is no name of this machine")
+async def test_a_page_on_loopback_answers_to_no_name_of_a_stranger(server: Served) -> None:
+    answer = await get(await server.page(), Host="evil.example")
+    assert (answer.status, answer.text.partition(";")[0]) == (421, "'evil.example' is no name of this machine")
 
 
-async def test_a_page_gives_way_to_play_and_is_not_reached_by_ctrl_c(tmp_path: Path) -> None:
-    async with serving(tmp_path, "--web-port", "0") as served:
-        assert (await get(await served.page())).status == 200
-        server, page = served.process.pid, page_process(served)
-        assert os.getpriority(os.PRIO_PROCESS, page) > os.getpriority(os.PRIO_PROCESS, server)
-        assert os.getsid(page) == os.getsid(server), "Linux may weigh sessions against each other"
-        assert os.getpgid(page) == page
+async def test_a_page_gives_way_to_play_and_is_not_reached_by_ctrl_c(server: Served) -> None:
+    assert (await get(await server.page())).status == 200
+    server, page = server.process.pid, page_process(server)
+    assert os.getpriority(os.PRIO_PROCESS, page) > os.getpriority(os.PRIO_PROCESS, server)
+    assert os.getsid(page) == os.getsid(server), "Linux may weigh sessions against each other"
+    assert os.getpgid(page) == page
 
 
 async def test_a_page_that_was_killed_comes_back_and_visitors_wait_for_it(tmp_path: Path) -> None:
@@ -117,19 +124,15 @@ async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_i
         served.process.send_signal(signal.SIGHUP)
         await served.says("the page read the certificate again")
         assert (await get(url, other.certificate)).status == 200
-
-
-async def test_a_certificate_is_read_again_also_while_the_page_is_away(tmp_path: Path) -> None:
-    pair = make(tmp_path, "localhost")
-    words = ("--web-port", "0", "--tls-cert", str(pair.certificate), "--tls-key", str(pair.key))
-    async with serving(tmp_path, *words) as served:
-        url = await served.page()
-        assert (await get(url, pair.certificate)).status == 200
         os.kill(page_process(served), signal.SIGKILL)
         await served.says("the page was killed by signal 9;")
-        served.process.send_signal(signal.SIGHUP)
-        await served.says("the certificate was read again")
-        assert (await get(url, pair.certificate)).status == 200
+        before = len(served.said)
+        served.process.send_signal(signal.SIGHUP)  # while the page is away
+        async with asyncio.timeout(WITHIN):
+            while not any("the certificate was read again" in line for line in served.said[before:]):
+                served.news.clear()
+                await served.news.wait()
+        assert (await get(url, other.certificate)).status == 200
     assert served.process.returncode == 0
     assert not [line for line in served.said if not line.startswith("arena: ")], served.said
 
@@ -150,8 +153,14 @@ def test_where_there_is_no_data_the_page_says_what_makes_some(tmp_path: Path) ->
 
 async def test_sighup_does_no_harm_to_a_page_of_its_own(tmp_path: Path) -> None:
     Store.open(tmp_path / "arena.db").close()
-    command = (sys.executable, "-m", "arena", "web", "--data", str(tmp_path), "--web-port", "0")
-    process = await asyncio.create_subprocess_exec(*command, cwd=REPOSITORY, stderr=asyncio.subprocess.PIPE)
+    command = ["arena", "web", "--data", str(tmp_path), "--web-port", "0"]
+    process = await zygote.async_program(
+        command,
+        env=os.environ,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
     assert process.stderr is not None
     try:
         async with asyncio.timeout(WITHIN):
