@@ -40,7 +40,7 @@ _VOLATILE_SETTINGS = {
     "autovacuum": "off",  # it would start at moments that no test knows
     "wal_level": "minimal",
     "max_wal_senders": "0",
-    "max_wal_size": "4GB",  # no checkpoint while tests run
+    "max_wal_size": "256MB",  # of the memory in which it lies
     "checkpoint_timeout": "1d",
 }
 _SETTINGS = {
