@@ -29,19 +29,24 @@ USER = "postgres"
 MEMORY_FOLDER = Path("/dev/shm")
 MIN_FREE_BYTES = 2**30
 """Servers are kept in memory if at least this much of it is free."""
-_TEMPLATE = "arena_template"
+TEMPLATE = "arena_template"
+"""The database on the shared server that new ones are copied from."""
 _READY = "ready"
 """The file in the folder of the shared server that says that databases can be made there."""
-_VOLATILE_SETTINGS = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+_VOLATILE_SETTINGS = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",  # it would start at moments that no test knows
+    "wal_level": "minimal",
+    "max_wal_senders": "0",
+    "max_wal_size": "256MB",  # of the memory in which it lies
+    "checkpoint_timeout": "1d",
+}
 _SETTINGS = {
     "listen_addresses": "",  # a socket in its folder is all
     "shared_buffers": "32MB",
     "max_connections": "200",
-    "autovacuum": "off",  # it would start at moments that no test knows
-    "wal_level": "minimal",
-    "max_wal_senders": "0",
-    "max_wal_size": "4GB",  # no checkpoint while tests run
-    "checkpoint_timeout": "1d",
 }
 
 
@@ -168,10 +173,10 @@ def _start_shared_server(folder: Path) -> None:
     server = PostgresServer(folder=folder, owner=_RUN_PROCESS)
     _shared_servers.append(server)
     server.start()
-    server.execute(f"CREATE DATABASE {_TEMPLATE}")
-    database_at(server.url(_TEMPLATE)).create()
+    server.execute(f"CREATE DATABASE {TEMPLATE}")
+    database_at(server.url(TEMPLATE)).create()
     for statement in _NOTE_ALTERATIONS:
-        server.execute(statement, _TEMPLATE)
+        server.execute(statement, TEMPLATE)
 
 
 _shared_servers: list[PostgresServer] = []
@@ -220,7 +225,7 @@ def new_database(*, made: bool = True) -> str:
     if made and _empty:
         return server_url(folder, _empty.pop())
     name = f"arena_{os.getpid()}_{next(_made)}"
-    execute(folder, f"CREATE DATABASE {name} TEMPLATE {_TEMPLATE if made else 'template0'} STRATEGY FILE_COPY")
+    execute(folder, f"CREATE DATABASE {name} TEMPLATE {TEMPLATE if made else 'template0'} STRATEGY FILE_COPY")
     return server_url(folder, name)
 
 

@@ -18,6 +18,7 @@ from sqlalchemy import event
 from sqlalchemy.engine import Engine
 
 from databases import is_repetition
+from postgres import TEMPLATE
 
 FOLDER = "ARENA_POSTGRES_STATEMENTS"
 
@@ -39,7 +40,7 @@ _executions: Counter[str] = Counter()
 
 @event.listens_for(Engine, "before_cursor_execute")
 def _note(connection: Any, _cursor: Any, statement: str, *_: Any) -> None:
-    if connection.dialect.name == "postgresql":
+    if connection.dialect.name == "postgresql" and connection.engine.url.database != TEMPLATE:
         _executions[normalized(statement)] += 1
 
 

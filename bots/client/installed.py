@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+from collections.abc import Mapping
 from importlib.metadata import EntryPoint, entry_points
 
 from protocol.bot_launch import REFERENCE_BOTS
 
 
-def installed() -> dict[str, EntryPoint]:
-    """Where each is, by its name."""
+@functools.cache
+def installed() -> Mapping[str, EntryPoint]:
+    """Return where each is, by its name: looked up once, as reading what all packages offer takes 10 ms."""
     return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
 
 

@@ -156,7 +156,7 @@ def test_no_password_is_printed(url: str) -> None:
 )
 def test_config_refuses_what_serve_would_refuse(words: tuple[str, ...], said: str) -> None:
     for command in ("config", "serve"):
-        done = call("arena", command, *words)
+        done = call("arena", command, *words, ARENA_PORT="0", ARENA_WEB_PORT="0")
         assert done.code in (1, 2)
         assert said in done.err.partition("\n")[0]
         assert done.out == ""

@@ -21,6 +21,7 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.tokens import hash_token
 from commands import Done, call, on_terminal
+from databases import filled_store
 from referee.result import Result, SeatResult
 
 Arena = Callable[..., Done]
@@ -40,12 +41,15 @@ def arena(data: Path) -> Arena:
 @pytest.fixture
 def played(data: Path) -> Path:
     """A data folder with twelve rated matches of Nim and an unrated drawn tic-tac-toe."""
-    store = Store.open(data / "arena.db")
+    data.mkdir(mode=0o700)
+    filled_store(data / "arena.db", play_thirteen).close()
+    return data
+
+
+def play_thirteen(store: Store) -> None:
     for number in range(12):
         finish(store, f"m{number}", "nim", ("ann", "a-name-of-thirty-two-characters-"), (1, 2))
     finish(store, "draw", "tictactoe", ("ann", "bob"), (1, 1), rated=False)
-    store.close()
-    return data
 
 
 def finish(

@@ -14,6 +14,7 @@ import pytest
 from arena.server import matchmaking
 from arena.server.matchmaking import MatchRate
 from arena.server.seek_index import ActiveSeek, match_spec_of
+from protocol import games
 from protocol.games import load, rules_of
 from seek_board import SeekBoard
 from timeouts import WITHIN
@@ -230,7 +231,8 @@ async def test_a_seek_holds_its_config_packed_and_once() -> None:
     assert kinds[0] is not match_spec_of(load("nim", config), rated=True)
 
 
-def test_matches_under_one_config_share_their_rules() -> None:
+def test_matches_under_one_config_share_their_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(games, "_in_use", weakref.WeakValueDictionary())  # without what other tests still hold
     config = load("risk-duel").config
     rules = rules_of("risk-duel", config)
     assert rules_of("risk-duel", dict(config)) is rules

@@ -28,7 +28,7 @@ from arena.store.thinning import RecordsOfBot
 from machine.timestamps import utc
 from referee.result import Result, SeatResult
 
-FEW, MANY = 200, 20_000
+FEW, MANY = 200, 5_000
 """Matches, of which half are a tournament's; none is younger than `OLD` days."""
 OLD = 30
 STEP = 20
