@@ -382,7 +382,8 @@ def test_analyze_duel_draws_the_curve_of_what_beginning_is_worth() -> None:
 @needs_numba
 def test_the_curve_reads_tables_that_are_there_and_leaves_no_others(tmp_path: Path) -> None:
     there = {"XDG_CACHE_HOME": str(tmp_path)}
-    call("arena-bot", "solve", "risk-duel", "--config", "max_troops=4", **there)
+    code, out, err = call("arena-bot", "solve", "risk-duel", "--config", "max_troops=4", **there)
+    assert code == 0, err
     code, out, err = call("arena-bot", "analyze", "duel", "australia", "--curve", "3-4", **there)
     assert (code, err) == (0, "")
     rows = [line.split() for line in out.splitlines()[3:]]
