@@ -103,7 +103,13 @@ def as_json(start: Any, module: Any, **named: Any) -> Any:
     "named",
     [
         {},
-        {"env": {**ENVIRON, "WORD": "Grüße", "ARENA_URL": "ws://there"}},
+        {
+            "env": {
+                **{name: ENVIRON[name] for name in ENVIRON if name != "PATH"},
+                "WORD": "Grüße",
+                "ARENA_URL": "ws://a",
+            }
+        },
         {"limits": [(resource.RLIMIT_NOFILE, 50, 60), (resource.RLIMIT_FSIZE, 2**20, 2**20)]},
         {"stdin": subprocess.PIPE, "stderr": subprocess.STDOUT},
         {"start_new_session": True},
