@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from typing import Any, Literal
 
 import pytest
@@ -32,8 +32,9 @@ WORLD = """async (map) => {
   const script = document.querySelector("script[type=module]").src;
   const { layOut } = await import(script.replace("viewer/main.js", "board/geometry.js"));
   const { cells, places, links, elsewhere } = layOut(map);
-  const drawn = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  document.querySelector(".board svg, svg").append(drawn);
+  const [drawing, drawn] = ["svg", "path"].map((tag) => document.createElementNS("http://www.w3.org/2000/svg", tag));
+  drawing.append(drawn);
+  document.querySelector("#viewer").replaceChildren(drawing);
   const outside = map.territories.filter((_, at) => {
     drawn.setAttribute("d", cells[at]);
     return !drawn.isPointInFill(new DOMPoint(...places[at].slice(0, 2)));
@@ -73,10 +74,12 @@ async def shown(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIt
         yield visit, table
 
 
-@pytest.fixture
-def table(shown: tuple[Visit, Table]) -> Iterator[Table]:
-    """The page, of which nothing was complained in this test."""
+@pytest_asyncio.fixture(loop_scope="session")
+async def table(shown: tuple[Visit, Table]) -> AsyncIterator[Table]:
+    """The page without a board, the pointer in its corner, of which nothing was complained in this test."""
     visit, table = shown
+    await table.page.evaluate("document.querySelector('#viewer').replaceChildren()")
+    await table.page.mouse.move(0, 0)
     visit.complaints.clear()
     yield table
     assert visit.complaints == []

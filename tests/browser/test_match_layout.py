@@ -61,9 +61,11 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     "game",
     [
         "campaign",
-        "dilemma",
         "leduc",
-        *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe", "duel", "kuhn")),
+        *(
+            pytest.param(game, marks=pytest.mark.ci)
+            for game in ("dilemma", "nim", "grundy", "tictactoe", "duel", "kuhn")
+        ),
     ],
 )
 async def test_a_stored_match_fills_the_window_and_no_more(
@@ -121,8 +123,8 @@ async def play_on(bot: Player) -> None:
     ("game", "config", "rivals"),
     [
         ("risk-campaign", '&config={"preset":"world"}&seats=6', 5),
-        ("dilemma", "&preset=rock-paper-scissors", 1),
-        ("leduc", "", 1),
+        pytest.param("dilemma", "&preset=rock-paper-scissors", 1, marks=pytest.mark.ci),
+        pytest.param("leduc", "", 1, marks=pytest.mark.ci),
         pytest.param("kuhn", "", 1, marks=pytest.mark.ci),
         pytest.param("risk-duel", "", 1, marks=pytest.mark.ci),
         pytest.param("nim", "", 1, marks=pytest.mark.ci),

@@ -10,7 +10,6 @@ from protocol.games import NAMES, game_class
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-TUTORIALS = [name for name in NAMES if game_class(name).tutorial is not None]
 AROUND = ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp")
 FOCUSED = """(() => {
   const at = document.activeElement;
@@ -35,6 +34,10 @@ PRESSED = {
 """What is pressed for each move."""
 
 
+async def test_every_tutorial_is_done() -> None:
+    assert [name for name in NAMES if game_class(name).tutorial is not None] == list(PRESSED)
+
+
 async def reach(page: Page, name: str) -> None:
     """Bring the focus by keys alone to what begins with this name; to a territory along the map, by its arrow keys."""
     said = str(await page.evaluate(FOCUSED))
@@ -47,7 +50,7 @@ async def reach(page: Page, name: str) -> None:
     raise AssertionError(f"{name} was not reached: {said}")
 
 
-@pytest.mark.parametrize("game", TUTORIALS)
+@pytest.mark.parametrize("game", ["risk-duel", pytest.param("risk-campaign", marks=pytest.mark.ci)])
 async def test_the_tutorial_is_done_by_keyboard_alone(reading: Visits, library: str, game: str) -> None:
     async with reading(library, DESKTOP) as visit:
         page = await visit.open(f"/play/tutorial/{game}")
@@ -63,7 +66,7 @@ async def test_the_tutorial_is_done_by_keyboard_alone(reading: Visits, library: 
         await page.wait_for_url(f"**/play?game={game}*")
 
 
-@pytest.mark.parametrize("game", TUTORIALS)
+@pytest.mark.parametrize("game", ["risk-campaign", pytest.param("risk-duel", marks=pytest.mark.ci)])
 async def test_on_a_phone_a_tap_or_the_button_show_me_does_each_move(visiting: Visits, library: str, game: str) -> None:
     async with visiting(library, PHONE, "dark", has_touch=True) as visit:
         page = await visit.open(f"/play/tutorial/{game}")

@@ -308,7 +308,7 @@ async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
         await expect(page.locator(".now")).to_contain_text("was worth 75.0 %")
 
 
-@pytest.mark.parametrize("game", ["nim", "duel", "campaign"])
+@pytest.mark.parametrize("game", ["duel", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "campaign"))])
 async def test_a_true_record_is_verified(reading: Visits, library: str, kept: dict[str, str], game: str) -> None:
     async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}"))
