@@ -25,7 +25,7 @@ import typer.main
 import arena.cli
 import bots.cli
 import zygote
-from timeouts import WITHIN
+from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")
@@ -136,7 +136,7 @@ def started(
     start = zygote.execute if by_exec else zygote.program
     process = start(
         [MODULES[command[0]], *command[1:]],
-        env={**inherited, "TERM": "dumb", **environ},
+        env={**inherited, "TERM": "dumb", **PATIENT_ENVIRON, **environ},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=stderr,

@@ -30,6 +30,7 @@ from forked_workers import ForkedWorkers
 from postgres import remove_shared_server
 from programs import program
 from protocol import games
+from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 """What is right is so on a busy machine too."""
@@ -138,13 +139,25 @@ class Mosquitto:
             self._process = None
 
 
+_reservations: list[socket.socket] = []
+"""One socket for each port that this process was given, kept so that no other test gets the same."""
+
+
 def free_port() -> int:
-    """A TCP port that nobody listens on now, below those that the system itself gives to whoever asks for any."""
+    """Return a TCP port that nobody listens on, below those that the system gives to whoever asks for any.
+
+    It stays reserved among the tests of this machine until this process ends. A program outside of the tests could
+    still take it, so prefer port 0 wherever what is tested can tell its port.
+    """
     while True:
         port = 10_000 + secrets.randbelow(20_000)
+        reservation = socket.socket(socket.AF_UNIX)
         with socket.socket() as probe, contextlib.suppress(OSError):
+            reservation.bind(f"\0bot-arena-port-{port}")
             probe.bind(("127.0.0.1", port))
+            _reservations.append(reservation)
             return port
+        reservation.close()
 
 
 @pytest.fixture

@@ -29,11 +29,7 @@ from arena.store.store import Store
 from patience import patient_host
 from protocol.messages import Clock
 from timeouts import WITHIN
-from virtual_time import (
-    VirtualTimeLoop,
-    advance,
-    pytest_asyncio_loop_factories,  # noqa: F401 - a hook
-)
+from virtual_time import VirtualTimeLoop, advance
 
 
 class Door:

@@ -22,7 +22,6 @@ from protocol.dice import Dice
 from protocol.games import load
 from protocol.messages import FromClient, FromServer
 from timeouts import WITHIN
-from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 
 HERE = Path(__file__).parent
 
