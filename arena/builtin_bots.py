@@ -25,6 +25,7 @@ from arena.store.store import Store
 from arena.store.tokens import hash_token, new_token
 from machine.atomic_write import in_place_of
 from machine.event_loop import until_first
+from machine.subprocesses import limited_niceness
 from protocol import bot_launch
 from protocol.bot_launch import LEVEL, LEVELS, bot_name_in, split_bot_word
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
@@ -206,7 +207,7 @@ class Supervisor:
                         command=bot.command,
                         environment=environment,
                         token=self._tokens[bot.name],
-                        nice=NICE,
+                        nice=limited_niceness(NICE),
                         largest_log=LARGEST_LOG,
                     )
                     run = partial(self._run, bot.name, order, partial(connected, bot.name))

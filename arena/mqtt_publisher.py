@@ -79,6 +79,7 @@ def client_of(order: MqttOrder) -> aiomqtt.Client:
         will=aiomqtt.Will(*order.will),
         clean_session=True,
         keepalive=order.keepalive,
+        timeout=2 * order.within,  # beyond that of `_serve`, which says what happened
         max_inflight_messages=MOST_IN_FLIGHT,
         max_queued_outgoing_messages=MOST_IN_FLIGHT,
         socket_options=[(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)],  # nothing waits for what came before

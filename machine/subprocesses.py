@@ -10,8 +10,13 @@ import ctypes
 import os
 import sys
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
+from protocol.errors import UsageFault
+
+MAX_NICENESS_VARIABLE = "ARENA_MAX_NICENESS"
+_LOWEST_PRIORITY = 19
 _SET_PDEATHSIG, _SET_DUMPABLE, _SET_CHILD_SUBREAPER = 1, 4, 36
 _SIGKILL = 9
 _M_MMAP_THRESHOLD, _M_ARENA_MAX = -3, -8
@@ -56,17 +61,31 @@ def leave_process_group() -> None:
     os.setpgrp()
 
 
+def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
+    """Return by how much a background process lowers its priority: `niceness`, or what `ARENA_MAX_NICENESS` allows.
+
+    A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for what is no
+    such number.
+    """
+    text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
+    if not (text.isdecimal() and int(text) <= _LOWEST_PRIORITY):
+        raise UsageFault(f"{MAX_NICENESS_VARIABLE} is {text!r}: it is a whole number from 0 to {_LOWEST_PRIORITY}")
+    return min(niceness, int(text))
+
+
 def be_nice(by: int) -> None:
-    """Have others of its session go before this process by so much, as `os.nice`, where the system lets it."""
-    with contextlib.suppress(OSError):
-        os.nice(by)
+    """Lower the priority of this process in its session, as `os.nice`, where the system and the environment allow it.
+
+    Raises `UsageFault` as `limited_niceness`.
+    """
+    _lower_priority(limited_niceness(by))
 
 
 def give_way(nice: int) -> None:
-    """The same, and have others go before its session, which it began itself."""
+    """Lower the priority of this process by exactly this, and that of its session, which it began itself."""
     if not nice:
         return
-    be_nice(nice)
+    _lower_priority(nice)
     for _ in range(_AUTOGROUP_TRIES):
         try:
             _AUTOGROUP.write_text(str(nice))
@@ -76,6 +95,11 @@ def give_way(nice: int) -> None:
             return
         else:
             return
+
+
+def _lower_priority(by: int) -> None:
+    with contextlib.suppress(OSError):
+        os.nice(by)
 
 
 def _prctl(option: int, value: int) -> None:

@@ -29,6 +29,8 @@ from timeouts import PATIENT_ENVIRON, WITHIN
 
 REPOSITORY = Path(__file__).parents[1]
 FAULTY = Path(__file__).with_name("faulty_bots.py")
+NICENESS_KEPT = {"ARENA_MAX_NICENESS": "0"}
+"""A command that is called in this process must not lower the priority of all later tests."""
 _MOVES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 MODULES = {"arena": "arena", "arena-bot": "bots"}
 MAINS: dict[str, Callable[[], None]] = {"arena": arena.cli.main, "arena-bot": bots.cli.main}
@@ -68,7 +70,7 @@ def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for key in [key for key in os.environ if key.startswith("ARENA_")]:
             patch.delenv(key)
-        for key, value in environ.items():
+        for key, value in {**NICENESS_KEPT, **environ}.items():
             patch.setenv(key, value)
         patch.setattr(typer.main, "get_command", _command_of)
         patch.setattr(sys, "argv", argv)

@@ -43,7 +43,7 @@ from machine.timeouts import FACTOR_VARIABLE
 from patience import PATIENT_CLIENT
 from players import token_of
 from protocol.games import load
-from timeouts import WITHIN
+from timeouts import BUSY_ENVIRON, WITHIN
 
 TIMEOUT_FACTOR = 24
 """With which an arena waits longer for a client than tests wait for anything."""
@@ -224,6 +224,8 @@ def _as_in_a_process(stops: list[asyncio.Event]) -> Iterator[None]:
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(FACTOR_VARIABLE, str(TIMEOUT_FACTOR))
+        for key, value in BUSY_ENVIRON.items():
+            patch.setenv(key, value)
         patch.setattr(event_loop, "collect_rarely", lambda: None)  # going through all of pytest's objects takes long
         patch.setattr(type(asyncio.get_running_loop()), "add_signal_handler", lambda *_: None)  # they are for pytest
         patch.setattr(arena.commands.serve, "_obey_signals", lambda stop, *_: stops.append(stop))

@@ -18,6 +18,7 @@ from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
 from machine.arguments import read_clock, text_or_file
+from machine.subprocesses import MAX_NICENESS_VARIABLE
 from machine.terminal import say
 from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
@@ -29,7 +30,7 @@ DEMO = {"data": "arena-demo", "rated_per_pair": 0}
 """What a demo has otherwise, unless it is said."""
 FILE_VARIABLE = "ARENA_CONFIG_FILE"
 """Names the TOML file."""
-ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE)
+ELSEWHERE = (FILE_VARIABLE, "ARENA_OPERATOR_TOKEN", "ARENA_PLAIN", FACTOR_VARIABLE, MAX_NICENESS_VARIABLE)
 """Variables that commands and the machine know, beside those of a server and of bots."""
 _PREFIX = "ARENA_"
 _FORMS = {"node": NAME_PATTERN, **dict.fromkeys(("socket_url", "public_url"), r"^wss?://[^\s;,'\"?#{}]+\Z")}

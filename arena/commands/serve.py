@@ -61,6 +61,7 @@ from machine.arguments import read_clock, text_or_file
 from machine.event_loop import Tasks, running
 from machine.log_output import write_log
 from machine.service_manager import ServiceManager
+from machine.subprocesses import limited_niceness
 from machine.timeouts import scaled
 from protocol.display import counted
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
@@ -274,6 +275,7 @@ def _arena(
     meters: Meters | None,
 ) -> Arena:
     """The arena as it is set; `operator` is the token by which an operator is known."""
+    limited_niceness(0)  # refuses a bad value here, before a background process meets it
     files = raise_fd_limit(settings.max_connections)
     registration = Registration(
         open=settings.registration == "open",

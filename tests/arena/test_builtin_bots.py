@@ -147,7 +147,6 @@ async def test_a_bot_that_lost_its_connection_for_long_is_started_again(
 ) -> None:
     for name in ("LOOK_EVERY", "AWAY_MOST", "FIRST_WAIT"):
         monkeypatch.setattr(builtin_bots, name, 0.01)
-    monkeypatch.setattr(builtin_bots, "NICE", 0)  # on a busy machine a process of low priority may never come to run
     program = "import os, time; print(os.getpid(), flush=True); time.sleep(1000)"
     bot = BuiltinBot(name="mine", command=(sys.executable, "-c", program))
     house = Supervisor([bot], {"mine": "t" * 20}, tmp_path, passed(os.environ))
