@@ -53,7 +53,7 @@ def call(program: str, *words: str, **environ: str) -> Done:
     """
     out, err = io.StringIO(), io.StringIO()
     with (
-        _as_program([program, *words], environ),
+        as_program([program, *words], environ),
         contextlib.redirect_stdout(out),
         contextlib.redirect_stderr(err),
         pytest.raises(SystemExit) as stop,
@@ -64,7 +64,8 @@ def call(program: str, *words: str, **environ: str) -> Done:
 
 
 @contextlib.contextmanager
-def _as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
+def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
+    """Have nothing of ARENA_… in the environment but what is given; set back at the end what a program sets."""
     thresholds = gc.get_threshold()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
     with pytest.MonkeyPatch.context() as patch:

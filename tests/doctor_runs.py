@@ -2,49 +2,59 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pytest
-
+from arena.commands.doctor import examine
 from arena.doctor.cases import COURSE
-from commands import Done, call, run
-from timeouts import WITHIN
+from arena.doctor.timeouts import DoctorTimeouts
+from commands import as_program, run
+from timeouts import PATIENT_ENVIRON, WITHIN
 
 QUICK = ("match", "next", "unknown", "twice", "rejected", "cut-turn", "cut-move", "cut-other", "cut-ready", "restart")
-TIMEOUTS = (
-    "harness.WELCOME_WITHIN",
-    "harness.START_WITHIN",
-    "harness.READY_WITHIN",
-    "harness.MOVE_WITHIN",
-    "harness.TOLD_WITHIN",
-    "cases.MOVE_WITHIN",
-    "cases.TOLD_WITHIN",
+PATIENT = DoctorTimeouts(
+    welcome_timeout_s=WITHIN,
+    first_welcome_timeout_s=WITHIN,
+    seek_timeout_s=WITHIN,
+    start_timeout_s=WITHIN,
+    ready_timeout_s=WITHIN,
+    move_timeout_s=WITHIN,
+    return_timeout_s=WITHIN,
+    message_timeout_s=WITHIN,
+    stay_away_timeout_s=WITHIN,
+    arena_timeout_s=WITHIN,
+    server_start_timeout_s=WITHIN,
+    server_stop_timeout_s=WITHIN,
 )
-"""How long the doctor waits for a bot that does what it should."""
+"""The doctor waits longer than usual for a bot that does what it should, as the machine may be slow."""
 
 
 def examined(
-    tmp_path: Path, *command: str, only: tuple[str, ...] = (), seek_timeout_s: float = WITHIN
+    tmp_path: Path, *command: str, only: tuple[str, ...] = (), timeouts: DoctorTimeouts = PATIENT
 ) -> tuple[int, dict[str, Any]]:
-    """Return the exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`.
-
-    A bot has more time than the command gives it, as the machine may be slow.
-    """
-    with pytest.MonkeyPatch.context() as patch:
-        for timeout in TIMEOUTS:
-            patch.setattr(f"arena.doctor.{timeout}", WITHIN)
-        patch.setattr("arena.doctor.harness.SEEK_WITHIN", seek_timeout_s)
-        return _read(tmp_path, call(*_words(tmp_path, command, only), XDG_CONFIG_HOME=str(tmp_path)))
+    """Return the exit code, and what came of each case by its name. The bot's tokens are kept in `tmp_path`."""
+    out = io.StringIO()
+    code: object = 0
+    environ = {"XDG_CONFIG_HOME": str(tmp_path), **PATIENT_ENVIRON}
+    with as_program(["arena", "doctor"], environ), contextlib.redirect_stdout(out):
+        try:
+            examine(command, None, only, tmp_path / "bot.log", to_json=True, timeouts=timeouts)
+        except SystemExit as stop:
+            code = stop.code
+    assert isinstance(code, int)
+    return code, _read(tmp_path, out.getvalue())
 
 
 def _examined_by_program(tmp_path: Path, command: Sequence[str], only: tuple[str, ...]) -> tuple[int, dict[str, Any]]:
     """The same by a program of its own, as this process can be only one at a time."""
     done = run(*_words(tmp_path, command, only), XDG_CONFIG_HOME=str(tmp_path))
-    return _read(tmp_path, Done(done.returncode, done.stdout, done.stderr))
+    assert done.stderr == ""
+    return done.returncode, _read(tmp_path, done.stdout)
 
 
 def _words(tmp_path: Path, command: Sequence[str], only: tuple[str, ...]) -> list[str]:
@@ -52,11 +62,10 @@ def _words(tmp_path: Path, command: Sequence[str], only: tuple[str, ...]) -> lis
     return ["arena", "doctor", "--json", "--log", str(tmp_path / "bot.log"), *chosen, "--", *command]
 
 
-def _read(tmp_path: Path, done: Done) -> tuple[int, dict[str, Any]]:
-    assert done.err == ""
-    told = json.loads(done.out)
+def _read(tmp_path: Path, out: str) -> dict[str, Any]:
+    told = json.loads(out)
     assert told["log"] == str(tmp_path / "bot.log")
-    return done.code, {case["case"]: case for case in told["cases"]}
+    return {case["case"]: case for case in told["cases"]}
 
 
 def examined_whole(tmp_path: Path, *command: str) -> tuple[list[int], dict[str, Any]]:

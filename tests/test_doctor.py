@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from arena.doctor.cases import COURSE
 from commands import FAULTY, REPOSITORY, call, run
-from doctor_runs import QUICK, examined, examined_whole, faults
+from doctor_runs import PATIENT, QUICK, examined, examined_whole, faults
 
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
 
@@ -50,7 +51,14 @@ def test_rounds_and_hands_are_played_too_and_taken_up_half_way(
 
 @pytest.mark.ci
 def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
-    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"), seek_timeout_s=3.0)
+    code, cases = examined(
+        tmp_path,
+        sys.executable,
+        str(FAULTY),
+        "steady",
+        only=("match", "next"),
+        timeouts=dataclasses.replace(PATIENT, seek_timeout_s=3.0),
+    )
     assert (faults(cases), code) == ({}, 0)
     assert cases["next"]["did"].startswith("seeks nothing")
 

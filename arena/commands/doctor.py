@@ -11,9 +11,11 @@ from textwrap import wrap
 from arena.commands.output import WIDTH, print_document
 from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case, Examined
 from arena.doctor.cases import examine as examine_bot
+from arena.doctor.timeouts import DoctorTimeouts
 from arena.processes.bot_commands import startable
 from machine import event_loop
 from machine.terminal import say
+from machine.timeouts import scaled
 from protocol.display import among
 from protocol.errors import UsageFault
 from protocol.games import NAMES, game_class
@@ -22,7 +24,15 @@ _DOCUMENT = "docs/protocol.md"
 _INDENT = 8
 
 
-def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: Path | None, *, to_json: bool) -> None:
+def examine(
+    command: Sequence[str],
+    game: str | None,
+    only: Sequence[str],
+    log: Path | None,
+    *,
+    to_json: bool,
+    timeouts: DoctorTimeouts | None = None,
+) -> None:
     """Examine the bot that `command` starts, and print what came of each case.
 
     Raises `SystemExit` (1) if a case failed, `Fault` where nothing can be examined.
@@ -30,6 +40,7 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
     played = game or NAMES[0]
     game_class(played)
     cases = _chosen(only)
+    timeouts = timeouts or scaled(DoctorTimeouts())
     command = startable(command)
     if log is None:
         handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
@@ -38,7 +49,7 @@ def examine(command: Sequence[str], game: str | None, only: Sequence[str], log: 
     if not to_json:
         named = "" if game else ", unless --game names another"
         say(f"{' '.join(command)}\nplays {played}{named}\nwhat it says goes to {log}\n", flush=True)
-    examined = event_loop.run(_examine(command, played, log, cases, aloud=not to_json))
+    examined = event_loop.run(_examine(command, played, log, cases, timeouts, aloud=not to_json))
     if to_json:
         print_document({"command": command, "log": str(log), "cases": [_as_json(one) for one in examined]})
     else:
@@ -56,10 +67,16 @@ def _chosen(only: Sequence[str]) -> list[Case]:
 
 
 async def _examine(
-    command: Sequence[str], game: str, log: Path, cases: Sequence[Case], *, aloud: bool
+    command: Sequence[str],
+    game: str,
+    log: Path,
+    cases: Sequence[Case],
+    timeouts: DoctorTimeouts,
+    *,
+    aloud: bool,
 ) -> list[Examined]:
     examined = []
-    async for one in examine_bot(command, game, log, cases):
+    async for one in examine_bot(command, game, log, cases, timeouts):
         examined.append(one)
         if aloud:
             say(_told(one), flush=True)
@@ -71,7 +88,7 @@ def _told(one: Examined) -> str:
     case, finding = one.case, one.finding
     lines = [f"{finding.verdict:<{_INDENT}}{case.done} ({case.name}, {one.seconds:.1f} s)"]
     lines += _wrapped("did", finding.did)
-    lines += _wrapped("should", case.should)
+    lines += _wrapped("should", one.should)
     if finding.verdict != PASSED:
         lines += _wrapped("see", f"{_DOCUMENT}#{case.see}")
     return "\n".join(lines)
@@ -96,7 +113,7 @@ def _as_json(one: Examined) -> dict[str, object]:
         "done": case.done,
         "verdict": finding.verdict,
         "did": finding.did,
-        "should": case.should,
+        "should": one.should,
         "see": f"{_DOCUMENT}#{case.see}",
         "seconds": round(one.seconds, 3),
     }

@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from arena.doctor.harness import BACK_WITHIN, MOVE_WITHIN, TOLD_WITHIN, Failed, Harness, harness_of
-from arena.doctor.websocket_proxy import ARENA, GIVE_UP_PING, RELAY, Message
+from arena.doctor.harness import Failed, Harness, harness_of
+from arena.doctor.timeouts import DoctorTimeouts
+from arena.doctor.websocket_proxy import ARENA, RELAY, Message
 from arena.processes.process import BotCrashed
 from protocol.close_codes import SUPERSEDED, TOO_MANY
 from protocol.error_codes import ILLEGAL_MOVE
 from protocol.messages import MAX_STRIKES
 
 PASSED, WARNING, FAILED = "passed", "warning", "failed"
-NOTICES_WITHIN = 30.0
-"""Seconds in which a bot should notice that nothing comes through any more."""
 DOWN_FOR = 3.0
 MANY_ATTEMPTS = 10
 """To connect, a second: more is a burden to others."""
-STAYS_AWAY_FOR = 6.0
-"""Seconds in which a bot would have come back, as it waits 5 s at most."""
-PROMPT_PONG = 5.0
 
 
 class Finding(NamedTuple):
@@ -35,7 +32,10 @@ class Finding(NamedTuple):
 
 
 class Case(NamedTuple):
-    """A fault: `done` is what happens to the bot, `should` what it has to do, `see` where docs/protocol.md says so."""
+    """A fault: `done` is what happens to the bot, `should` what it has to do, `see` where docs/protocol.md says so.
+
+    In `should` a name in braces is a field of `DoctorTimeouts`.
+    """
 
     name: str
     done: str
@@ -75,10 +75,21 @@ async def _next_match(harness: Harness) -> Finding:
     for opponent in harness.opponents:
         await opponent.resign()
     mark = harness.mark
-    await harness.expect("end", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told the end", match=match)
-    again = await harness.relay.until(lambda: harness.said("seek", since=mark) or harness.bot.ended, TOLD_WITHIN)
+    await harness.expect(
+        "end",
+        by=ARENA,
+        since=mark,
+        within=harness.timeouts.message_timeout_s,
+        instead="was not told the end",
+        match=match,
+    )
+    again = await harness.relay.until(
+        lambda: harness.said("seek", since=mark) or harness.bot.ended, harness.timeouts.message_timeout_s
+    )
     if again is None and harness.seeks:
-        return Finding(WARNING, f"sought nothing within {TOLD_WITHIN:g} s of the end, and did not leave")
+        return Finding(
+            WARNING, f"sought nothing within {harness.timeouts.message_timeout_s:g} s of the end, and did not leave"
+        )
     if isinstance(again, str):
         return Finding(PASSED, f"left: its process {again}")
     return Finding(
@@ -134,9 +145,11 @@ async def _comes_back_to_its_turn(harness: Harness) -> Finding:
     line = harness.relay.line
     seen = harness.relay.seen
     mark = harness.mark if line is None else next(i for i, it in enumerate(seen) if it.line == line.number)
-    closed = await harness.relay.until(lambda: harness.said("closed", by=RELAY, since=mark), MOVE_WITHIN)
+    closed = await harness.relay.until(
+        lambda: harness.said("closed", by=RELAY, since=mark), harness.timeouts.move_timeout_s
+    )
     if closed is None:
-        raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
+        raise Failed(f"did not move within {harness.timeouts.move_timeout_s:g} s of its turn")
     since = seen.index(closed)
     back = await harness.comes_back(since)
     await harness.moves(match, since)
@@ -171,7 +184,7 @@ async def _waiting(harness: Harness) -> tuple[str, int]:
     return match, harness.mark
 
 
-async def _plays_on(harness: Harness, match: str, since: int, within: float = BACK_WITHIN) -> float:
+async def _plays_on(harness: Harness, match: str, since: int, within: float | None = None) -> float:
     """See that the bot comes back, and plays on when the opponent has moved; after how many seconds it was back."""
     back = await harness.comes_back(since, within)
     await harness.until_opponent_moves(match)
@@ -192,13 +205,16 @@ async def _half_open(harness: Harness) -> Finding:
     match, mark = await _waiting(harness)
     harness.fall_silent()
     try:
-        back = await _plays_on(harness, match, mark, NOTICES_WITHIN)
+        back = await _plays_on(harness, match, mark, harness.timeouts.silence_timeout_s)
     except Failed:
         if harness.said("hello", since=mark) or harness.bot.ended:
             raise
         harness.cable.cut()
         await _plays_on(harness, match, mark)
-        return Finding(WARNING, f"did not notice it within {NOTICES_WITHIN:g} s, and came back when it was closed")
+        return Finding(
+            WARNING,
+            f"did not notice it within {harness.timeouts.silence_timeout_s:g} s, and came back when it was closed",
+        )
     return Finding(PASSED, f"noticed it, came back after {back:.1f} s, and moved in its turn")
 
 
@@ -232,7 +248,7 @@ async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callab
     harness.cable.cut()
     begun = time.monotonic()
     await harness.relay.until(lambda: harness.bot.ended, DOWN_FOR)
-    while attempts() < 2 and harness.bot.ended is None and time.monotonic() - begun < BACK_WITHIN:
+    while attempts() < 2 and harness.bot.ended is None and time.monotonic() - begun < harness.timeouts.return_timeout_s:
         await harness.relay.until(lambda: harness.bot.ended, 0.1)
     count, seconds = attempts(), time.monotonic() - begun
     harness.cable.hangs_up, harness.relay.closes_with = False, None
@@ -259,7 +275,9 @@ async def _rejected(harness: Harness) -> Finding:
     harness.relay.from_bot = _first("move", reject)
     match = await harness.match()
     await harness.move(match, mark)
-    told = await harness.expect("rejected", by=ARENA, since=mark, within=TOLD_WITHIN, instead="was not told so")
+    told = await harness.expect(
+        "rejected", by=ARENA, since=mark, within=harness.timeouts.message_timeout_s, instead="was not told so"
+    )
     since = harness.relay.seen.index(told)
     ply = told.message["ply"]
 
@@ -268,20 +286,24 @@ async def _rejected(harness: Harness) -> Finding:
             return "moved again"
         return "resigned" if harness.said("resign", since=since, match=match) else harness.bot.ended
 
-    did = await harness.relay.until(answered, MOVE_WITHIN)
+    did = await harness.relay.until(answered, harness.timeouts.move_timeout_s)
     if did == "resigned":
         return Finding(WARNING, "resigned the match, which it could have played on")
     if did != "moved again":
-        raise Failed(f"did not move again within {MOVE_WITHIN:g} s" if did is None else f"ended: its process {did}")
+        raise Failed(
+            f"did not move again within {harness.timeouts.move_timeout_s:g} s"
+            if did is None
+            else f"ended: its process {did}"
+        )
     return Finding(PASSED, "moved again")
 
 
 async def _pings(harness: Harness) -> Finding:
     await harness.present()
     did = f"answered within {harness.relay.slowest_pong:.2f} s at the slowest"
-    if harness.relay.slowest_pong >= GIVE_UP_PING:
-        raise Failed(f"left a ping unanswered for {GIVE_UP_PING:g} s")
-    return Finding(PASSED if harness.relay.slowest_pong < PROMPT_PONG else WARNING, did)
+    if harness.relay.slowest_pong >= harness.timeouts.pong_timeout_s:
+        raise Failed(f"left a ping unanswered for {harness.timeouts.pong_timeout_s:g} s")
+    return Finding(PASSED if harness.relay.slowest_pong < harness.timeouts.prompt_pong_timeout_s else WARNING, did)
 
 
 async def _superseded(harness: Harness) -> Finding:
@@ -292,7 +314,7 @@ async def _superseded(harness: Harness) -> Finding:
     def back() -> str | None:
         return harness.bot.ended or ("back" if harness.said("opened", by=RELAY, since=mark) else None)
 
-    did = await harness.relay.until(back, STAYS_AWAY_FOR)
+    did = await harness.relay.until(back, harness.timeouts.stay_away_timeout_s)
     if did == "back":
         raise Failed("came back: two that both do so throw each other out for ever")
     return Finding(PASSED, "stayed away" if did is None else f"stopped: its process {did}")
@@ -327,29 +349,39 @@ COURSE = (
     Case("restart", "a restart of the arena (1012)", f"{COMES_BACK}play on", LOST, _restart),
     Case("hang-up", "a peer that accepts and closes", "try again, waiting longer each time", LOST, _hangs_up),
     Case("full", "an arena that is full (4004)", "try again, waiting longer each time", ERRORS, _full),
-    Case("half-open", "a connection that falls silent", f"notice it within {NOTICES_WITHIN:g} s", LOST, _half_open),
-    Case("pings", "pings all the while", f"answer within {PROMPT_PONG:g} s, thinking or not", "connection", _pings),
+    Case("half-open", "a connection that falls silent", "notice it within {silence_timeout_s:g} s", LOST, _half_open),
+    Case(
+        "pings",
+        "pings all the while",
+        "answer within {prompt_pong_timeout_s:g} s, thinking or not",
+        "connection",
+        _pings,
+    ),
     Case("superseded", "being replaced by another (4003)", "stop", ERRORS, _superseded),
 )
 
 
 class Examined(NamedTuple):
-    """A case, what came of it, and the seconds that it took."""
+    """A case, what the bot should do in it, what came of it, and the seconds that it took."""
 
     case: Case
+    should: str
     finding: Finding
     seconds: float
 
 
-async def examine(command: Sequence[str], game: str, log: Path, cases: Sequence[Case]) -> AsyncIterator[Examined]:
+async def examine(
+    command: Sequence[str], game: str, log: Path, cases: Sequence[Case], timeouts: DoctorTimeouts
+) -> AsyncIterator[Examined]:
     """Play the cases to a bot. Raises `ArenaFault` where it can't be started or never connects, or has no room."""
-    async with harness_of(command, game, log) as harness:
+    async with harness_of(command, game, log, timeouts) as harness:
         for case in cases:
             begun = time.monotonic()
             finding = await _examine(harness, case)
             if (crash := harness.bot.crash) is not None and not harness.was_welcomed:
                 raise BotCrashed(f"the bot {crash.how} before it was welcomed; {crash.last_words}")
-            yield Examined(case, finding, time.monotonic() - begun)
+            should = case.should.format_map(dataclasses.asdict(timeouts))
+            yield Examined(case, should, finding, time.monotonic() - begun)
 
 
 async def _examine(harness: Harness, case: Case) -> Finding:

@@ -23,9 +23,11 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST, TcpProxy
+from arena.doctor.timeouts import DoctorTimeouts
 from arena.doctor.websocket_proxy import ARENA, BOT, OWN_SEEK, Message, Seen, WebSocketProxy, connection_to
 from arena.processes.launch_spec import LaunchSpec
 from arena.processes.process import BotProcess, Crash, ended
+from machine.timeouts import FACTOR_VARIABLE
 from protocol import bot_launch
 from protocol.codec import MSGPACK
 from protocol.errors import ArenaFault, BotFault
@@ -34,25 +36,16 @@ from protocol.messages import MAX_SLOTS
 
 T = TypeVar("T")
 NAME = "patient"
-WARM_WITHIN = 90.0
-"""A bot's first connection may have to wait for what it compiles."""
-WELCOME_WITHIN = 20.0
-SEEK_WITHIN = 3.0
-START_WITHIN = 10.0
-READY_WITHIN = 10.0
-MOVE_WITHIN = 30.0
-BACK_WITHIN = 15.0
-TOLD_WITHIN = 3.0
 AFTERWARDS = 0.1
-SERVER_WITHIN, SERVER_ENDS_WITHIN = 60.0, 10.0
 CLOCK = "60+0.5"
 
 
 class TestServer:
     """`arena serve` in a process and a folder of its own, on a free port; `start` after `stop` goes on where it was."""
 
-    def __init__(self, data: Path) -> None:
+    def __init__(self, data: Path, timeouts: DoctorTimeouts) -> None:
         self._data = data
+        self._timeouts = timeouts
         self._process: asyncio.subprocess.Process | None = None
         self._reading: asyncio.Task[None] | None = None
         self.port = 0
@@ -65,7 +58,11 @@ class TestServer:
             sys.executable,
             "-P",
             *command,
-            env={key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
+            env={
+                key: value
+                for key, value in os.environ.items()
+                if not key.startswith("ARENA_") or key == FACTOR_VARIABLE
+            },
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
@@ -75,7 +72,7 @@ class TestServer:
         assert stream is not None
         said = ""
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(SERVER_WITHIN):
+            async with asyncio.timeout(self._timeouts.server_start_timeout_s):
                 while line := (await stream.readline()).decode(errors="replace"):
                     said = line.strip()
                     if found := re.search(r"listening on ws://\S+?:(\d+)", line):
@@ -91,7 +88,7 @@ class TestServer:
         if process is None or process.returncode is not None:
             return
         process.terminate()
-        if not await ended(process, SERVER_ENDS_WITHIN):
+        if not await ended(process, self._timeouts.server_stop_timeout_s):
             process.kill()
             await process.wait()
         if self._reading is not None:
@@ -250,8 +247,15 @@ class Harness:
     """One bot between its opponents and all that can be done to it."""
 
     def __init__(
-        self, game: str, server: TestServer, relay: WebSocketProxy, cable: TcpProxy, bot: BotUnderTest
+        self,
+        game: str,
+        server: TestServer,
+        relay: WebSocketProxy,
+        cable: TcpProxy,
+        bot: BotUnderTest,
+        timeouts: DoctorTimeouts,
     ) -> None:
+        self.timeouts = timeouts
         self.server = server
         self.relay = relay
         self.cable = cable
@@ -276,7 +280,7 @@ class Harness:
         """Have the bot run, connected and welcomed."""
         if self.bot.ended is not None:
             await self.renew()
-        within = WELCOME_WITHIN if self.was_welcomed else WARM_WITHIN
+        within = self.timeouts.welcome_timeout_s if self.was_welcomed else self.timeouts.first_welcome_timeout_s
         if await self._until(self._welcomed, within) is None:
             raise Failed(f"was not welcomed within {within:g} s: it has to connect and say hello")
         self.was_welcomed = True
@@ -292,7 +296,7 @@ class Harness:
     async def summon(self) -> None:
         """Have the arena begin a match of the bot with the opponent."""
         await self.present()
-        sought = await self._until(self._seek, SEEK_WITHIN if self.seeks else 0.0)
+        sought = await self._until(self._seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
             self.seeks = False
             sought = {"type": "seek", "id": OWN_SEEK, "game": self._game}
@@ -308,15 +312,17 @@ class Harness:
         """Begin a match and see that the bot is ready; its id."""
         mark = self.mark
         await self.summon()
-        start = await self.expect("start", by=ARENA, since=mark, within=START_WITHIN, instead="met no opponent")
+        start = await self.expect(
+            "start", by=ARENA, since=mark, within=self.timeouts.start_timeout_s, instead="met no opponent"
+        )
         match: str = start.message["match"]
         await self.ready(match, mark)
         return match
 
     async def ready(self, match: str, since: int) -> None:
         """See that the bot is ready in time."""
-        instead = f"said no ready within {READY_WITHIN:g} s"
-        await self.expect("ready", since=since, within=READY_WITHIN, instead=instead, match=match)
+        instead = f"said no ready within {self.timeouts.ready_timeout_s:g} s"
+        await self.expect("ready", since=since, within=self.timeouts.ready_timeout_s, instead=instead, match=match)
 
     async def moves(self, match: str, since: int, count: int = 1) -> None:
         """See that the bot answers so many turns, or those that there are."""
@@ -328,14 +334,16 @@ class Harness:
 
     async def move(self, match: str, since: int) -> Seen | None:
         """The bot's answer to the first turn of its own since a mark. None: the match is over."""
-        turn = await self._until(lambda: self._turn(match, since), MOVE_WITHIN)
+        turn = await self._until(lambda: self._turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:
             raise Failed("got no turn, since the match did not go on")
         if turn.type == "end":
             return None
         ply = turn.message["ply"]
-        instead = f"did not move within {MOVE_WITHIN:g} s of its turn"
-        found = await self.expect("move", since=since, within=MOVE_WITHIN, instead=instead, match=match, ply=ply)
+        instead = f"did not move within {self.timeouts.move_timeout_s:g} s of its turn"
+        found = await self.expect(
+            "move", since=since, within=self.timeouts.move_timeout_s, instead=instead, match=match, ply=ply
+        )
         self.slowest_move = max(self.slowest_move, found.at - turn.at)
         return found
 
@@ -348,16 +356,17 @@ class Harness:
     async def until_opponent_moves(self, match: str) -> None:
         """Wait until it is the turn of the opponent, which holds it."""
         if not await self._until(
-            lambda: any(match in opponent.held for opponent in self.opponents) or None, MOVE_WITHIN
+            lambda: any(match in opponent.held for opponent in self.opponents) or None, self.timeouts.move_timeout_s
         ):
-            raise Failed(f"did not move within {MOVE_WITHIN:g} s of its turn")
+            raise Failed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def all_move_at_once(self, match: str) -> bool:
         """Whether the turn that the opponent holds is also the bot's."""
         return any(isinstance(one.held[match]["to_move"], list) for one in self.opponents if match in one.held)
 
-    async def comes_back(self, since: int, within: float = BACK_WITHIN) -> float:
+    async def comes_back(self, since: int, within: float | None = None) -> float:
         """See that the bot connects again and says who it is, as it did before; after how many seconds."""
+        within = self.timeouts.return_timeout_s if within is None else within
         begun = time.monotonic()
         first = self._first_hello()
         instead = f"did not come back within {within:g} s"
@@ -409,7 +418,7 @@ class Harness:
             await opponent.unseek()
             await opponent.resign()
         if playing and self.relay.line is not None and self.bot.ended is None:
-            await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), TOLD_WITHIN)
+            await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), self.timeouts.message_timeout_s)
             crash = await self.relay.until(lambda: self.bot.crash, AFTERWARDS)
             if crash is not None and crash.code != 0:
                 raise Failed(f"ended when the match was over: its process {crash.how}")
@@ -435,7 +444,7 @@ class Harness:
     async def _opponents(self, count: int) -> list[Opponent]:
         while len(self.opponents) < count:
             self.opponents.append(Opponent(f"house-{len(self.opponents) + 1}", self.relay, holds=self._holds))
-        async with asyncio.timeout(WELCOME_WITHIN):
+        async with asyncio.timeout(self.timeouts.welcome_timeout_s):
             for opponent in self.opponents[:count]:
                 await opponent.welcomed.wait()
         return self.opponents[:count]
@@ -480,18 +489,19 @@ class Harness:
 
 
 @contextlib.asynccontextmanager
-async def harness_of(command: Sequence[str], game: str, log: Path) -> AsyncIterator[Harness]:
+async def harness_of(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
     """A bot that runs, in an arena of its own that is cleared away in the end. Raises `ArenaFault`."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
-        server = TestServer(Path(data))
+        server = TestServer(Path(data), timeouts)
         stack.push_async_callback(server.stop)
         await server.start()
-        relay = WebSocketProxy(server.port)
+        relay = WebSocketProxy(server.port, timeouts)
         stack.push_async_callback(relay.close)
         cable = TcpProxy(await relay.open())
         stack.push_async_callback(cable.close)
-        harness = Harness(game, server, relay, cable, BotUnderTest(command, await cable.open(), game, log, relay.wake))
+        bot = BotUnderTest(command, await cable.open(), game, log, relay.wake)
+        harness = Harness(game, server, relay, cable, bot, timeouts)
         stack.push_async_callback(harness.close)
         await harness.renew()
         yield harness

@@ -15,6 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidHandshake
 from websockets.typing import Subprotocol
 
 from arena.doctor.tcp_proxy import HOST
+from arena.doctor.timeouts import DoctorTimeouts
 from machine.event_loop import until_first
 from protocol.codec import JSON, MSGPACK, Frame
 from protocol.messages import MAX_SERVER_FRAME
@@ -23,9 +24,7 @@ Message = dict[str, Any]
 T = TypeVar("T")
 NO_CODE, BROKEN = 1005, 1006
 """How a connection ended that nobody closed with a code."""
-REACH_WITHIN = 20.0
 PING_EVERY = 0.25
-GIVE_UP_PING = 20.0
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
 BOT, ARENA, RELAY = "bot", "arena", "relay"
 OWN_SEEK = "doctor"
@@ -82,8 +81,9 @@ class WebSocketProxy:
     `from_bot` and `from_arena` say what becomes of a message: other messages, several, or none.
     """
 
-    def __init__(self, arena: int) -> None:
+    def __init__(self, arena: int, timeouts: DoctorTimeouts) -> None:
         self.arena = arena
+        self._timeouts = timeouts
         self.seen: list[Seen] = []
         self.line: Visit | None = None
         """The bot's newest connection, while it is open."""
@@ -188,7 +188,7 @@ class WebSocketProxy:
 
     async def _reach(self, subprotocol: Subprotocol | None) -> ClientConnection:
         """The arena, which may be away for a moment. Raises `TimeoutError`."""
-        async with asyncio.timeout(REACH_WITHIN):
+        async with asyncio.timeout(self._timeouts.arena_timeout_s):
             while True:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
                     return await connection_to(self.arena, subprotocol)
@@ -227,7 +227,7 @@ class WebSocketProxy:
         while True:
             sent = time.monotonic()
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(GIVE_UP_PING):
+                async with asyncio.timeout(self._timeouts.pong_timeout_s):
                     await (await line.wire.ping())
             if not line.silent:
                 self.slowest_pong = max(self.slowest_pong, time.monotonic() - sent)
