@@ -161,7 +161,10 @@ class LocalClient:
         say: Callable[[str], None],
         *,
         raises: bool = False,
+        clock: Callable[[], float] = time.perf_counter,
     ) -> None:
+        self._clock = clock
+        """By which it is measured how long the bot thinks."""
         self._bot = bot
         self._say = say
         self._raises = raises
@@ -193,9 +196,9 @@ class LocalClient:
             elif isinstance(effect, Say):
                 self._say(effect.line)
             elif isinstance(effect, Work):
-                began = time.perf_counter()
+                began = self._clock()
                 thought = self._think(effect, alarm, within)
-                thought_for += time.perf_counter() - began
+                thought_for += self._clock() - began
                 effects.extend(self._conversation.thought(thought))
         return said
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -17,15 +16,37 @@ from arena.replay.verify import verify
 from bots import Bot, Choice, GiveUp, Played, Turn, play, play_all
 from bots.client.bot import Bot as AnyBot
 from bots.playing import matches
-from bots.playing.local_match import LocalMatch, LocalTimeouts
+from bots.playing.local_match import GRACE, LocalClient, LocalMatch, LocalTimeouts
 from dask_cluster import cluster
 from protocol.errors import BadConfig, Fault, UnknownGame, UsageFault
 from protocol.messages import Clock, End, Rejected, Start
 from referee import record_reader
-from referee.match import MatchTimeouts
 from referee.record import Strike
 
-SHORT = Clock(bank_ms=200, increment_ms=0)
+BANK_S = 60.0
+CLOCK = Clock(bank_ms=60_000, increment_ms=0)
+THOUGHT_S = 100.0
+
+
+class ThoughtClock:
+    """By which it is measured how long bots think: it goes on only while one `thinks`."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+    def think(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def thought(monkeypatch: pytest.MonkeyPatch) -> ThoughtClock:
+    """The clock of all matches of the test."""
+    clock = ThoughtClock()
+    monkeypatch.setattr(matches, "LocalClient", partial(LocalClient, clock=clock))
+    return clock
 
 
 class First(Bot):
@@ -42,13 +63,16 @@ class Chance(Bot):
         return turn.random.choice(turn.legal)
 
 
-class Sleepy(First):
-    """Sleeps over its second move."""
+def sleepy(clock: ThoughtClock, seconds: float = THOUGHT_S) -> First:
+    """Return a bot that thinks for long about its second move."""
 
-    def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
-        if turn.ply in (2, 3):
-            time.sleep(0.25)
-        return super().choose(turn)
+    class Sleepy(First):
+        def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
+            if turn.ply in (2, 3):
+                clock.think(seconds)
+            return super().choose(turn)
+
+    return Sleepy("sleepy")
 
 
 def quiet(*bots: Bot | type[Bot] | str, game: str = "nim", **options: Any) -> tuple[Played, list[str]]:
@@ -277,61 +301,65 @@ def test_a_bot_that_drops_out_of_many_leaves_the_others_to_play_on() -> None:
 # Time
 
 
-def test_without_a_clock_nobody_pays_for_thinking() -> None:
+def test_without_a_clock_nobody_pays_for_thinking(thought: ThoughtClock) -> None:
     shown: list[float] = []
 
-    class Watching(Sleepy):
+    class Watching(First):
         def choose(self, turn: Turn) -> Any:
             shown.append(turn.time_left)
+            thought.think(THOUGHT_S)
             return super().choose(turn)
 
     played, _ = quiet(Watching, First)
     assert reasons(played) == ["win", "win"]
-    assert all(9.5 < seconds <= 10 for seconds in shown)
+    assert all(seconds <= 10 for seconds in shown)
     assert {ms for line in played.record.plies for ms in line.clock} == {10_000}
     assert [seat.thought_ms for seat in played.result.seats] == [0, 0]
 
 
-def test_with_a_clock_a_bot_that_thinks_for_too_long_loses_by_time() -> None:
-    played, _ = quiet(Sleepy, First, clock=SHORT)
+def test_with_a_clock_a_bot_that_thinks_for_too_long_loses_by_time(thought: ThoughtClock) -> None:
+    played, _ = quiet(sleepy(thought), First, clock=CLOCK)
     assert reasons(played) == ["timeout", "win"]
     assert [line.event.out for line in played.record.plies][-1] == "timeout"
     verify(played.record)
 
 
-def test_a_move_that_comes_too_late_finds_the_others_playing_on() -> None:
+def test_a_move_that_comes_too_late_finds_the_others_playing_on(thought: ThoughtClock) -> None:
     class Thinking(First):
-        seconds = 0.02
+        seconds = 6.0
 
         def choose(self, turn: Turn) -> Any:
-            time.sleep(self.seconds)
+            thought.think(self.seconds)
             return super().choose(turn)
 
     class Late(Thinking):
-        seconds = 0.205
+        seconds = 61.5
 
     config = {"players": 3, "max_rounds": 1}
     played, _ = quiet(
-        Thinking, Late, Thinking, game="risk-campaign", config=config, clock=replace(SHORT, increment_ms=50)
+        Thinking, Late, Thinking, game="risk-campaign", config=config, clock=replace(CLOCK, increment_ms=15_000)
     )
     assert reasons(played)[1] == "timeout"
     assert played.result.reason != "timeout"
     verify(played.record)
 
 
-def test_in_another_thread_than_the_main_one_time_counts_as_well() -> None:
+def test_in_another_thread_than_the_main_one_time_counts_as_well(thought: ThoughtClock) -> None:
     with ThreadPoolExecutor(1) as pool:
-        played, _ = pool.submit(quiet, Sleepy, First, clock=SHORT).result()
+        played, _ = pool.submit(quiet, sleepy(thought), First, clock=CLOCK).result()
     assert reasons(played) == ["timeout", "win"]
 
 
 @pytest.mark.parametrize("where", ["prepare", "choose", "ended"])
-def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, thought: ThoughtClock) -> None:
     class Endless(First):
         def think(self, at: str) -> None:
             while at == where:
+                thought.think(THOUGHT_S)
+                seconds, _ = signal.getitimer(signal.ITIMER_REAL)
+                assert 0 < seconds <= {"prepare": 10.0, "choose": BANK_S, "ended": 10.0}[where] + GRACE
                 try:
-                    signal.pause()
+                    signal.raise_signal(signal.SIGALRM)  # now instead of then
                 except Exception:
                     raise AssertionError("what stops it is no exception that a bot may catch") from None
 
@@ -345,25 +373,23 @@ def test_a_bot_that_never_returns_is_stopped_and_loses_by_time(where: str, monke
         def ended(self, end: End) -> None:
             self.think("ended")
 
-    timeouts = LocalTimeouts(match=MatchTimeouts(ready_timeout_s=0.1), end_timeout_s=0.1)
-    monkeypatch.setattr(matches, "LocalMatch", partial(LocalMatch, timeouts=timeouts))
     before = signal.getsignal(signal.SIGALRM)
-    played, said = quiet(First, Endless, clock=SHORT)
+    played, said = quiet(First, Endless, clock=CLOCK)
     assert reasons(played)[1] == {"prepare": "no_show", "choose": "timeout"}.get(where, "win")
     assert [line.partition("\n")[0] for line in said] == [
         f"endless: its time was long up in {played.result.match}, and it was stopped"
     ]
-    assert "signal.pause()" in said[0]
+    assert "signal.raise_signal(" in said[0]
     assert (signal.getsignal(signal.SIGALRM), signal.getitimer(signal.ITIMER_REAL)) == (before, (0.0, 0.0))
     verify(played.record)
 
 
-def test_an_alarm_that_was_set_before_a_match_rings_after_it() -> None:
+def test_an_alarm_that_was_set_before_a_match_rings_after_it(thought: ThoughtClock) -> None:
     rung: list[int] = []
     before = signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
     signal.setitimer(signal.ITIMER_REAL, 0.05)
     try:
-        quiet(Sleepy, First, clock=SHORT)
+        quiet(sleepy(thought), First, clock=CLOCK)
         while not rung:
             assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
             signal.pause()
@@ -373,7 +399,9 @@ def test_an_alarm_that_was_set_before_a_match_rings_after_it() -> None:
     assert rung == [signal.SIGALRM]
 
 
-def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(
+    thought: ThoughtClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
     timeouts = LocalTimeouts(repeated_stop_interval_s=0.05)
     monkeypatch.setattr(matches, "LocalMatch", partial(LocalMatch, timeouts=timeouts))
     stopped = 0
@@ -381,6 +409,9 @@ def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.Mo
     class Deaf(First):
         def choose(self, turn: Turn) -> Any:
             nonlocal stopped
+            thought.think(THOUGHT_S)
+            _, again = signal.getitimer(signal.ITIMER_REAL)
+            signal.setitimer(signal.ITIMER_REAL, 0.01, again)  # first soon instead of when its bank is empty
             while stopped < 3:
                 try:
                     signal.pause()
@@ -388,23 +419,21 @@ def test_a_bot_that_lets_nothing_stop_it_is_stopped_again(monkeypatch: pytest.Mo
                     stopped += 1
             raise AssertionError
 
-    played, _ = quiet(First, Deaf, clock=SHORT)
+    played, _ = quiet(First, Deaf, clock=CLOCK)
     assert reasons(played)[1] == "timeout"
 
 
-def test_what_others_think_or_prepare_costs_a_bot_nothing() -> None:
+def test_what_others_think_or_prepare_costs_a_bot_nothing(thought: ThoughtClock) -> None:
     class Slow(First):
         def prepare(self, start: Start) -> None:
-            time.sleep(0.3)
+            thought.think(5.0)
 
         def ended(self, end: End) -> None:
-            time.sleep(0.3)
+            thought.think(5.0)
 
-    played, _ = quiet(Slow, Sleepy, clock=replace(SHORT, bank_ms=2000))
+    played, _ = quiet(Slow, sleepy(thought, 20.0), clock=CLOCK)
     assert "timeout" not in reasons(played)
-    thought = [seat.thought_ms or 0 for seat in played.result.seats]
-    assert thought[0] < 300
-    assert thought[1] >= 250
+    assert [seat.thought_ms for seat in played.result.seats] == [0, 20_000]
 
 
 # What there is not
