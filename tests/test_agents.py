@@ -166,10 +166,16 @@ async def test_a_model_that_thinks_too_long_loses_on_time_and_is_told_so(tmp_pat
         model(served.url, tmp_path) as agent,
         player(served.url, "bob") as bob,
     ):
-        await bob.seek()
-        look = await agent.call("seek_match", game="nim", wait_s=0)
-        if (await bob.begin())["seat"] == 0:
-            await bob.move(await bob.expect("turn"))
+        while True:
+            await bob.seek()
+            look = await agent.call("seek_match", game="nim", wait_s=0)
+            start = await bob.begin()
+            if start["seat"] == 1:
+                break  # bob has nothing to do, however busy the machine
+            await bob.send("resign", match=start["match"])
+            await bob.expect("end")
+            while (await agent.call("look", wait_s=40))["state"] != "over":
+                pass
         await bob.expect("end")
         while (look := await agent.call("look", wait_s=40))["state"] == "your_turn":
             pass  # bob heard of the end first

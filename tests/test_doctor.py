@@ -51,14 +51,8 @@ def test_rounds_and_hands_are_played_too_and_taken_up_half_way(
 
 @pytest.mark.ci
 def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
-    code, cases = examined(
-        tmp_path,
-        sys.executable,
-        str(FAULTY),
-        "steady",
-        only=("match", "next"),
-        timeouts=dataclasses.replace(PATIENT, seek_timeout_s=3.0),
-    )
+    timeouts = dataclasses.replace(PATIENT, seek_timeout_s=3.0, next_seek_timeout_s=3.0)
+    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "steady", only=("match", "next"), timeouts=timeouts)
     assert (faults(cases), code) == ({}, 0)
     assert cases["next"]["did"].startswith("seeks nothing")
 
@@ -66,7 +60,8 @@ def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
 @pytest.mark.ci
 def test_a_bot_that_forgets_who_it_is_is_found_out(tmp_path: Path) -> None:
     only = ("match", "unknown", "rejected", "cut-turn", "cut-other", "restart", "superseded")
-    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "forgetful", only=only)
+    timeouts = dataclasses.replace(PATIENT, settle_timeout_s=3.0)  # it hears of no end under another name
+    code, cases = examined(tmp_path, sys.executable, str(FAULTY), "forgetful", only=only, timeouts=timeouts)
     assert code == 1
     token, ended = "came back without its token, or with another one", "ended: its process ended with exit code 1"
     assert faults(cases) == {

@@ -211,12 +211,20 @@ def test_what_a_server_says_is_shown_with_nothing_in_it_that_a_terminal_obeys(
     assert is_seen(done.out + done.err)
 
 
-def test_what_a_bot_of_a_tournament_writes_is_shown_with_nothing_in_it_that_a_terminal_obeys(tmp_path: Path) -> None:
+def test_what_a_bot_of_a_tournament_writes_is_shown_with_nothing_in_it_that_a_terminal_obeys(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tell(line: str, **where: bool) -> None:
+        say(line, **where)
+        (tmp_path / "told").touch()
+
+    monkeypatch.setattr("arena.processes.warmup_notice.say", tell)
     (tmp_path / "evil.py").write_text(
-        "import sys, time\n"
+        "import os, sys, time\n"
         f"sys.stderr.buffer.write({f'evil: warming up for nim {HOSTILE}'.encode()!r} + b'\\n')\n"
         "sys.stderr.flush()\n"
-        "time.sleep(1)\n"
+        f"while not os.path.exists({str(tmp_path / 'told')!r}):\n"
+        "    time.sleep(0.01)\n"
         f"sys.exit({HOSTILE!r})\n"
     )
     words = ["random", f"evil={sys.executable} {tmp_path / 'evil.py'}", "--game", "nim", "--rounds", "1", "--no-strict"]

@@ -84,11 +84,11 @@ async def _next_match(harness: Harness) -> Finding:
         match=match,
     )
     again = await harness.relay.until(
-        lambda: harness.said("seek", since=mark) or harness.bot.ended, harness.timeouts.message_timeout_s
+        lambda: harness.said("seek", since=mark) or harness.bot.ended, harness.timeouts.next_seek_timeout_s
     )
     if again is None and harness.seeks:
         return Finding(
-            WARNING, f"sought nothing within {harness.timeouts.message_timeout_s:g} s of the end, and did not leave"
+            WARNING, f"sought nothing within {harness.timeouts.next_seek_timeout_s:g} s of the end, and did not leave"
         )
     if isinstance(again, str):
         return Finding(PASSED, f"left: its process {again}")

@@ -418,7 +418,7 @@ class Harness:
             await opponent.unseek()
             await opponent.resign()
         if playing and self.relay.line is not None and self.bot.ended is None:
-            await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), self.timeouts.message_timeout_s)
+            await self.relay.until(lambda: self.said("end", by=ARENA, since=mark), self.timeouts.settle_timeout_s)
             crash = await self.relay.until(lambda: self.bot.crash, AFTERWARDS)
             if crash is not None and crash.code != 0:
                 raise Failed(f"ended when the match was over: its process {crash.how}")

@@ -21,6 +21,10 @@ class DoctorTimeouts:
     """A bot that lost its connection is back within this time."""
     message_timeout_s: float = 3.0
     """What the arena says, and what the bot does upon it, comes within this time."""
+    next_seek_timeout_s: float = 3.0
+    """A bot that seeks matches seeks the next one within this time of the end."""
+    settle_timeout_s: float = 3.0
+    """A match that is given up between two cases is over within this time, or left alone."""
     silence_timeout_s: float = 30.0
     """A bot should notice within this time that nothing comes through any more."""
     stay_away_timeout_s: float = 6.0

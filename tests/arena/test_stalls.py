@@ -16,6 +16,7 @@ from arena.host.broadcast import EncodedMessages
 from arena.host.runner import Runner
 from protocol.messages import Clock, FromServer, Turn
 from referee.record import Ply
+from timeouts import WITHIN
 
 pytestmark = [
     pytest.mark.skipif(sys.platform != "linux", reason="other kernels don't say when a move arrived"),
@@ -120,20 +121,25 @@ async def test_a_seat_whose_turn_could_not_be_written_has_the_time_back(serve: A
     await asyncio.sleep(TICK)
     staller = Stalling()
     table.runner.watch(staller)
+    began = time.monotonic()
     table.send(0, 0)
     turn = await table.expect(1, "turn")
     table.runner.unwatch(staller)
     assert turn["clock"][1] == 60_000
     table.send(1, 1)
     turn = await table.expect(0, "turn")
-    assert table.given()[1] > 1000 * STALL / 2
-    assert turn["clock"][1] > 60_000 - 1000 * STALL / 2
+    given = table.given()[1]
+    assert given > 1000 * STALL / 2
+    assert 60_000 - turn["clock"][1] <= 1000 * (time.monotonic() - began) + 1000 * TICK - given
 
 
 async def test_a_move_that_arrived_before_its_bank_ended_counts_though_it_was_read_after(serve: Any) -> None:
-    table = await Table.begun(serve, bank_ms=1000)
-    table.send(0, 0)
-    stall(1.1)
+    for bank_ms in (1000, 4000, 16000):
+        table = await Table.begun(serve, bank_ms)
+        table.send(0, 0)
+        if 1000 * (time.monotonic() - table.begins_after) < bank_ms:
+            break  # else the machine is too busy for such a bank
+    stall(bank_ms / 1000 + 0.1)
     turn = await table.expect(1, "turn")
     assert turn["clock"][0] == 0
 
@@ -150,7 +156,7 @@ async def test_a_move_that_arrived_too_late_does_not_count_though_the_loop_was_h
 async def test_a_bot_that_answers_pings_late_has_no_longer_round_trip(serve: Any) -> None:
     table = await Table.begun(serve)
     session = table.arena.host.clients.sessions["ann"]
-    assert 0 <= session.round_trip < 0.05
+    assert 0 <= session.round_trip < WITHIN
     before = session.round_trip
     pong = await session.wire.ping()
     stall()
