@@ -30,7 +30,7 @@ from forked_workers import ForkedWorkers
 from postgres import remove_shared_server
 from programs import program
 from protocol import games
-from timeouts import BUSY_ENVIRON
+from timeouts import PATIENT_ENVIRON
 from virtual_time import pytest_asyncio_loop_factories  # noqa: F401 - a hook
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
@@ -59,7 +59,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C stop tests and what they start also in the background of a shell, which has its children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    os.environ.update(BUSY_ENVIRON)  # for background processes that tests start without a command
+    os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
     config.pluginmanager.register(CostMeter(), "cost-meter")
     config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")))
     if workers := config.getoption("--workers"):

@@ -35,14 +35,13 @@ from postgres import new_database
 from processes import run
 from protocol.codec import MSGPACK
 from referee.result import Result
+from timeouts import WITHIN
 from web_client import answer
 
 COMING = 24
 """Connections that come at once, more than those that stand."""
 SHORT = {"leduc": ("--config", "hands=5")}
 """What makes matches of a game short."""
-LONGEST = 20.0
-"""Seconds that no bot may be without a match while a node is restarted: docs/operating.md measured 8."""
 COMPOSITION = yaml.safe_load((COMPOSE / "compose.yaml").read_text())
 SERVICES: dict[str, Any] = COMPOSITION["services"]
 
@@ -198,7 +197,7 @@ async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps
             results = reader.read(lambda connection: list(iter_results(connection)))
         assert {seat.reason for result in results for seat in result.seats} <= {"win", "draw"}
         away = {seat.bot: longest_without_a_match(results, seat.bot) for result in results for seat in result.seats}
-        assert max(away.values()) < LONGEST, away
+        assert max(away.values()) < WITHIN, away
 
 
 async def comes_and_goes(url: str, trust: ssl.SSLContext) -> None:

@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import sys
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -19,14 +20,11 @@ from arena.web.kept_grades import KeptGrades
 from arena.web.turns import Turns
 from machine.cache import cache_folder
 from machine.exact.graders import has_judge
+from machine.timeouts import scaled
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault
 from protocol.games import load
 from referee import record_reader
 
-TIMEOUT = 20.0
-"""Seconds that grading one match may take; those of a preset take a moment."""
-ESTIMATE_TIMEOUT = 50.0
-"""The same where moves are estimated: less than the time after which a request is cut off."""
 LOOK_AGAIN = 0.25
 """Seconds between two looks whether somebody still waits."""
 MOST_PER_ADDRESS, MOST = 40, 256
@@ -35,6 +33,16 @@ MOST_BYTES = 64 * 1024 * 1024
 EXACT, ESTIMATED, UNGRADED = "exact", "estimated", ""
 """How moves can be graded."""
 _decode = msgspec.json.Decoder(Graded | Refused).decode
+
+
+@dataclass(frozen=True)
+class GradingTimeouts:
+    """How long grading one match may take, in seconds."""
+
+    solve_timeout_s: float = 20.0
+    """Maps of a preset take a moment."""
+    estimate_timeout_s: float = 50.0
+    """Less than the time after which a request is cut off."""
 
 
 def how_graded(game: str, config: Mapping[str, Any]) -> str:
@@ -50,7 +58,8 @@ def how_graded(game: str, config: Mapping[str, Any]) -> str:
 class Grading:
     """Whose match is graded next: addresses take turns."""
 
-    def __init__(self) -> None:
+    def __init__(self, timeouts: GradingTimeouts | None = None) -> None:
+        self._timeouts = timeouts or scaled(GradingTimeouts())
         self._turns = Turns(1, MOST_PER_ADDRESS, MOST)
         self._kept = KeptGrades(cache_folder() / FOLDER, MOST_BYTES)
 
@@ -65,7 +74,7 @@ class Grading:
             return kept
         await self._turns.enter(address, gone)
         try:
-            said = await _asked(record, name, wanted, gone)
+            said = await _asked(record, name, wanted, gone, self._timeouts)
         finally:
             self._turns.leave()
         if isinstance(said, Refused):
@@ -83,12 +92,14 @@ class Grading:
         return found
 
 
-async def _asked(record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]]) -> Graded | Refused:
+async def _asked(
+    record: bytes, name: str, wanted: Wanted, gone: Callable[[], Awaitable[bool]], timeouts: GradingTimeouts
+) -> Graded | Refused:
     pipe = asyncio.subprocess.PIPE
     command = (sys.executable, "-m", "arena.web.grader", name, msgspec.json.encode(wanted).decode())
-    timeout, what = (TIMEOUT, "map of {} takes more than {:g} s to solve")
+    timeout, what = (timeouts.solve_timeout_s, "map of {} takes more than {:g} s to solve")
     if wanted.sims is not None:
-        timeout, what = ESTIMATE_TIMEOUT, "moves of {} take more than {:g} s to estimate"
+        timeout, what = timeouts.estimate_timeout_s, "moves of {} take more than {:g} s to estimate"
     process = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL)
     answer = asyncio.create_task(process.communicate(record))
     try:

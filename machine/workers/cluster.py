@@ -9,21 +9,29 @@ import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, Executor, Future
 from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
 from importlib import import_module
 from traceback import walk_tb
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from machine.terminal import say
+from machine.timeouts import scaled
 from machine.workers.local import R, T, WorkerPool
 from protocol.errors import ArenaFault, UsageFault
 
-ANSWER_WITHIN = 8.0
-"""Seconds in which a scheduler must answer."""
-WORKERS_WITHIN = 60.0
-"""Seconds to wait for a cluster to have workers."""
 LOOK_AGAIN = 0.5
 _LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado", "tornado.application")
+
+
+@dataclass(frozen=True)
+class ClusterTimeouts:
+    """How long a cluster is waited for, in seconds."""
+
+    answer_timeout_s: float = 8.0
+    """A scheduler answers within this time."""
+    workers_timeout_s: float = 60.0
+    """A cluster has workers within this time."""
 
 
 class _Errand:
@@ -40,8 +48,9 @@ class _Errand:
 
 
 class _Cluster(WorkerPool):
-    def __init__(self, address: str, size: int, client: Any) -> None:
+    def __init__(self, address: str, size: int, client: Any, timeouts: ClusterTimeouts) -> None:
         self.size = size
+        self._timeouts = timeouts
         self._address = address
         self._client = client
         self._executor: Executor | None = None
@@ -88,7 +97,7 @@ class _Cluster(WorkerPool):
 
     def _look(self) -> None:
         self._check()
-        _wait_for_threads(self._address)
+        _wait_for_threads(self._address, self._timeouts)
 
     def _check(self) -> None:
         if self._client.status != "running":
@@ -102,19 +111,20 @@ class _Cluster(WorkerPool):
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[WorkerPool]:
+def cluster(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[WorkerPool]:
     """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; its size is their threads at the start.
 
     The scheduler hands out again what a killed worker had. Without workers a line on standard error says so, and some
-    have `WORKERS_WITHIN` to come. Raises `UsageFault` and `ArenaFault`.
+    have `workers_timeout_s` to come. Raises `UsageFault` and `ArenaFault`.
     """
+    timeouts = timeouts or scaled(ClusterTimeouts())
     connect = _client_class()
-    size = _wait_for_threads(address)
+    size = _wait_for_threads(address, timeouts)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of other versions there than here, which the work knows better
-        client = connect(address, timeout=ANSWER_WITHIN, set_as_default=False)
+        client = connect(address, timeout=timeouts.answer_timeout_s, set_as_default=False)
     with closing(client):
-        yield _Cluster(address, size, client)
+        yield _Cluster(address, size, client, timeouts)
 
 
 def _client_class() -> Any:
@@ -133,41 +143,43 @@ def _client_class() -> Any:
     return Client
 
 
-def _wait_for_threads(address: str) -> int:
+def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
     """The threads of a cluster that has some, or gets some soon. Raises `ArenaFault`."""
-    patient_until = time.monotonic() + WORKERS_WITHIN
+    patient_until = time.monotonic() + timeouts.workers_timeout_s
     told = False
-    while not (threads := _threads(address)):
+    while not (threads := _threads(address, timeouts.answer_timeout_s)):
         if time.monotonic() >= patient_until:
             raise ArenaFault(
                 f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
             )
         if not told:
-            say(f"the cluster at {address} has no workers: waiting {WORKERS_WITHIN:.0f} s for some", err=True)
+            seconds = f"{timeouts.workers_timeout_s:.0f} s"
+            say(f"the cluster at {address} has no workers: waiting {seconds} for some", err=True)
             told = True
         time.sleep(LOOK_AGAIN)
     return threads
 
 
-def _threads(address: str) -> int:
+def _threads(address: str, answer_timeout_s: float) -> int:
     """The threads of all workers, asked over a connection of its own, as a client waits without end where another
     program answers. Raises `UsageFault` and `ArenaFault`.
     """
     try:
-        workers = asyncio.run(_ask(address))
+        workers = asyncio.run(_ask(address, answer_timeout_s))
     except ValueError as error:
         raise UsageFault(f"the cluster's address is {address!r}: one like tcp://host:8786 ({error})") from error
     except TimeoutError as error:
-        raise ArenaFault(f"no Dask scheduler answers at {address} in {ANSWER_WITHIN:.0f} s: is it running?") from error
+        seconds = f"{answer_timeout_s:.0f} s"
+        raise ArenaFault(f"no Dask scheduler answers at {address} in {seconds}: is it running?") from error
     except Exception as error:
         raise ArenaFault(f"no Dask scheduler to talk to at {address}: {error}") from error
     return sum(workers.values())
 
 
-async def _ask(address: str) -> dict[str, int]:
+async def _ask(address: str, answer_timeout_s: float) -> dict[str, int]:
     core: Any = import_module("distributed.core")
     security: Any = import_module("distributed.security").Security()
-    async with asyncio.timeout(ANSWER_WITHIN):
+    async with asyncio.timeout(answer_timeout_s):
         async with core.rpc(address, connection_args=security.get_connection_args("client")) as scheduler:
             workers = await scheduler.ncores(workers=None)
     if not isinstance(workers, dict):

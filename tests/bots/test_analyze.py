@@ -384,6 +384,7 @@ def test_the_curve_reads_tables_that_are_there_and_leaves_no_others(tmp_path: Pa
     there = {"XDG_CACHE_HOME": str(tmp_path)}
     code, out, err = call("arena-bot", "solve", "risk-duel", "--config", "max_troops=4", **there)
     assert code == 0, err
+    assert len([*(tmp_path / "bot-arena").glob("*.table")]) == 1, out
     code, out, err = call("arena-bot", "analyze", "duel", "australia", "--curve", "3-4", **there)
     assert (code, err) == (0, "")
     rows = [line.split() for line in out.splitlines()[3:]]

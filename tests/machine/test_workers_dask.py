@@ -19,7 +19,7 @@ import pytest
 
 import worker_tasks
 from dask_cluster import dask, environ, scheduler
-from machine.workers.cluster import cluster
+from machine.workers.cluster import ClusterTimeouts, cluster
 from machine.workers.local import WorkerPool, processes, spread
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
@@ -50,6 +50,9 @@ def address() -> Iterator[str]:
 
 @pytest.fixture
 def crew(address: str) -> Iterator[WorkerPool]:
+    """Both workers, also where an earlier test has killed one."""
+    with distributed.Client(address, set_as_default=False) as client:
+        client.wait_for_workers(2, timeout=WITHIN)
     with cluster(address) as crew:
         yield crew
 
@@ -111,7 +114,7 @@ def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
         dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"),
         cluster(address) as crew,
     ):
-        monkeypatch.setattr("machine.workers.cluster.WORKERS_WITHIN", 0.1)
+        monkeypatch.setattr(crew, "_timeouts", ClusterTimeouts(answer_timeout_s=WITHIN, workers_timeout_s=0.1))
         with pytest.raises(ArenaFault, match="has no workers: start some on any machine"):
             list(crew.run(worker_tasks.own_process_after, [0.3]))
     assert killed
@@ -168,15 +171,15 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
         command = [sys.executable, "-c", KILLS_ITS_SCHEDULER, address, str(pid)]
         with Popen(command, stdout=PIPE, stderr=PIPE, text=True, env=environ()) as script:
             assert script.stderr is not None
-            assert script.stderr.readline() == f"the cluster at {address} has no workers: waiting 60 s for some\n"
+            assert script.stderr.readline() == f"the cluster at {address} has no workers: waiting 600 s for some\n"
             with dask("worker", address, "--nthreads", "1", "--no-nanny", "--no-dashboard"):
                 out, err = script.communicate(timeout=WITHIN)
     assert (out, err) == (f"1\nlost the Dask scheduler at {address}: is it running?\n", "")
 
 
-def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("machine.workers.cluster.WORKERS_WITHIN", 0.1)
-    with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address):
+def test_a_cluster_that_gets_no_workers_is_given_up() -> None:
+    timeouts = ClusterTimeouts(answer_timeout_s=WITHIN, workers_timeout_s=0.1)
+    with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address, timeouts):
         pass
     assert str(caught.value) == (
         f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"
@@ -184,14 +187,15 @@ def test_a_cluster_that_gets_no_workers_is_given_up(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("listening", [True, False], ids=["another program", "nobody"])
-def test_an_address_without_a_scheduler_is_named(listening: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("machine.workers.cluster.ANSWER_WITHIN", 0.5)
+def test_an_address_without_a_scheduler_is_named(listening: bool) -> None:
+    timeouts = ClusterTimeouts(answer_timeout_s=0.5)
     with closing(socket.socket()) as other:
         other.bind(("127.0.0.1", 0))
         if listening:
             other.listen()
         address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
-        with pytest.raises(ArenaFault, match=rf"^no Dask scheduler answers at {address} in \d s: "), cluster(address):
+        says = rf"^no Dask scheduler answers at {address} in \d s: "
+        with pytest.raises(ArenaFault, match=says), cluster(address, timeouts):
             pass
 
 

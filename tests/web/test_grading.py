@@ -5,6 +5,9 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -14,10 +17,11 @@ from starlette.requests import ClientDisconnect
 
 from arena.replay.grading import Grades, grade
 from arena.store.result_queries import record_of
-from arena.web import grading
+from arena.store.store import Reader, Store
+from arena.web import grading, site
 from arena.web.api import operations
 from arena.web.grader import FOLDER, Wanted
-from arena.web.grading import Grading, how_graded
+from arena.web.grading import Grading, GradingTimeouts, how_graded
 from arena.web.kept_grades import KeptGrades
 from exact_boards import PAIR, board
 from library import ANN, BOB, Library
@@ -30,8 +34,7 @@ from machine.exact.graders import keep_new_tables_in, may_need_solving
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
 from referee.record import Record
-from timeouts import WITHIN
-from web_client import Visitor
+from web_client import Visitor, served
 
 OWN = {"map": board(PAIR).wire, "max_troops": 3}
 solving = pytest.mark.skipif(not FAST, reason="numba is not installed")
@@ -96,15 +99,24 @@ def test_a_table_that_is_solved_for_a_visitor_is_kept_with_those_of_visitors(
     assert duel.load_or_solve(board(PAIR), 3).values.sweeps == 7
 
 
-def test_grades_that_take_too_long_are_refused_and_the_file_goes_without_them(
-    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(grading, "TIMEOUT", 0.0)
-    match = Library(visitor.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
-    told = visitor.get(f"/api/v1/matches/{match}/grades")
+@pytest.fixture
+def hasty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
+    """Return a visitor of an empty arena that gives no time to solve a map."""
+    monkeypatch.setattr(site, "Grading", partial(Grading, GradingTimeouts(solve_timeout_s=0.0)))
+    with (
+        closing(Store.open(tmp_path / "arena.db")) as store,
+        closing(Reader.open(tmp_path / "arena.db")) as reader,
+        served(site.Site(reader)) as url,
+    ):
+        yield Visitor(url, store)
+
+
+def test_grades_that_take_too_long_are_refused_and_the_file_goes_without_them(hasty: Visitor) -> None:
+    match = Library(hasty.store).play("risk-duel", [ANN, BOB], OWN, rated=False)
+    told = hasty.get(f"/api/v1/matches/{match}/grades")
     assert told.status == 503
     assert f"the map of {match} takes more than 0 s to solve: `arena replay grade`" in told.text
-    file = visitor.get(f"/api/v1/matches/{match}/match.html")
+    file = hasty.get(f"/api/v1/matches/{match}/match.html")
     assert file.status == 200
     assert b'id="match-grades"' not in file.body
 
@@ -166,7 +178,6 @@ def test_the_moves_of_a_seat_are_estimated_where_the_game_is_not_solved_and_kept
 ) -> None:
     monkeypatch.setenv("ARENA_PLAIN", "1")
     monkeypatch.setattr(operations, "SIMULATIONS", 80)
-    monkeypatch.setattr(grading, "ESTIMATE_TIMEOUT", WITHIN)
     config = {"map": "south-america", "max_rounds": 1}
     match = Library(visitor.store).play("risk-campaign", [ANN, BOB], config, rated=False)
     address = f"/api/v1/matches/{match}/grades"
@@ -217,25 +228,25 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[asyncio.subprocess.Process]
 
 
 async def test_the_process_is_killed_when_nobody_waits_for_it_or_it_takes_too_long(
-    started: list[asyncio.subprocess.Process], monkeypatch: pytest.MonkeyPatch
+    started: list[asyncio.subprocess.Process],
 ) -> None:
     async def goes() -> bool:
         return bool(started)
 
     with pytest.raises(ClientDisconnect):
         await Grading().grades("a", b"", "x", Wanted(), goes)
-    monkeypatch.setattr(grading, "TIMEOUT", 0.05)
     with pytest.raises(ArenaFault, match=r"takes more than 0\.05 s"):
-        await Grading().grades("a", b"", "x", Wanted(), stays)
+        await Grading(GradingTimeouts(solve_timeout_s=0.05)).grades("a", b"", "x", Wanted(), stays)
     assert [await process.wait() for process in started] == [-signal.SIGKILL] * 2
 
 
-def test_of_the_tables_solved_for_visitors_those_read_last_are_kept(tmp_path: Path) -> None:
+def test_of_the_tables_solved_for_visitors_those_read_last_are_kept(cache: Path) -> None:
+    tables = cache / FOLDER
     values = numpy.zeros(1000)
-    folder = BoundedFolder(tmp_path, 20_000)
+    folder = BoundedFolder(tables, 20_000)
     for at, key in enumerate(("a", "b")):
         folder.write(key, values, 1)
-        os.utime(tmp_path / f"duel-{key}", (at, at))  # long ago: the clock of files is coarse
+        os.utime(tables / f"duel-{key}", (at, at))  # long ago: the clock of files is coarse
     assert folder.read("a") is not None
     folder.write("c", values, 1)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["duel-a", "duel-c"]
+    assert sorted(path.name for path in tables.iterdir()) == ["duel-a", "duel-c"]

@@ -23,6 +23,7 @@ from certificates import make
 from commands import call, children, ends
 from processes import Served, run, serving, stopped
 from timeouts import WITHIN
+from virtual_time import advance
 from web_client import Answer, answer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
@@ -172,11 +173,10 @@ async def test_sighup_does_no_harm_to_a_page_of_its_own(tmp_path: Path) -> None:
     assert process.returncode == 0
 
 
-async def test_a_page_that_hangs_is_started_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr(web, "ASK_EVERY", 0.02)
-    monkeypatch.setattr(web, "SHUTDOWN_TIMEOUT", 0.02)
+@pytest.mark.virtual_time
+async def test_a_page_that_hangs_is_started_again(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    told = asyncio.Event()
+    caplog.handler.addFilter(lambda record: "has not answered for 60 s" not in record.getMessage() or not told.set())
     Store.open(tmp_path / "arena.db").close()
     before = children(os.getpid())
     settings = ServerSettings(web_port=0)
@@ -187,8 +187,8 @@ async def test_a_page_that_hangs_is_started_again(
             assert (await get(url)).status == 200
             (hung,) = set(children(os.getpid())) - set(before)
             os.kill(hung, signal.SIGSTOP)
-            monkeypatch.setattr(web, "SILENT_MOST", 0.05)
+            await advance(web.SILENT_MOST + web.SHUTDOWN_TIMEOUT)
             assert await asyncio.to_thread(ends, hung)
-            monkeypatch.setattr(web, "SILENT_MOST", WITHIN)
+            await told.wait()
+            await advance(web.FIRST_WAIT)
             assert (await get(url)).status == 200
-    assert [line for line in caplog.messages if line.startswith("the page has not answered for ")]
