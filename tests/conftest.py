@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, Phase, settings
 
 import assert_rewriting  # noqa: F401 - before the helpers, whose asserts it has rewritten
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
+import postgres_statements
 import zygote
 from budget import Budget, CostMeter
 from databases import (
@@ -62,6 +63,8 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
     config.pluginmanager.register(CostMeter(), "cost-meter")
     config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")))
+    if os.environ.get(postgres_statements.FOLDER):
+        config.pluginmanager.register(postgres_statements)
     if workers := config.getoption("--workers"):
         zygote.begin()  # it imports while the tests are collected
         config.pluginmanager.register(ForkedWorkers(config, workers))

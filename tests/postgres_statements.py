@@ -1,6 +1,7 @@
-"""Plugin for pytest that writes down which statements each test has PostgreSQL run: `-p postgres_statements`.
+"""Plugin for pytest that writes down which statements each test has PostgreSQL run.
 
-`ARENA_POSTGRES_STATEMENTS` names the folder for the files, one a process. `postgres_cover.py` reads them.
+It is active where `ARENA_POSTGRES_STATEMENTS` names the folder for the files, one a process. `postgres_cover.py` reads
+them.
 """
 
 from __future__ import annotations

@@ -51,10 +51,10 @@ async def stays() -> bool:
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give each test a cache of its own, in which compiled code is that of all: compiling takes ten seconds."""
     compiled = list(cache_folder().glob("compiled-*"))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
     folder = cache_folder()
     folder.mkdir(parents=True)
     for code in compiled:
