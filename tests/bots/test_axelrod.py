@@ -23,6 +23,7 @@ from commands import call
 from protocol.messages import Clock
 from referee.record_reader import read
 from referee.replay import replay
+from volumes import examples
 
 STRATEGIES = Path(__file__).parents[1] / "rivals" / "axelrod_strategies.py"
 PROGRAM = STRATEGIES.with_name("axelrod_program.py")
@@ -34,7 +35,7 @@ OURS = {
     "tit-for-tat": "TitForTat",
 }
 """Reference bots, and what axelrod calls the same strategies."""
-ROUNDS = 80
+ROUNDS = examples(20, ci=80)
 PATIENT = Clock(bank_ms=600_000, increment_ms=0)
 """A program begins to import when it is started, and is asked at once."""
 

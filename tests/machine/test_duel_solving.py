@@ -76,7 +76,7 @@ def kill() -> None:
         (board(TRIANGLE), 5),
         (board(STAR), 5),
         (board(SQUARE), 4),
-        (load_map("south-america"), 10),
+        (load_map("south-america"), 6),
         (AFRICA, 3),
     ],
     ids=["pair", "path", "triangle", "star", "square", "south-america", "africa"],
@@ -139,14 +139,14 @@ def test_symmetries_save_positions_and_change_no_value(tmp_path: Path, monkeypat
     assert sizes == [(3**6 + 3**4) // 2 * 65 * 4, 3**6 * 65 * 4]
 
 
-@pytest.mark.parametrize("tolerance", [30, 100])
+@pytest.mark.parametrize("tolerance", [30, pytest.param(100, marks=pytest.mark.ci)])
 def test_of_sweeps_that_end_too_early_values_are_off_by_no_more_than_what_was_proven(
     tolerance: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By more than the margins that are begun with, which must not be proven."""
     monkeypatch.setattr(duel_solving, "TOLERANCE", tolerance)
     table, exact = mapped(AFRICA, 3, tmp_path), solve(AFRICA, 3)
-    off = max(abs(table.value(position) - exact.value(position)) for position in some(3000, 6, 3, seed=8))
+    off = max(abs(table.value(position) - exact.value(position)) for position in some(1000, 6, 3, seed=8))
     assert 6e-8 < off <= table.values.error + 1e-9
     assert table.values.error < 30 * tolerance / ONE
 
@@ -186,7 +186,7 @@ def test_of_margins_that_had_no_room_nothing_is_proven(tmp_path: Path, monkeypat
     assert 6e-8 < mapped(AFRICA, 3, tmp_path).values.error < 2.4e-7
 
 
-@pytest.mark.parametrize("place", [0, 1000, 7777])
+@pytest.mark.parametrize("place", [1000, *(pytest.param(place, marks=pytest.mark.ci) for place in (0, 7777))])
 def test_a_single_value_that_is_wrong_is_not_proven(
     place: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
