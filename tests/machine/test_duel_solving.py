@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import random
 import signal
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,12 @@ from protocol.games.risk.maps import load_map
 pytestmark = pytest.mark.skipif(not FAST, reason="numba is not installed")
 AFRICA = load_map("africa")
 SQUARE = [(0, 1), (0, 3), (1, 2), (2, 3)]
+
+
+@cache
+def solved_africa() -> Table:
+    """Africa with 3 troops, solved once in memory for all tests that compare with it."""
+    return solve(AFRICA, 3)
 
 
 def told_nobody(step: Step) -> None:
@@ -96,7 +103,7 @@ def test_a_mapped_table_has_the_values_and_the_best_moves_of_one_in_memory(
 
 def test_two_threads_find_the_same_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(duel_solving, "_AT_ONCE", 20)
-    table, exact = mapped(AFRICA, 3, tmp_path, jobs=2), solve(AFRICA, 3)
+    table, exact = mapped(AFRICA, 3, tmp_path, jobs=2), solved_africa()
     for position in some(300, 6, 3, seed=2):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
@@ -145,7 +152,7 @@ def test_of_sweeps_that_end_too_early_values_are_off_by_no_more_than_what_was_pr
 ) -> None:
     """By more than the margins that are begun with, which must not be proven."""
     monkeypatch.setattr(duel_solving, "TOLERANCE", tolerance)
-    table, exact = mapped(AFRICA, 3, tmp_path), solve(AFRICA, 3)
+    table, exact = mapped(AFRICA, 3, tmp_path), solved_africa()
     off = max(abs(table.value(position) - exact.value(position)) for position in some(1000, 6, 3, seed=8))
     assert 6e-8 < off <= table.values.error + 1e-9
     assert table.values.error < 30 * tolerance / ONE
@@ -226,7 +233,7 @@ def test_an_unfinished_file_keeps_its_values_where_fewer_are_asked_for(tmp_path:
 
 
 def test_killed_in_a_sweep_it_goes_on_from_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    exact = solve(AFRICA, 3)
+    exact = solved_africa()
     child = multiprocessing.get_context("fork").Process(target=after, args=(tmp_path, 203, kill, monkeypatch))
     child.start()
     child.join()
@@ -248,7 +255,7 @@ def test_whatever_an_unfinished_file_holds_leads_to_the_same_values(
     (unfinished,) = tmp_path.glob("*.unfinished")
     content = unfinished.read_bytes()
     unfinished.write_bytes(content[:24] + random.Random(5).randbytes(len(content) - 24))
-    table, exact = mapped(AFRICA, 3, tmp_path), solve(AFRICA, 3)
+    table, exact = mapped(AFRICA, 3, tmp_path), solved_africa()
     for position in some(300, 6, 3, seed=5):
         assert table.value(position) == pytest.approx(exact.value(position), abs=table.values.error + 1e-9)
 
