@@ -167,4 +167,5 @@ async def test_the_bot_of_the_documents_for_the_campaign_beats_the_proposed_move
 def test_the_further_bots_of_the_documents_play_in_process(cls: str, game: str, tmp_path: Path) -> None:
     mine = program(tmp_path, "listed.py", listed(cls))
     (played,) = play_all([mine, str(EXAMPLES / "mine.py")], game, [1], raises=True)
-    assert (played.result.reason, played.result.ranks) == ("win", [1, 2]) or game == "tictactoe"
+    assert played.result.reason in ("win", "draw")
+    assert played.points[0] == 1 or game == "tictactoe"

@@ -22,6 +22,7 @@ from bots.search.risk.campaign_search import MOST_PLIES, CampaignSearch
 from bots.search.risk.flat_position import FEATURES, scale_values, state_of
 from bots.search.risk.settings import CampaignSettings, Horizon
 from bots.search.risk.work_buffers import begin
+from kept_code import kept
 from machine.compiled import FAST, floats, zeros
 from protocol.dice import Dice
 from protocol.errors import IllegalMove
@@ -30,6 +31,7 @@ from protocol.games.risk.battle import battle_odds
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
 from volumes import examples
 
+size_of = kept(campaign_search.size_of)
 SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
 LARGE = ("world", "grid-6x6", "grid-10x10")
 EXEMPLARY = ("south-america", "africa", "world")
@@ -435,7 +437,7 @@ def test_a_win_is_seen_and_taken() -> None:
 def test_every_candidate_has_the_odds_in_its_favour() -> None:
     for defenders in range(1, 40):
         for troops in range(defenders + 2, defenders + 12):
-            size = campaign_search.size_of(troops, defenders, 0)
+            size = size_of(troops, defenders, 0)
             assert defenders < size < troops
             assert sum(chance for chance, attackers, _ in battle_odds(size, defenders) if attackers) > 0.5
 

@@ -13,14 +13,17 @@ from bots.evaluation import evaluation
 from bots.evaluation.risk import features
 from bots.search import WIN, Limit, expectiminimax
 from bots.search.risk import duel_search as flat
+from bots.search.risk import flat_position
 from bots.search.risk.duel_search import DuelSearch
-from bots.search.risk.flat_position import FEATURES, MODES, cell, estimate, peek, put, scale_values, state_of
+from bots.search.risk.flat_position import FEATURES, MODES, cell, estimate, scale_values, state_of
 from bots.search.risk.work_buffers import STOP, begin, random_numbers
+from kept_code import kept
 from machine.compiled import floats, ints
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 from volumes import examples
 
+peek, put = kept(flat_position.peek), kept(flat_position.put)
 SMALL = ("south-america", "australia", "africa", "europe", "north-america", "asia")
 LARGE = ("world", "grid-6x6", "grid-10x10")
 EVALUATIONS = ("features", "unam", "none")

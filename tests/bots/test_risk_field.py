@@ -9,17 +9,22 @@ from typing import Any
 
 import pytest
 
+from bots.search.risk import battle_odds as table
 from bots.search.risk import field as flat
-from bots.search.risk.battle_odds import EDGE, ENOUGH, enough, odds_of, odds_table
+from bots.search.risk import policies
+from bots.search.risk.battle_odds import EDGE, ENOUGH, odds_table
 from bots.search.risk.campaign_board import campaign_board
 from bots.search.risk.flat_position import cell
-from bots.search.risk.policies import RAID, CampaignRaid, play_turn
+from bots.search.risk.policies import RAID, CampaignRaid
+from kept_code import kept
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.battle import battle_odds, battle_without_dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
 from volumes import examples
 
+attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.score)
+enough, odds_of, play_turn = kept(table.enough), kept(table.odds_of), kept(policies.play_turn)
 CONFIGS: list[dict[str, Any]] = [
     {"players": 2},
     {"players": 2, "battle": "deterministic", "initial_units": 3},
@@ -37,14 +42,14 @@ def do(board: Any, field: Any, move: Move) -> None:
         for at, units in move.units:
             flat.do(board, field, cell(at), flat.NOWHERE, units, 0)
     elif isinstance(move, Attack):
-        flat.attack(board, field, cell(move.source), cell(move.to), move.units)
+        attack(board, field, cell(move.source), cell(move.to), move.units)
     else:
         flat.do(board, field, flat.NOWHERE, flat.NOWHERE, 0, 0)
 
 
 def shares(board: Any, field: Any, seats: int) -> list[float]:
     found = zeros(8, float)
-    flat.score(board, field, found)
+    score(board, field, found)
     return [float(found[seat]) for seat in range(seats)]
 
 
@@ -91,7 +96,7 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
 @pytest.mark.parametrize(("attackers", "defenders"), [(1, 1), (2, 1), (1, 2), (3, 2), (7, 5), (4, 8)])
 def test_battles_end_as_often_as_their_odds_say(attackers: int, defenders: int) -> None:
     field, count = flat.field_of(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 10_000
-    ends = Counter(int(flat.fight(field, attackers, defenders, 1)) for _ in range(count))
+    ends = Counter(int(fight(field, attackers, defenders, 1)) for _ in range(count))
     odds = {left or -held: float(chance) for chance, left, held in battle_odds(attackers, defenders)}
     assert ends.keys() <= odds.keys()
     for end, chance in odds.items():
