@@ -19,7 +19,9 @@ from bots import play
 from bots.client.loading import load_bot
 from bots.commands.pipe import Piped
 from bots.playing.matches import Played
+from bots.reference.dilemma_bots import Extort, Generous
 from commands import call
+from protocol.games.dilemma import Dilemma
 from protocol.messages import Clock
 from referee.record_reader import read
 from referee.replay import replay
@@ -35,6 +37,27 @@ OURS = {
 }
 """Reference bots, and what axelrod calls the same strategies."""
 ROUNDS = 80
+TOTALS = {
+    ("always-cooperate", "always-cooperate"): (240, 240),
+    ("always-cooperate", "always-defect"): (0, 400),
+    ("always-cooperate", "grim"): (240, 240),
+    ("always-cooperate", "pavlov"): (240, 240),
+    ("always-cooperate", "tit-for-tat"): (240, 240),
+    ("always-defect", "always-defect"): (80, 80),
+    ("always-defect", "grim"): (84, 79),
+    ("always-defect", "pavlov"): (240, 40),
+    ("always-defect", "tit-for-tat"): (84, 79),
+    ("grim", "grim"): (240, 240),
+    ("grim", "pavlov"): (240, 240),
+    ("grim", "tit-for-tat"): (240, 240),
+    ("pavlov", "pavlov"): (240, 240),
+    ("pavlov", "tit-for-tat"): (240, 240),
+    ("tit-for-tat", "tit-for-tat"): (240, 240),
+}
+"""What axelrod has two of these strategies get in a match of so many rounds."""
+EXTORT = [8 / 9, 1 / 2, 1 / 3, 0]
+GENEROUS = [1, 1 / 3, 1, 1 / 3]
+"""The chances to cooperate that axelrod has after CC, CD, DC and DD."""
 PATIENT = Clock(bank_ms=600_000, increment_ms=0)
 """A program begins to import when it is started, and is asked at once."""
 
@@ -69,6 +92,7 @@ def theirs(strategy: str) -> Any:
     return load_bot(STRATEGIES, strategy, strategy, {}, {})
 
 
+@pytest.mark.ci
 def test_fifteen_strategies_of_axelrod_get_the_same_totals_here_each_against_each(axelrod: ModuleType) -> None:
     bots = {name: theirs(name) for name in names()}
     assert len(bots) == 15
@@ -84,6 +108,7 @@ def test_fifteen_strategies_of_axelrod_get_the_same_totals_here_each_against_eac
     assert len({total for pair in here.values() for total in pair}) > 60, "they are hardly told apart"
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize("ours", OURS)
 def test_a_reference_bot_plays_as_axelrod_has_its_strategy_against_all_fifteen(axelrod: ModuleType, ours: str) -> None:
     for name in names():
@@ -91,13 +116,29 @@ def test_a_reference_bot_plays_as_axelrod_has_its_strategy_against_all_fifteen(a
         assert here == their_totals(axelrod, OURS[ours], name), name
 
 
-def test_the_chances_of_extort_and_generous_are_those_that_axelrod_has(axelrod: ModuleType) -> None:
-    from bots.reference.dilemma_bots import Extort, Generous
-    from protocol.games.dilemma import Dilemma
+@pytest.mark.ci
+def test_the_totals_that_are_expected_here_are_those_of_axelrod(axelrod: ModuleType) -> None:
+    for (one, two), expected in TOTALS.items():
+        assert their_totals(axelrod, OURS[one], OURS[two]) == expected, (one, two)
 
-    for bot, strategy in ((Extort("e"), axelrod.ZDExtort2()), (Generous("g"), axelrod.GTFT())):
-        their_chances = [chance for _, chance in sorted(strategy._four_vector.items())]
-        assert [float(chance) for chance in bot.chances(Dilemma({}), 0).after] == pytest.approx(their_chances)
+
+@pytest.mark.ci
+def test_the_chances_that_are_expected_here_are_those_of_axelrod(axelrod: ModuleType) -> None:
+    for strategy, expected in ((axelrod.ZDExtort2(), EXTORT), (axelrod.GTFT(), GENEROUS)):
+        assert [chance for _, chance in sorted(strategy._four_vector.items())] == pytest.approx(expected)
+
+
+def test_reference_bots_get_the_totals_that_axelrods_strategies_get() -> None:
+    assert len(TOTALS) == 15
+    for pair, expected in TOTALS.items():
+        assert totals(play(list(pair), "dilemma", config={"rounds": ROUNDS}, raises=True)) == expected, pair
+        reverse = totals(play(list(pair[::-1]), "dilemma", config={"rounds": ROUNDS}, raises=True))
+        assert reverse == expected[::-1], pair
+
+
+def test_extort_and_generous_have_the_chances_of_axelrods_strategies() -> None:
+    for bot, expected in ((Extort("e"), EXTORT), (Generous("g"), GENEROUS)):
+        assert [float(chance) for chance in bot.chances(Dilemma({}), 0).after] == pytest.approx(expected)
 
 
 @pytest.mark.ci
@@ -112,6 +153,7 @@ def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> 
         piped.close()
 
 
+@pytest.mark.ci
 def test_a_tournament_of_reference_bots_has_the_table_that_axelrod_has(axelrod: ModuleType, tmp_path: Path) -> None:
     played = ("--game", "dilemma", "--set", f"rounds={ROUNDS}", "--in-process", "--data", str(tmp_path))
     done = call("arena", "tournament", *OURS, *played)

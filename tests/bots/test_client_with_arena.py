@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from bots.playing.matches import play_all
+from players import player
 from timeouts import WITHIN
 
 REPOSITORY = Path(__file__).parents[2]
@@ -51,11 +53,11 @@ def program(folder: Path, name: str, text: str) -> str:
 
 
 async def test_two_bots_of_five_lines_play_rated_matches(play: Play) -> None:
-    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--slots", "4", "--matches", "12"]
+    mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--slots", "4", "--matches", "6"]
     one, other = await asyncio.gather(play(*mine), play(*mine, "--name", "yours"))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
     results = one[1].splitlines()[1:]
-    assert len(results) == 12
+    assert len(results) == 6
     line = r"mine: (won|lost) [a-z0-9-]+ against yours \(win\), rating [\d.]+ ± [\d.]+ -> [\d.]+ ± [\d.]+"
     assert all(re.fullmatch(line, result) for result in results)
 
@@ -110,9 +112,10 @@ async def test_a_typo_costs_three_matches_and_one_traceback(play: Play, tmp_path
     assert err.endswith("typo: its program failed in 3 matches in a row, so it stops\n")
 
 
-async def test_a_name_is_its_owners(play: Play, tmp_path: Path) -> None:
+async def test_a_name_is_its_owners(play: Play, port: int) -> None:
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "nim", "--matches", "1"]
-    await asyncio.gather(play(*mine), play(*mine, "--name", "yours"))
+    async with player(f"ws://127.0.0.1:{port}", "mine"):
+        """Registers the name."""
     code, out, err = await play(*mine, "--token", "not-the-token-of-mine")
     assert (code, out) == (1, "")
     assert err == (
@@ -143,6 +146,7 @@ def listed(cls: str) -> str:
     return str(found)
 
 
+@pytest.mark.ci
 async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path) -> None:
     ahead = [sys.executable, program(tmp_path, "ahead.py", listed("OneAhead")), "--game", "tictactoe", "--matches", "2"]
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "tictactoe", "--matches", "2"]
@@ -150,9 +154,18 @@ async def test_the_second_bot_of_the_documents_plays(play: Play, tmp_path: Path)
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
 
 
+@pytest.mark.ci
 async def test_the_bot_of_the_documents_for_the_campaign_beats_the_proposed_moves(play: Play, tmp_path: Path) -> None:
     bold = [sys.executable, program(tmp_path, "bold.py", listed("Bold")), "--game", "risk-campaign", "--matches", "2"]
     mine = [sys.executable, str(EXAMPLES / "mine.py"), "--game", "risk-campaign", "--matches", "2"]
     one, other = await asyncio.gather(play(*bold), play(*mine))
     assert (one[0], one[2], other[0], other[2]) == (0, "", 0, "")
     assert len(re.findall("^bold: won", one[1], re.MULTILINE)) == 2
+
+
+@pytest.mark.parametrize(("cls", "game"), [("OneAhead", "tictactoe"), ("Bold", "risk-campaign")])
+def test_the_further_bots_of_the_documents_play_in_process(cls: str, game: str, tmp_path: Path) -> None:
+    mine = program(tmp_path, "listed.py", listed(cls))
+    (played,) = play_all([mine, str(EXAMPLES / "mine.py")], game, [1], raises=True)
+    assert played.result.reason in ("win", "draw")
+    assert played.points[0] == 1 or game == "tictactoe"

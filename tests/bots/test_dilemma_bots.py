@@ -24,6 +24,7 @@ from protocol.games import load
 from protocol.games.dilemma import Dilemma, Rounds
 from protocol.games.poker import ANTE, Table
 from turns import move_of, play, turn
+from volumes import examples
 
 C, D = 0, 1
 MEMORY_ONE = ["tit-for-tat", "pavlov", "generous", "extort", "always-cooperate", "always-defect"]
@@ -168,10 +169,10 @@ def test_rock_paper_scissors_is_mixed_in_thirds_and_chicken_swerves_nine_times_i
 
 
 def matrices() -> list[tuple[tuple[tuple[int, int], ...], ...]]:
-    """Sixty drawn matrices of 2 to 5 choices, half of them with so few payoffs that many are equal."""
+    """Drawn matrices of 2 to 5 choices, half of them with so few payoffs that many are equal."""
     chance = random.Random(7)
     found = []
-    for number in range(60):
+    for number in range(examples(24, ci=60)):
         rows, columns, most = chance.randint(2, 5), chance.randint(2, 5), 2 if number % 2 else 100
         drawn = tuple(
             tuple((chance.randint(0, most), chance.randint(0, most)) for _ in range(columns)) for _ in range(rows)
@@ -199,7 +200,7 @@ def test_of_equilibria_that_lie_between_others_none_is_listed() -> None:
 
 
 def test_all_equilibria_of_a_zero_sum_matrix_are_worth_the_same() -> None:
-    for payoffs in matrices()[:30]:
+    for payoffs in matrices()[: examples(12, ci=30)]:
         zero_sum = tuple(tuple((one, -one) for one, _ in row) for row in payoffs)
         assert len({expected(zero_sum, *pair) for pair in equilibria(zero_sum)}) == 1
 
@@ -282,6 +283,6 @@ def test_perfect_says_nothing_of_what_its_hand_is_worth() -> None:
 
 def test_perfect_takes_chips_from_random_moves_over_many_hands() -> None:
     for game in ("kuhn", "leduc"):
-        rules = load(game, {"hands": 3000})
+        rules = load(game, {"hands": examples(1000, ci=3000)})
         state, _ = play(rules, [Perfect("p"), bot("random")], rules.initial(Dice(b"x", 0))[0], key=b"x")
-        assert rules.returns(state)[0] > 300  # type: ignore[index]
+        assert rules.returns(state)[0] > rules.config["hands"] / 10  # type: ignore[index]

@@ -57,7 +57,7 @@ def test_a_program_that_only_loads_bots_has_forgotten_none(tmp_path: Path) -> No
     assert told(tmp_path, loads, "training.py") == (0, "")
 
 
-@pytest.mark.parametrize("end", ["import sys\nsys.exit(3)", "raise SystemExit(3)"])
+@pytest.mark.parametrize("end", ["import sys\nsys.exit(3)", pytest.param("raise SystemExit(3)", marks=pytest.mark.ci)])
 def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_path: Path) -> None:
     assert told(tmp_path, BOT + end) == (3, "")
 
@@ -69,7 +69,9 @@ def test_a_program_that_ends_itself_is_not_asked_to_run_its_bot(end: str, tmp_pa
         ("run('mine')", "mine.py: run takes a bot, and 'mine' is none: write a class of Bot, and run an object of it"),
         ("run(Mine())", 'mine.py, line 8: Mine is given no name to play under: write Mine("mine")'),
         ('play(["gredy", Mine], "nim")', "mine.py, line 8: there is no bot 'gredy': one of "),
-        ('play([Mine, Mine], "nmi")', "mine.py, line 8: there is no game 'nmi': one of "),
+        pytest.param(
+            'play([Mine, Mine], "nmi")', "mine.py, line 8: there is no game 'nmi': one of ", marks=pytest.mark.ci
+        ),
     ],
 )
 def test_what_a_program_asks_wrongly_is_one_line(end: str, says: str, tmp_path: Path) -> None:
@@ -92,7 +94,14 @@ def test_a_file_that_hides_a_package_is_named(name: str, tmp_path: Path) -> None
     assert (code, err.count("\n")) == (2, 1)
 
 
-@pytest.mark.parametrize(("name", "text"), [("random", ""), ("random", BOT), ("json", BOT), ("websockets", "x = 1")])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("random", BOT),
+        ("websockets", "x = 1"),
+        *(pytest.param(*each, marks=pytest.mark.ci) for each in (("random", ""), ("json", BOT))),
+    ],
+)
 def test_a_file_that_has_another_modules_name_is_named(name: str, text: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.py").write_text(text)
     code, err = told(tmp_path, BOT.replace("play, ", "") + "run(Mine('mine'))")

@@ -72,7 +72,18 @@ def played(programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -
     """A match of each example against the bot `random`."""
     data = tmp_path_factory.mktemp("played")
     bots = [f"{language}={PIPE} {program}" for language, program in programs.items()]
-    words = ["random", *bots, "--format", "gauntlet", "--game", "risk-campaign", "--data", str(data)]
+    words = [
+        "random",
+        *bots,
+        "--format",
+        "gauntlet",
+        "--game",
+        "risk-campaign",
+        "--set",
+        "max_rounds=6",
+        "--data",
+        str(data),
+    ]
     done = run("arena", "tournament", *words)
     assert done.returncode == 0, done.stderr
     return Played(done.stdout, data)

@@ -137,6 +137,7 @@ def test_processes_play_the_matches_of_every_seed_in_order(tmp_path: Path) -> No
     assert heard == said != []
 
 
+@pytest.mark.ci
 def test_the_workers_of_a_cluster_play_them_too() -> None:
     pytest.importorskip("distributed")
     with cluster(workers=1) as address:

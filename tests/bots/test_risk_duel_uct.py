@@ -15,12 +15,16 @@ from bots.search.risk import duel_uct as flat
 from bots.search.risk.duel_search import BORDERS, action_of, duel_board
 from bots.search.risk.duel_uct import DuelUct
 from bots.search.risk.flat_position import NONE, cell, state_of
+from kept_code import kept
 from machine.compiled import ints
 from machine.generator import seeded
 from protocol.dice import Dice
 from protocol.games.base import NO_DICE
 from protocol.games.risk.duel import Action, Duel, Position
 from turns import play
+from volumes import examples
+
+play_move = kept(flat.play)
 
 
 def searched(rules: Duel, state: Position, sims: int) -> Action:
@@ -49,13 +53,13 @@ def test_a_move_on_the_arrays_has_the_results_of_the_rules() -> None:
     rules, rng = Duel({"map": "africa"}), random.Random(4)
     values, luck = duel_board(rules), ints(seeded(99))
     board = ints(values)
-    for _ in range(30):
+    for _ in range(examples(8, ci=30)):
         state = rules.initial(NO_DICE)[0]
         while rules.to_move(state) is not None and state.at < 40:
             move = rng.choice(rules.legal_moves(state))
             flat_state = state_of(board, state, 0, NONE)
             codes = [code for code in codes_of(rules) if action_of(values, state, code) == move]
-            won = flat.play(board, flat_state, luck, state.seat, codes[0])
+            won = play_move(board, flat_state, luck, state.seat, codes[0])
             results = [after for _, after in rules.outcomes(state, move)]
             after = results[0] if len(results) == 1 or won else results[1]
             cells = [cell(at) for at in range(len(rules.map))]

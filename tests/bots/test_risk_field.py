@@ -9,16 +9,22 @@ from typing import Any
 
 import pytest
 
+from bots.search.risk import battle_odds as table
 from bots.search.risk import field as flat
-from bots.search.risk.battle_odds import EDGE, ENOUGH, enough, odds_of, odds_table
+from bots.search.risk import policies
+from bots.search.risk.battle_odds import EDGE, ENOUGH, odds_table
 from bots.search.risk.campaign_board import campaign_board
 from bots.search.risk.flat_position import cell
-from bots.search.risk.policies import RAID, CampaignRaid, play_turn
+from bots.search.risk.policies import RAID, CampaignRaid
+from kept_code import kept
 from machine.compiled import ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.battle import battle_odds, battle_without_dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, Move, Position
+from volumes import examples
 
+attack, fight, score = kept(flat.attack), kept(flat.fight), kept(flat.score)
+enough, odds_of, play_turn = kept(table.enough), kept(table.odds_of), kept(policies.play_turn)
 CONFIGS: list[dict[str, Any]] = [
     {"players": 2},
     {"players": 2, "battle": "deterministic", "initial_units": 3},
@@ -36,14 +42,14 @@ def do(board: Any, field: Any, move: Move) -> None:
         for at, units in move.units:
             flat.do(board, field, cell(at), flat.NOWHERE, units, 0)
     elif isinstance(move, Attack):
-        flat.attack(board, field, cell(move.source), cell(move.to), move.units)
+        attack(board, field, cell(move.source), cell(move.to), move.units)
     else:
         flat.do(board, field, flat.NOWHERE, flat.NOWHERE, 0, 0)
 
 
 def shares(board: Any, field: Any, seats: int) -> list[float]:
     found = zeros(8, float)
-    flat.score(board, field, found)
+    score(board, field, found)
     return [float(found[seat]) for seat in range(seats)]
 
 
@@ -59,7 +65,7 @@ def played(rules: Campaign, state: Position, move: Move, field: Any) -> Position
 def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dict[str, Any]) -> None:
     rules, rng = Campaign(config), random.Random(str(config))
     board, ended = ints(campaign_board(rules)), 0
-    for _ in range(4):
+    for _ in range(examples(2, ci=4)):
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
         field = flat.field_of(rules, state, rng.randrange(2**31))
         for _ in range(150):
@@ -89,8 +95,8 @@ def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dic
 
 @pytest.mark.parametrize(("attackers", "defenders"), [(1, 1), (2, 1), (1, 2), (3, 2), (7, 5), (4, 8)])
 def test_battles_end_as_often_as_their_odds_say(attackers: int, defenders: int) -> None:
-    field, count = flat.field_of(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 20_000
-    ends = Counter(int(flat.fight(field, attackers, defenders, 1)) for _ in range(count))
+    field, count = flat.field_of(Campaign({}), Campaign({}).initial(Dice(bytes(32), 0))[0], 12345), 10_000
+    ends = Counter(int(fight(field, attackers, defenders, 1)) for _ in range(count))
     odds = {left or -held: float(chance) for chance, left, held in battle_odds(attackers, defenders)}
     assert ends.keys() <= odds.keys()
     for end, chance in odds.items():
@@ -132,7 +138,7 @@ def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, A
     rules = Campaign({**config, "deal": "5eed" * 8, "max_rounds": 6})
     player, start = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
     units: dict[str, list[int]] = {"rules": [], "field": []}
-    for number in range(150):
+    for number in range(games := examples(50, ci=150)):
         state = start
         while rules.to_move(state) is not None:
             dice = Dice(number.to_bytes(32, "big"), rules.ply(state))
@@ -145,6 +151,6 @@ def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, A
             play_turn(player.board, field, player.odds, player.weights, player.path, RAID)
         cells = map(cell, range(len(rules.map)))
         units["field"].append(sum(int(field[at + 1]) for at in cells if field[at] == 0))
-    error = (pvariance(units["rules"]) / 75) ** 0.5
+    error = (pvariance(units["rules"]) / (games / 2)) ** 0.5
     assert error > 0.1
     assert fmean(units["rules"]) == pytest.approx(fmean(units["field"]), abs=3 * error)

@@ -202,6 +202,21 @@ def test_a_search_for_games_without_chance_refuses_a_game_with_chance(search: An
         search(rules, rules.initial(NO_DICE)[0])
 
 
+def visited(rules: Any, state: Any) -> int:
+    return 1 + sum(visited(rules, rules.outcomes(state, move)[0][1]) for move in rules.legal_moves(state))
+
+
+def test_minimax_visits_every_course_of_tic_tac_toe_from_a_position() -> None:
+    rules = load("tictactoe")
+    state = rules.initial(NO_DICE)[0]
+    for move in (0, 4):
+        state = rules.outcomes(state, rules.legal_moves(state)[move])[0][1]
+    found = minimax(rules, state)
+    assert found.nodes == visited(rules, state)
+    assert found.deepest == 7
+
+
+@pytest.mark.ci
 def test_minimax_visits_all_549946_positions_of_tic_tac_toe() -> None:
     rules = load("tictactoe")
     found = minimax(rules, rules.initial(NO_DICE)[0])

@@ -27,7 +27,19 @@ from protocol.games import load
 
 TINY = ["genes=4", "tournaments=2", "best=1", "children=1", "mutants=1", "generations=2", "depth=1"]
 SETS = [word for pair in TINY for word in ("--set", pair)]
-COMMAND = ["tune", "risk-duel", "--preset", "quick", *SETS, "--config", "max_troops=5", "--seed", "s"]
+COMMAND = [
+    "tune",
+    "risk-duel",
+    "--preset",
+    "quick",
+    *SETS,
+    "--config",
+    "max_troops=5",
+    "--config",
+    "max_plies=60",
+    "--seed",
+    "s",
+]
 PLAIN = {"ARENA_PLAIN": "1"}
 
 

@@ -20,7 +20,7 @@ from commands import children, run, started
 from protocol.errors import UsageFault
 from timeouts import WITHIN, found_in
 
-SETS = ["genes=8", "tournaments=2", "starts=2", "best=2", "children=2", "mutants=1", "generations=2", "depth=2"]
+SETS = ["genes=8", "tournaments=2", "starts=2", "best=2", "children=2", "mutants=1", "generations=2", "depth=1"]
 GAMES = 24
 COMMAND = [
     "arena-bot",

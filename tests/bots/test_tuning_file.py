@@ -20,6 +20,7 @@ from bots.tuning.tuning import Running, Tuning, command, config_text, under_way
 from bots.tuning.weights import WEIGHED, read_weights
 from protocol.errors import ArenaFault, UsageFault
 from protocol.games import load
+from volumes import examples
 
 METHOD = Method(genes=4, tournaments=2, starts=3, best=1, children=2, mutants=1, generations=2)
 SEED = "s"
@@ -264,7 +265,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(100, ci=400))
 @given(data=st.data())
 def test_a_damaged_file_is_read_whole_or_refused_in_one_line(sound: Path, data: st.DataObject) -> None:
     text = sound.read_text()

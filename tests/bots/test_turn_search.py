@@ -12,21 +12,26 @@ from bots.evaluation.base import EQUAL, WIN
 from bots.evaluation.risk import USUAL_OUTLOOK, WITHIN, features, outlook
 from bots.search import Limit
 from bots.search.base import Found, opinion
+from bots.search.risk import battle_odds as table
+from bots.search.risk import field_evaluation
 from bots.search.risk import turn_search as kernel
-from bots.search.risk.battle_odds import enough, odds_of, odds_table
+from bots.search.risk.battle_odds import odds_table
 from bots.search.risk.campaign_board import campaign_board
 from bots.search.risk.campaign_kernel import CampaignKernel
 from bots.search.risk.campaign_search import CampaignSearch
 from bots.search.risk.field import field_of
-from bots.search.risk.field_evaluation import OUTLOOK, judge
+from bots.search.risk.field_evaluation import OUTLOOK
 from bots.search.risk.flat_position import FEATURES, NONE
 from bots.search.risk.settings import CampaignSettings
 from bots.search.risk.turn_search import EVERY, TurnSearch, Width
 from bots.search.risk.turn_search import USUAL as USUAL_WIDTH
+from kept_code import kept
 from machine.compiled import FAST, floats, ints, zeros
 from protocol.dice import Dice
 from protocol.games.risk.campaign import Attack, Campaign, Draft, End, Move, Position
+from volumes import examples
 
+enough, judge, odds_of = kept(table.enough), kept(field_evaluation.judge), kept(table.odds_of)
 ALGORITHMS = ("expectiminimax", "alphabeta")
 MAPS = ("south-america", "australia", "africa", "europe")
 
@@ -130,7 +135,7 @@ def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **option
 
 def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
     rng = random.Random(3)
-    for rules, state in positions(1, 40, (*MAPS, "world", "grid-6x6")):
+    for rules, state in positions(1, examples(16, ci=40), (*MAPS, "world", "grid-6x6")):
         board, field, strong = ints(campaign_board(rules)), field_of(rules, state, 0), zeros(6, float)
         six, four = [rng.uniform(0, 10) for _ in USUAL_OUTLOOK], [rng.uniform(0, 10) for _ in EQUAL]
         for seat in range(rules.seats):

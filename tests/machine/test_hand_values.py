@@ -67,7 +67,7 @@ def test_what_decisions_of_kuhn_give_away_is_exactly_what_is_lost_to_the_equilib
     assert (Fraction(-1, 18), Fraction(1, 18))[seat] - won("kuhn", strategy, seat) == given_away("kuhn", strategy, seat)
 
 
-@pytest.mark.parametrize("seat", [0, 1])
+@pytest.mark.parametrize("seat", [0, pytest.param(1, marks=pytest.mark.ci)])
 def test_what_decisions_of_leduc_give_away_is_what_is_lost_to_its_table(seat: int) -> None:
     rules, start = hand_of("leduc")
     strategy = lots_of("leduc", seat)

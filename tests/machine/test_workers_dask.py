@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from subprocess import PIPE, Popen
@@ -45,6 +45,14 @@ def address() -> Iterator[str]:
     """Two workers of one thread, which come back when they are killed."""
     options = {"threads_per_worker": 1, "dashboard_address": None, "scheduler_kwargs": {"allowed_failures": 2}}
     with distributed.LocalCluster(n_workers=2, **options) as local:
+        yield local.scheduler_address
+
+
+@contextmanager
+def scheduler_here(allowed_failures: int = 3) -> Iterator[str]:
+    """The address of a scheduler in this process, without workers."""
+    options = {"dashboard_address": None, "scheduler_kwargs": {"allowed_failures": allowed_failures}}
+    with distributed.LocalCluster(n_workers=0, **options) as local:
         yield local.scheduler_address
 
 
@@ -120,11 +128,10 @@ def test_a_result_lost_with_the_last_worker_is_not_waited_for_without_end(
     assert killed
 
 
-def test_work_that_kills_every_worker_is_given_up_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES", "1")
+def test_work_that_kills_every_worker_is_given_up_in_one_line() -> None:
     worker = partial(dask, "worker", "--nthreads", "1", "--no-nanny", "--no-dashboard")
     with (
-        scheduler() as (address, _),
+        scheduler_here(allowed_failures=1) as address,
         worker(address),
         worker(address),
         cluster(address) as crew,
@@ -179,7 +186,7 @@ def test_a_lost_scheduler_is_named_and_the_library_says_nothing() -> None:
 
 def test_a_cluster_that_gets_no_workers_is_given_up() -> None:
     timeouts = ClusterTimeouts(answer_timeout_s=WITHIN, workers_timeout_s=0.1)
-    with scheduler() as (address, _), pytest.raises(ArenaFault) as caught, cluster(address, timeouts):
+    with scheduler_here() as address, pytest.raises(ArenaFault) as caught, cluster(address, timeouts):
         pass
     assert str(caught.value) == (
         f"the cluster at {address} has no workers: start some on any machine, dask worker {address}"

@@ -20,8 +20,9 @@ from protocol.games import load
 from protocol.games.base import Game
 from protocol.games.dilemma import Dilemma
 from protocol.messages import CHANCE
+from volumes import examples
 
-PLAYOUTS = 10_000
+PLAYOUTS = examples(1_000, ci=10_000)
 ROUNDS = 3
 MATRICES = [name for name in pyspiel.registered_names() if name.startswith("matrix_")]
 POKER = {"kuhn": "kuhn_poker", "leduc": "leduc_poker"}

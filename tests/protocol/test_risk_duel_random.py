@@ -11,6 +11,7 @@ import pytest
 from protocol.dice import Dice
 from protocol.games.risk.duel import FREE, Action, Duel, Position
 from protocol.games.risk.maps import NAMES
+from volumes import examples
 
 DUELS = {"south-america": 800, "australia": 400, "africa": 350, "europe": 150, "north-america": 100}
 """How many on a map; on each of the larger ones 50: 2,000 in all."""
@@ -55,7 +56,7 @@ def duel(game: Duel, chooser: random.Random) -> Position:
 def test_random_duels_keep_every_rule_to_their_end(name: str) -> None:
     chooser = random.Random(name)
     ends: Counter[str] = Counter()
-    for _ in range(DUELS.get(name, 50)):
+    for _ in range(examples(DUELS.get(name, 50) // 2, ci=DUELS.get(name, 50))):
         cap, plies = chooser.choice((3, 4, 5, 10, 37, 100)), chooser.choice((1, 2, 40, 80, 160))
         game = Duel({"map": name, "max_troops": cap, "max_plies": plies})
         state = duel(game, chooser)

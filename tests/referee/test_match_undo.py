@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 from collections.abc import Mapping
 from typing import Any
 
@@ -17,6 +16,7 @@ from referee.effects import Absent, Delayed, Expired, Forfeited, Held, Left, Pla
 from referee.match import Match
 from referee_scripts import GAMES, READY, SCRIPTS, STEPS, rehearsed, step
 from referee_table import A_MOVE, Dibs, Table, ended
+from volumes import examples
 
 pytestmark = pytest.mark.usefixtures("dibs")
 
@@ -149,7 +149,7 @@ def test_what_comes_after_the_end_is_taken_back_and_the_match_does_not_end_twice
 
 
 @pytest.mark.no_cover
-@settings(max_examples=300 if os.environ.get("CI") else 100)
+@settings(max_examples=examples(60, ci=300))
 @given(st.sampled_from(GAMES), READY, SCRIPTS, STEPS, st.floats(0, 4))
 def test_any_event_of_any_match_is_taken_back_whole(
     game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any], last: tuple[Any, ...], wait: float
