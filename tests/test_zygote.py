@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -300,15 +301,17 @@ def test_the_zygote_and_its_programs_end_with_their_caller(module: Any, tmp_path
         assert ends(its_zygote)
 
 
-def test_the_programs_of_a_killed_zygote_end_and_the_next_program_gets_another(module: Any, bare: Any) -> None:
+def test_the_programs_of_a_killed_zygote_end_and_the_next_program_gets_another(
+    module: Any, bare: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare(ENVIRON)
+    monkeypatch.setattr(zygote, "begin", partial(zygote.begin, imports=False))
     process = zygote.ForkedProgram(**module("import signal; signal.pause()"))
     first = zygote._running()
     first.process.kill()
     assert process.wait(WITHIN) == -signal.SIGKILL
     assert ends(process.pid)
     first.process.wait(WITHIN)
-    zygote.begin(imports=False)
     assert forked("print('again')", module) == (0, "again\n", "")
     assert zygote._running() is not first
 
