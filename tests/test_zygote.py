@@ -23,6 +23,7 @@ from timeouts import WITHIN
 
 REPORT = """
 import asyncio, atexit, faulthandler, gc, json, multiprocessing.process, os, resource, signal, sys, threading
+from subprocess import check_output
 from pathlib import Path
 
 def stream(it):
@@ -37,7 +38,7 @@ print(json.dumps({
     "other path": sorted(sys.path[1:]), "main": sorted(globals()), "name": __name__, "package": __package__,
     "spec": __spec__.name, "file": __file__,
     "cwd": os.getcwd(), "origin": multiprocessing.process.ORIGINAL_DIR, "environ": dict(os.environ),
-    "environment of C": sorted(os.popen("env").read().split("\\n")) if "WORD" in os.environ else None,
+    "environment of C": sorted(check_output("env", text=True).split("\\n")) if "WORD" in os.environ else None,
     "umask": [line for line in status if line.startswith("Umask")],
     "signals": [line for line in status if line.startswith(("SigBlk", "SigIgn", "SigCgt"))],
     "handlers": [str(signal.getsignal(number)) for number in sorted(signal.valid_signals())],
