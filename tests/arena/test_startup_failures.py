@@ -220,10 +220,14 @@ def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
     )
 
 
-@pytest.mark.usefixtures("referees_here")
 @pytest.mark.parametrize(
     ("in_process", "says"),
-    [(False, "the folder of logs .* can't be made"), (True, "the log .*/in-process.log can't be written")],
+    [
+        pytest.param(
+            False, "the folder of logs .* can't be made", marks=pytest.mark.usefixtures("referees_here"), id="processes"
+        ),
+        pytest.param(True, "the log .*/in-process.log can't be written", id="in process"),
+    ],
 )
 def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(
     tmp_path: Path, in_process: bool, says: str
