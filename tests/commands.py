@@ -49,7 +49,8 @@ class Done(NamedTuple):
 def call(program: str, *words: str, **environ: str) -> Done:
     """Run a command line in this process, with nothing of ARENA_… in its environment but what is given.
 
-    What it sets in the process is set back, and an exception that escapes is raised.
+    Bots and servers that it starts are forked where they can be (`zygote.children_forked`). What it sets in the process
+    is set back, and an exception that escapes is raised.
     """
     out, err = io.StringIO(), io.StringIO()
     with (
@@ -68,7 +69,7 @@ def as_program(argv: list[str], environ: Mapping[str, str]) -> Iterator[None]:
     """Have nothing of ARENA_… in the environment but what is given; set back at the end what a program sets."""
     thresholds = gc.get_threshold()
     handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, zygote.children_forked():
         for key in [key for key in os.environ if key.startswith("ARENA_")]:
             patch.delenv(key)
         for key, value in {**NICENESS_KEPT, **environ}.items():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import re
 import signal
 import sys
@@ -20,6 +21,9 @@ from players import player
 from protocol import games
 from timeouts import WITHIN
 
+SOME_GAMES = ("nim", "tictactoe", "kuhn", "dilemma")
+"""One of each kind: solved, drawn, of hidden cards, of moves at once. CI plays all."""
+
 
 async def test_a_model_plays_a_rated_match_of_each_game_and_reads_it_back(tmp_path: Path) -> None:
     async with (
@@ -30,6 +34,8 @@ async def test_a_model_plays_a_rated_match_of_each_game_and_reads_it_back(tmp_pa
         told = await agent.call("list_games")
         assert [game["game"] for game in told["games"]] == list(games.NAMES)
         for game in told["games"]:
+            if game["game"] not in SOME_GAMES and "CI" not in os.environ:
+                continue
             preset = game["presets"][0]["preset"]
             look = await agent.call("seek_match", game=game["game"], preset=preset, wait_s=40)
             assert (look["match"]["rated"], look["match"]["preset"]) == (True, preset)

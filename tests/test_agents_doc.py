@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
 
+import zygote
 from agent_duels import told, turn_of
 from bots.agents.answers import Look, match_now
 from bots.agents.page import Page
@@ -65,10 +67,13 @@ def test_the_longest_wait_is_the_one_that_is_said() -> None:
 async def test_the_configuration_starts_a_server_that_lists_the_tools(tmp_path: Path) -> None:
     (config,) = re.findall(r"```json\n(.*?)```", TEXT, re.DOTALL)
     given: dict[str, Any] = json.loads(config)["mcpServers"]["bot-arena"]
-    command = str(Path(sys.executable).with_name(Path(given["command"]).name))
-    server = StdioServerParameters(command=command, args=given["args"], env={"XDG_CONFIG_HOME": str(tmp_path)})
-    async with Client(server) as client:
-        assert [tool.name for tool in (await client.list_tools()).tools] == list(offered().tools)
+    assert Path(given["command"]).name == "arena-bot"
+    words = ["-m", "bots", *given["args"]]
+    environ = zygote.environment(XDG_CONFIG_HOME=str(tmp_path))
+    server = StdioServerParameters(command=sys.executable, args=words, env=environ, cwd=REPOSITORY)
+    with (tmp_path / "log").open("w") as log, zygote.forking():
+        async with Client(stdio_client(server, log)) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == list(offered().tools)
 
 
 async def test_every_argument_of_a_tool_is_described_and_none_other_is_taken() -> None:

@@ -20,11 +20,12 @@ TABLE = re.findall(r"`(arena [^`]+)`", "".join(line for line in TEXT.splitlines(
 LINES = [*BLOCKS.replace("\\\n", " ").splitlines(), *TABLE]
 FOUND = [re.match(r"(?:runuser .* -- )?(?:venv/bin/)?arena (.*)", line) for line in LINES]
 COMMANDS = [shlex.split(re.sub(r"\$\(.*?\)|[>#].*", "", found[1])) for found in FOUND if found]
+COMMAND = typer.main.get_command(app)
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_a_command_of_the_course_is_understood(words: list[str]) -> None:
-    command: Any = typer.main.get_command(app)
+    command: Any = COMMAND
     context = None
     while hasattr(command, "commands"):
         context = command.make_context(command.name, [], parent=context, resilient_parsing=True)

@@ -24,6 +24,8 @@ from in_process import Hosted, hosting, play
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
 
+MATCHES = 50 if "CI" in os.environ else 20
+
 
 class Listener:
     """A subscriber to everything under a prefix: what it heard of each topic, in order."""
@@ -62,10 +64,10 @@ async def listening(port: int) -> AsyncIterator[Listener]:
         yield Listener(client)
 
 
-async def play_fifty(arena: Hosted) -> None:
+async def play_many(arena: Hosted) -> None:
     async with asyncio.TaskGroup() as group:
         for name in ("perfect", "random"):
-            group.create_task(play(arena, name, 50, "--slots", "50"))
+            group.create_task(play(arena, name, MATCHES, "--slots", str(MATCHES)))
 
 
 def matches(arena: Hosted | Served) -> list[dict[str, Any]]:
@@ -79,16 +81,16 @@ def rated_matches(arena: Hosted) -> int:
     return sum(match["rated"] for match in matches(arena))
 
 
-async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker: Any, tmp_path: Path) -> None:
+async def test_a_subscriber_sees_many_matches_whole_and_the_leaderboard(broker: Any, tmp_path: Path) -> None:
     async with listening(broker.port) as listener:
         async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
             await listener.until(lambda it: it.last("status"))
             assert listener.last("status") == {"online": True}
-            await play_fifty(arena)
-            await listener.until(lambda it: it.matches_on_board() == [50, 50])
+            await play_many(arena)
+            await listener.until(lambda it: it.matches_on_board() == [MATCHES, MATCHES])
         await listener.until(lambda it: it.last("status") == {"online": False})
     starts, turns, ends = (listener.of_matches(kind) for kind in ("start", "turn", "end"))
-    assert len(starts) == 50
+    assert len(starts) == MATCHES
     assert starts.keys() == turns.keys() == ends.keys()
     assert all(len(heard) == 1 for heard in [*starts.values(), *ends.values()])
     for match, (end,) in ends.items():
@@ -102,14 +104,14 @@ async def test_a_subscriber_sees_fifty_matches_whole_and_the_leaderboard(broker:
 @pytest.mark.ci
 async def test_who_comes_after_all_is_over_gets_the_last_leaderboard(broker: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
-        await play_fifty(arena)
+        await play_many(arena)
         async with listening(broker.port) as listener:
-            await listener.until(lambda it: it.matches_on_board() == [50, 50])
+            await listener.until(lambda it: it.matches_on_board() == [MATCHES, MATCHES])
     async with listening(broker.port) as listener:
         await listener.until(lambda it: it.last("status") and it.last("leaderboard/nim/classic"))
     assert listener.last("status") == {"online": False}
     assert {row["bot"] for row in listener.last("leaderboard/nim/classic")["rows"]} == {"perfect", "random"}
-    assert listener.matches_on_board() == [50, 50]
+    assert listener.matches_on_board() == [MATCHES, MATCHES]
     (documented,) = re.findall(r"^```json\n(.*)\n```", (REPOSITORY / "docs" / "mqtt.md").read_text(), re.M)
     assert listener.last("leaderboard/nim/classic")["rows"][0].keys() == json.loads(documented)["rows"][0].keys()
     assert listener.heard.keys() == {"club/arena/status", "club/arena/leaderboard/nim/classic"}
@@ -147,22 +149,24 @@ async def test_a_server_that_goes_with_words_of_its_publisher_unread_is_reported
         assert await publisher.wait() == 1
 
 
-async def test_fifty_matches_finish_with_the_broker_killed_half_way(broker: Any, tmp_path: Path) -> None:
+async def test_many_matches_finish_with_the_broker_killed_half_way(broker: Any, tmp_path: Path) -> None:
     async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
         async with asyncio.TaskGroup() as group:
-            group.create_task(play(arena, "random", 50, "--slots", "25"))
-            half = group.create_task(play(arena, "perfect", 25, "--slots", "25"))
+            group.create_task(play(arena, "random", MATCHES, "--slots", str(MATCHES // 2)))
+            half = group.create_task(play(arena, "perfect", MATCHES // 2, "--slots", str(MATCHES // 2)))
             async with listening(broker.port) as listener:
-                await listener.until(lambda it: len(it.of_matches("end")) >= 20)
+                await listener.until(lambda it: len(it.of_matches("end")) >= MATCHES // 2 - 5)
                 broker.kill()
                 with pytest.raises(aiomqtt.MqttError):
                     await listener.until(lambda it: False)
             await half
-            group.create_task(play(arena, "perfect", 25, "--slots", "25"))
-        assert rated_matches(arena) == 50
+            group.create_task(play(arena, "perfect", MATCHES // 2, "--slots", str(MATCHES // 2)))
+        assert rated_matches(arena) == MATCHES
         await asyncio.to_thread(broker.start)
         async with listening(broker.port) as listener:
-            await listener.until(lambda it: it.last("status") == {"online": True} and it.matches_on_board() == [50, 50])
+            await listener.until(
+                lambda it: it.last("status") == {"online": True} and it.matches_on_board() == [MATCHES, MATCHES]
+            )
 
 
 async def test_an_arena_that_starts_again_knows_its_leaderboard(broker: Any, tmp_path: Path) -> None:
@@ -211,8 +215,8 @@ async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: 
     url = f"mqtt://127.0.0.1:{silent.sockets[0].getsockname()[1]}/club/arena"
     async with hosting(tmp_path / "data", "--mqtt", url) as arena:
         await asyncio.wait_for(accepted.wait(), WITHIN)
-        await play_fifty(arena)
-        assert rated_matches(arena) == 50
+        await play_many(arena)
+        assert rated_matches(arena) == MATCHES
     silence.set()
     silent.close()
 
@@ -220,7 +224,7 @@ async def test_a_broker_that_accepts_but_never_answers_slows_no_match(tmp_path: 
 async def test_a_broker_that_is_absent_slows_no_match_and_is_told_of_once(broker: Any, tmp_path: Path) -> None:
     broker.kill()
     async with hosting(tmp_path / "data", "--mqtt", broker.url("club/arena")) as arena:
-        await play_fifty(arena)
-        assert rated_matches(arena) == 50
+        await play_many(arena)
+        assert rated_matches(arena) == MATCHES
     assert len([line for line in arena.said if "is away" in line]) == 1
     assert "Traceback" not in "".join(arena.said)

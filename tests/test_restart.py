@@ -11,7 +11,6 @@ import os
 import re
 import signal
 import socket
-import subprocess
 import sys
 import urllib.request
 from asyncio.subprocess import PIPE
@@ -22,13 +21,13 @@ from websockets.asyncio.client import connect
 
 from arena.commands.restart import Restart
 from arena.network.binding import HandedOver, bound, port_of
+from commands import call
 from in_process import playing
-from machine.service_manager import FIRST_DESCRIPTOR
 from players import player
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
 
-SLOWLY = ("--game", "nim", "--min-move-time", "0.05")
+SLOWLY = ("--game", "nim", "--min-move-time", "0.1")
 """The options of a bot that is always in a match."""
 FREE = 500
 """The first of a row of descriptors that nobody has."""
@@ -59,112 +58,113 @@ async def until(arena: Served, text: str, count: int) -> None:
             await arena.news.wait()
 
 
-async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches_go_on(tmp_path: Path) -> None:
-    async with serving(tmp_path / "data", "--web-port", "0") as arena:
-        page = await arena.page()
-        async with (
-            playing(arena, "random", "--name", "ann", *SLOWLY),
-            playing(arena, "random", "--name", "bob", *SLOWLY),
-            player(arena.url, "cid") as cid,
-            player(arena.url, "dan") as dan,
-        ):
-            await until(arena, " ended: nim", 1)
-            for one, opponent in ((cid, "dan"), (dan, "cid")):
-                await one.seek(opponent=opponent, rated=False)
-            start, _ = await cid.begin(), await dan.begin()
-            pid, done = arena.process.pid, asyncio.Event()
-
-            async def come_and_go() -> int:
-                count = 0
-                while not done.is_set():
-                    async with connect(arena.url, compression=None, open_timeout=WITHIN):
-                        count += 1
-                    with contextlib.suppress(TimeoutError):
-                        async with asyncio.timeout(0.1):
-                            await done.wait()
-                return count
-
-            async with asyncio.TaskGroup() as group:
-                visitors = [group.create_task(come_and_go()) for _ in range(2)]
-                await restarted(arena, 1)
-                await until(arena, "ann (bot-arena/python) came", 2)
-                await until(arena, "bob (bot-arena/python) came", 2)
-                done.set()
-            assert all(visitor.result() > 2 for visitor in visitors)
-            before = sum(" ended: nim" in line for line in arena.said)
-            await until(arena, " ended: nim", before + 2)
-            assert arena.process.pid == pid
-            assert not any("void" in line for line in arena.said)
-            assert any(re.search(r"match(es)? goe?s? on from the journal", line) for line in arena.said)
-            async with player(arena.url, "cid") as cid:
-                assert cid.heard[0]["resumed"] == [start["match"]]
-            with await asyncio.to_thread(urllib.request.urlopen, f"{page}/healthz", timeout=WITHIN) as answer:
-                assert answer.status == 200
-
-
-async def test_one_that_would_not_start_anew_goes_on_as_it_is_and_systemd_is_told_of_one_that_does(
+async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Settings that are wrong keep it as it is first; systemd is told of what happens."""
     config = tmp_path / "arena.toml"
     config.write_text('registration = "open"\n')
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as systemd:
         systemd.settimeout(WITHIN)
         systemd.bind(str(tmp_path / "notify"))
         monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "notify"))
-        async with serving(tmp_path / "data", "--config", str(config)) as arena:
-
-            async def told() -> str:
-                while (said := (await asyncio.to_thread(systemd.recv, 1000)).decode()).startswith("STATUS="):
-                    pass
-                return said
-
-            assert await told() == "READY=1"
+        async with serving(tmp_path / "data", "--web-port", "0", "--config", str(config)) as arena:
+            assert await told(systemd) == "READY=1"
             config.write_text('registration = "ajar"\n')
             arena.process.send_signal(signal.SIGUSR2)
             said = await arena.says("the server goes on as it is")
             assert said.endswith(
                 f"would not start anew: registration in {config}, line 1, is 'ajar': it is one of open, closed\n"
             )
-            async with connect(arena.url, compression=None):
-                pass
-            config.write_text('registration = "closed"\n')
-            await restarted(arena, 1)
-            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told())
-            assert await told() == "READY=1"
+            config.write_text('registration = "open"\n')
+            await assert_everybody_is_let_in(arena)
+            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told(systemd))
+            assert await told(systemd) == "READY=1"
             arena.process.send_signal(signal.SIGHUP)
-            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told())
-            assert await told() == "READY=1"
-        assert await told() == "STOPPING=1"
+            assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told(systemd))
+            assert await told(systemd) == "READY=1"
+        assert await told(systemd) == "STOPPING=1"
 
 
-async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_between_two_runs_is_let_in(
+async def told(systemd: socket.socket) -> str:
+    """The next thing that systemd is told, beside how the server is."""
+    while (said := (await asyncio.to_thread(systemd.recv, 1000)).decode()).startswith("STATUS="):
+        pass
+    return said
+
+
+async def assert_everybody_is_let_in(arena: Served) -> None:
+    """Have it start anew: visitors come meanwhile, two bots play on, and a match of two others goes on."""
+    page = await arena.page()
+    async with (
+        playing(arena, "random", "--name", "ann", *SLOWLY),
+        playing(arena, "random", "--name", "bob", *SLOWLY),
+        player(arena.url, "cid") as cid,
+        player(arena.url, "dan") as dan,
+    ):
+        await until(arena, " ended: nim", 1)
+        for one, opponent in ((cid, "dan"), (dan, "cid")):
+            await one.seek(opponent=opponent, rated=False)
+        start, _ = await cid.begin(), await dan.begin()
+        pid, done = arena.process.pid, asyncio.Event()
+
+        async def come_and_go() -> int:
+            count = 0
+            while not done.is_set():
+                async with connect(arena.url, compression=None, open_timeout=WITHIN):
+                    count += 1
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(0.1):
+                        await done.wait()
+            return count
+
+        async with asyncio.TaskGroup() as group:
+            visitors = [group.create_task(come_and_go())]
+            await restarted(arena, 1)
+            await until(arena, "ann (bot-arena/python) came", 2)
+            await until(arena, "bob (bot-arena/python) came", 2)
+            done.set()
+        assert all(visitor.result() > 2 for visitor in visitors)
+        before = sum(" ended: nim" in line for line in arena.said)
+        await until(arena, " ended: nim", before + 2)
+        assert arena.process.pid == pid
+        assert not any("void" in line for line in arena.said)
+        assert any(re.search(r"match(es)? goe?s? on from the journal", line) for line in arena.said)
+        async with player(arena.url, "cid") as cid:
+            assert cid.heard[0]["resumed"] == [start["match"]]
+        with await asyncio.to_thread(urllib.request.urlopen, f"{page}/healthz", timeout=WITHIN) as answer:
+            assert answer.status == 200
+
+
+async def test_it_listens_on_sockets_that_are_held_for_it_and_who_connects_before_or_after_it_runs_is_let_in(
     tmp_path: Path,
 ) -> None:
     (arena,), (page,), (other,) = (bound("127.0.0.1", 0) for _ in range(3))
     with arena, page, other:
-        for _ in range(2):
-            url = f"ws://127.0.0.1:{port_of([arena])}"
-            waiting = asyncio.create_task(connect(url, compression=None, open_timeout=WITHIN).__aenter__())
-            asked = asyncio.create_task(asyncio.to_thread(status_of, f"http://127.0.0.1:{port_of([page])}/healthz"))
-            ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
-            descriptors = [one.fileno() for one in (arena, page, other)]
-            process = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
-                *("serve", *ports, "--data", str(tmp_path)),
-                cwd=REPOSITORY,
-                pass_fds=descriptors,
-                stderr=PIPE,
-            )
-            try:
-                async with asyncio.timeout(WITHIN):
-                    connection = await waiting
-                    assert await asked == 200
-            finally:
-                process.terminate()
-                _, said = await process.communicate()
-            await connection.close()
-            left = f"unknown was handed over listening on port {port_of([other])}, which no setting names"
-            assert left in said.decode()
+        url = f"ws://127.0.0.1:{port_of([arena])}"
+        waiting = asyncio.create_task(connect(url, compression=None, open_timeout=WITHIN).__aenter__())
+        asked = asyncio.create_task(asyncio.to_thread(status_of, f"http://127.0.0.1:{port_of([page])}/healthz"))
+        ports = ("--port", str(port_of([arena])), "--web-port", str(port_of([page])))
+        descriptors = [one.fileno() for one in (arena, page, other)]
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-c", HANDED, ",".join(map(str, descriptors))),
+            *("serve", *ports, "--data", str(tmp_path)),
+            cwd=REPOSITORY,
+            pass_fds=descriptors,
+            stderr=PIPE,
+        )
+        try:
+            async with asyncio.timeout(WITHIN):
+                connection = await waiting
+                assert await asked == 200
+        finally:
+            process.terminate()
+            _, said = await process.communicate()
+        await connection.close()
+        left = f"unknown was handed over listening on port {port_of([other])}, which no setting names"
+        assert left in said.decode()
+        for one in (arena, page):  # they listen still, for the next run
+            socket.create_connection(("127.0.0.1", port_of([one])), WITHIN).close()
 
 
 def status_of(url: str) -> int:
@@ -202,19 +202,16 @@ def test_what_was_meant_for_another_process_is_left_alone(pid: str) -> None:
     assert environment == {}
 
 
-def test_what_is_no_listening_socket_is_one_line() -> None:
-    code = (
-        "import os, sys\n"
-        "os.environ |= {'LISTEN_FDS': '1', 'LISTEN_PID': str(os.getpid())}\n"
-        f"os.dup2(os.open('/dev/null', os.O_RDONLY), {FIRST_DESCRIPTOR})\n"
-        "sys.argv = ['arena', 'serve', '--port', '0', '--no-web']\n"
-        "from arena.cli import main; main()"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=REPOSITORY, timeout=WITHIN)
-    assert done.returncode == 1
-    assert done.stderr == (
-        "arena: what was handed over to listen on (LISTEN_FDS) can't be used: descriptor 3 can't be used: Socket "
-        "operation on non-socket\n"
+def test_what_is_no_listening_socket_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with open(os.devnull) as nothing:
+        first = fcntl.fcntl(nothing.fileno(), fcntl.F_DUPFD, FREE)
+    monkeypatch.setattr("machine.service_manager.FIRST_DESCRIPTOR", first)
+    words = ("serve", "--port", "0", "--no-web", "--data", str(tmp_path / "data"))
+    done = call("arena", *words, LISTEN_FDS="1", LISTEN_PID=str(os.getpid()))
+    assert (done.code, done.out) == (1, "")
+    assert done.err == (
+        f"arena: what was handed over to listen on (LISTEN_FDS) can't be used: descriptor {first} can't be used: "
+        "Socket operation on non-socket\n"
     )
 
 
@@ -250,7 +247,7 @@ async def test_who_is_told_to_stop_starts_nothing_anew(tmp_path: Path) -> None:
 async def test_a_stop_takes_a_restart_back_and_gives_the_ports_free() -> None:
     (listening,) = bound("127.0.0.1", 0)
     port, stop = port_of([listening]), asyncio.Event()
-    restart = Restart(os.environ, [sys.executable, "-m", "arena", "serve"])
+    restart = Restart(os.environ, [sys.executable, "-I", "-S", "-c", "", "serve"])
     with listening:
         await restart.prepare([listening], [], stop)
         assert restart.wanted

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hmac
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,7 +18,7 @@ from independent_client import canonical, choice, sha256, stream_of
 Map = dict[str, Any]
 SEVERAL = {
     "duel": Golden("risk-duel", {"max_troops": 4, "max_plies": 60}),
-    "duel-large": Golden("risk-duel", {"map": "world", "max_plies": 200}),
+    "duel-large": Golden("risk-duel", {"map": "world", "max_plies": 120}),
     "campaign": Golden("risk-campaign", {"map": "north-america", "max_attacks": 2, "initial_units": 3}),
     "classic": Golden("risk-campaign", {"map": "world", "players": 4, "draft": "classic", "max_rounds": 15}, seats=4),
     "leaving": Golden("risk-campaign", {"map": "asia", "players": 3, "draft": "classic"}, 3, leaves=30, leaver=2),
@@ -249,7 +250,7 @@ def test_a_golden_record_of_risk_follows_from_the_documents(name: str) -> None:
 
 @pytest.mark.parametrize("name", SEVERAL)
 def test_any_match_of_risk_follows_from_the_documents(name: str) -> None:
-    records = [lines_of(make(f"{name}-{i}", SEVERAL[name])) for i in range(10)]
+    records = [lines_of(make(f"{name}-{i}", SEVERAL[name])) for i in range(10 if "CI" in os.environ else 4)]
     assert sum(len(record) - 2 for record in records) > 100, "events, between header and footer"
     for record in records:
         assert again(record) == record

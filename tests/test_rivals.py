@@ -23,7 +23,7 @@ CONFIGS = [
     {"draft": "classic", "max_attacks": 1, "initial_units": 5},
     {"map": "world", "players": 3, "draft": "classic"},
     {"map": "south-america", "players": 3, "max_attacks": 20},
-    {"map": "world", "players": 6, "draft": "classic", "max_attacks": 5},
+    pytest.param({"map": "world", "players": 6, "draft": "classic", "max_attacks": 5}, marks=pytest.mark.ci),
 ]
 PLAYED_OUT = {WIN, ROUND_LIMIT, DRAW}
 

@@ -8,6 +8,7 @@ import signal
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -234,7 +235,9 @@ def test_against_several_a_test_that_was_stopped_in_its_second_part_goes_on_ther
     assert more.out.startswith(first.out)
     assert len(set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))) == 1
     # Its seed shows all of it again; without it, another one begins, of which a line says so.
-    another = played("arena", "test", *words)
+    with monkeypatch.context() as patch:
+        patch.setattr(sprt, "play_on", Mock(side_effect=KeyboardInterrupt))
+        another = played("arena", "test", *words)
     (seed,) = set(re.findall(r"^seed (\w+), id ", more.out, re.MULTILINE))
     assert f"arena: a test like this was finished, --seed {seed} shows it; this is another one\n" in another.err
     assert seed not in another.out

@@ -49,7 +49,7 @@ class Undisturbed:
     """A tournament with a killer that was played by one worker, whom it let live."""
 
     def __init__(self, folder: Path) -> None:
-        self.words = ["random", "perfect", killer(folder), "--game", "nim", "--rounds", "2", "--seed", "3"]
+        self.words = ["random", killer(folder), "--game", "nim", "--rounds", "4", "--seed", "3"]
         self.folder = folder / "data"
         (folder / "struck").touch()
         self.content = tournament(self.folder, *self.words, "--jobs", "1", STRUCK=str(folder / "struck"))

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from timeouts import WITHIN
 
 REPORT = """
 import asyncio, atexit, faulthandler, gc, json, multiprocessing.process, os, resource, signal, sys, threading
+from subprocess import check_output
 from pathlib import Path
 
 def stream(it):
@@ -36,7 +38,7 @@ print(json.dumps({
     "other path": sorted(sys.path[1:]), "main": sorted(globals()), "name": __name__, "package": __package__,
     "spec": __spec__.name, "file": __file__,
     "cwd": os.getcwd(), "origin": multiprocessing.process.ORIGINAL_DIR, "environ": dict(os.environ),
-    "environment of C": sorted(os.popen("env").read().split("\\n")) if "WORD" in os.environ else None,
+    "environment of C": sorted(check_output("env", text=True).split("\\n")) if "WORD" in os.environ else None,
     "umask": [line for line in status if line.startswith("Umask")],
     "signals": [line for line in status if line.startswith(("SigBlk", "SigIgn", "SigCgt"))],
     "handlers": [str(signal.getsignal(number)) for number in sorted(signal.valid_signals())],
@@ -300,15 +302,17 @@ def test_the_zygote_and_its_programs_end_with_their_caller(module: Any, tmp_path
         assert ends(its_zygote)
 
 
-def test_the_programs_of_a_killed_zygote_end_and_the_next_program_gets_another(module: Any, bare: Any) -> None:
+def test_the_programs_of_a_killed_zygote_end_and_the_next_program_gets_another(
+    module: Any, bare: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     bare(ENVIRON)
+    monkeypatch.setattr(zygote, "begin", partial(zygote.begin, imports=False))
     process = zygote.ForkedProgram(**module("import signal; signal.pause()"))
     first = zygote._running()
     first.process.kill()
     assert process.wait(WITHIN) == -signal.SIGKILL
     assert ends(process.pid)
     first.process.wait(WITHIN)
-    zygote.begin(imports=False)
     assert forked("print('again')", module) == (0, "again\n", "")
     assert zygote._running() is not first
 

@@ -70,7 +70,8 @@ class _Threads(WorkerPool):
 
 
 @contextmanager
-def _threads(jobs: int) -> Iterator[WorkerPool]:
+def threads(jobs: int) -> Iterator[WorkerPool]:
+    """Workers for a tournament that are threads of this process, instead of `processes`."""
     workers = _Threads(jobs)
     try:
         yield workers
@@ -81,7 +82,7 @@ def _threads(jobs: int) -> Iterator[WorkerPool]:
 def played(*words: str, **environ: str) -> Done:
     """Run a command that plays matches in this process, which referees them as well; bots may be processes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("arena.commands.tournament.processes", _threads)
+        patch.setattr("arena.commands.tournament.processes", threads)
         return call(*words, **environ)
 
 

@@ -35,6 +35,7 @@ from typing import Any
 
 import pytest
 
+from arena.processes import process
 from machine.subprocesses import die_with_parent
 
 REPOSITORY = Path(__file__).parents[1]
@@ -355,6 +356,29 @@ def forking() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(loop, "subprocess_exec", begin)
+        yield
+
+
+@contextlib.contextmanager
+def children_forked() -> Iterator[None]:
+    """Fork the servers and bots that the product starts from this process meanwhile.
+
+    A bot's launcher is tests/forked_launcher.py then. These are not counted among the programs of a test: a forked bot
+    takes a tenth of the work of a start.
+    """
+    by_exec = asyncio.create_subprocess_exec
+
+    async def begin(*command: Any, **named: Any) -> Process:
+        global _programs
+        if command[:3] != (sys.executable, "-P", "-m") or Path.cwd() != REPOSITORY or not can_fork(named["env"]):
+            return await by_exec(*command, **named)
+        words = ["tests.forked_launcher"] if command == process._LAUNCHER else command[3:]
+        forked = await start(words, **named)
+        _programs -= 1
+        return forked
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asyncio, "create_subprocess_exec", begin)
         yield
 
 

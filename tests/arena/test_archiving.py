@@ -159,7 +159,7 @@ class Killed(BaseException):
 
 @SQLITE_ALONE
 @pytest.mark.parametrize("name", ["fsync", "replace", "unlink"])
-@pytest.mark.parametrize("nth", range(5))
+@pytest.mark.parametrize("nth", [0, 1, 2, *(pytest.param(nth, marks=pytest.mark.ci) for nth in (3, 4))])
 def test_cut_off_at_any_change_of_a_file_nothing_is_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, nth: int
 ) -> None:
@@ -198,7 +198,7 @@ def cut_off_writes(patch: pytest.MonkeyPatch, store: Store, nth: int) -> None:
     patch.setattr(store, "write", write)
 
 
-@pytest.mark.parametrize("nth", range(12))
+@pytest.mark.parametrize("nth", [pytest.param(nth, marks=pytest.mark.ci if nth % 3 else ()) for nth in range(12)])
 def test_cut_off_between_two_transactions_nothing_is_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
 ) -> None:
@@ -487,7 +487,11 @@ def test_with_a_bot_its_records_leave_the_files_too(store: Store, tmp_path: Path
 
 
 @pytest.mark.parametrize(
-    ("name", "nth"), [("write", 0), ("write", 1), ("write", 2), ("unlink", 0), ("replace", 0), ("fsync", 2)]
+    ("name", "nth"),
+    [
+        *(("write", 0), ("write", 2), ("unlink", 0), ("replace", 0)),
+        *(pytest.param(*one, marks=pytest.mark.ci) for one in (("write", 1), ("fsync", 2))),
+    ],
 )
 def test_cut_off_as_records_of_a_bot_leave_the_files_the_next_try_leaves_none(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, nth: int

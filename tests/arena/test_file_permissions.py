@@ -16,6 +16,7 @@ from arena.store.data_folder import is_held, lock, restrict_to_owner
 from commands import call, faulty, run
 from processes import serving
 from protocol.errors import ArenaFault
+from tournaments import played
 
 pytestmark = pytest.mark.usefixtures("uncopied_databases")
 
@@ -45,8 +46,8 @@ async def test_what_a_server_makes_is_its_owners_alone(tmp_path: Path) -> None:
 def test_what_a_tournament_makes_is_its_owners_alone_and_its_report_as_other_files(tmp_path: Path) -> None:
     data = tmp_path / "data"
     words = ["random", faulty("steady"), "--game", "nim", "--data", str(data), "--json", str(tmp_path / "out.json")]
-    done = run("arena", "tournament", *words)
-    assert done.returncode == 0, done.stderr
+    done = played("arena", "tournament", *words)
+    assert done.code == 0, done.err
     assert list(data.glob("tournaments/*/steady.log")) != []
     assert opened(data) == {}
     assert stat.S_IMODE((tmp_path / "out.json").stat().st_mode) == 0o666

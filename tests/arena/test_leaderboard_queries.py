@@ -49,7 +49,7 @@ POOLS = ["nim/classic", "nim/sticks", "nim", "tictactoe/classic", "risk-campaign
 GROUPS = [*POOLS, "nim/unrated", "tictactoe/unrated", "risk-campaign/unrated"]
 REASONS = ["win", "resigned", "timeout", "illegal", "void"]
 TOURNAMENTS = ["t1", "t2"]
-EXAMPLES = max(3, settings.default.max_examples // 40)
+EXAMPLES = max(2, settings.default.max_examples // 40)
 """Histories that a test stores and asks everything of: each takes a third of a second."""
 HOURS = [f"2026-01-{day:02}T{hour:02}" for day in (1, 2, 3) for hour in (0, 11, 23)]
 

@@ -122,8 +122,8 @@ def test_a_match_that_is_handed_in_twice_or_was_not_stored_after_all_has_no_entr
     assert list(store.iterate(check_database)) == []
 
 
-def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path) -> None:
-    there = database_at(new_database(made=False))
+def test_a_copy_has_the_same_log_and_key(store: Store, tmp_path: Path, database_kind: str) -> None:
+    there = database_at(tmp_path / "copy.db" if database_kind == "sqlite" else new_database(made=False))
     copy_database(store.database, there)
     with closing(Reader.open(there)) as copy:
         assert copy.read(log_head) == store.read(log_head)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import os
 import random
 from collections.abc import Mapping, Sequence
 
@@ -30,11 +31,12 @@ def ordered(matches: Sequence[ScoredMatch]) -> list[str]:
 
 def test_equal_bots_share_the_first_rank_in_most_tournaments() -> None:
     equal = {f"bot-{number}": 0.0 for number in range(15)}
+    seeds, most = (60, 7) if "CI" in os.environ else (20, 3)
     apart = 0
-    for seed in range(60):
+    for seed in range(seeds):
         matches = season(equal, 6, seed)
         apart += set(ranks(ordered(matches), matches).values()) != {1}
-    assert apart <= 7  # 3 are expected, more than 7 once in fifty times
+    assert apart <= most  # a twentieth is expected, more than that once in fifty times
 
 
 def test_bots_that_are_clearly_apart_are_ranked_one_after_another() -> None:

@@ -61,14 +61,15 @@ def test_a_former_test_of_the_same_bots_is_a_pilot_unless_it_has_the_seed_of_the
     file = tmp_path / "former.json"
     play = ("--in-process", "--jobs", "1", "--pairs", "32", "--value", "features-1", "--json", str(file))
     assert call("arena", "test", *DUEL[:2], *GAME, *play, "--seed", "1", *data).code == 0
-    found = call("arena", "test", *DUEL, "--plan", *data)
+    found = call("arena", "test", *DUEL, "--plan", "--value", "features-1", *data)
     assert found.out.startswith("a former test of these bots, seed 1, id t")
-    same = call("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", *data)
+    same = call("arena", "test", *DUEL, "--plan", "--pairs", "32", "--seed", "1", "--value", "features-1", *data)
     assert same.out.startswith("a pilot, seed 1-pilot, id t")
     # Its file says the same of the value that it has.
     read = call("arena", "test", *DUEL, "--plan", "--pilot", str(file), *data)
     assert read.out.startswith(f"the pairs of {file}: 32 pairs\n")
-    assert planned(read) == {name: planned(found)[name] for name in ("features-1", "raw")}
+    assert planned(read) == planned(found)
+    assert set(planned(read)) == {"features-1", "raw"}
     other = call("arena", "test", "greedy", "greedy-2=greedy", *DUEL[2:], "--plan", "--pilot", str(file), *data)
     assert (other.code, other.err.count("\n")) == (2, 1)
     assert "is of other bots, or of another game, config or clock than this test" in other.err

@@ -42,6 +42,7 @@ from protocol.messages import Clock
 from referee.record import Secret, write_line
 from referee_table import SEED, header
 from timeouts import WITHIN, rest_of
+from tournaments import threads
 
 
 @pytest.fixture
@@ -193,6 +194,12 @@ async def probed(port: int, path: str) -> str:
     return answer
 
 
+@pytest.fixture
+def referees_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have threads of this process referee."""
+    monkeypatch.setattr(tournament, "processes", threads)
+
+
 def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
     tournament.run(
         TournamentOptions(
@@ -215,7 +222,12 @@ def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
 
 @pytest.mark.parametrize(
     ("in_process", "says"),
-    [(False, "the folder of logs .* can't be made"), (True, "the log .*/in-process.log can't be written")],
+    [
+        pytest.param(
+            False, "the folder of logs .* can't be made", marks=pytest.mark.usefixtures("referees_here"), id="processes"
+        ),
+        pytest.param(True, "the log .*/in-process.log can't be written", id="in process"),
+    ],
 )
 def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(
     tmp_path: Path, in_process: bool, says: str
@@ -226,14 +238,16 @@ def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(
     assert left(tmp_path) == []
 
 
+@pytest.mark.usefixtures("referees_here")
 def test_a_tournament_whose_second_bot_can_not_be_started_ends_the_first(tmp_path: Path) -> None:
     script = tmp_path / "mine"
     script.write_text("#!/no/such/interpreter\n")
     script.chmod(0o755)
+    before = children(os.getpid())
     with pytest.raises(ArenaFault, match="mine can't be started"):
         run_tournament(tmp_path / "data", "random", f"mine={script}")
     assert left(tmp_path / "data") == []
-    assert multiprocessing.active_children() == []
+    assert children(os.getpid()) == before
 
 
 def test_a_tournament_that_can_not_store_a_result_says_so_and_closes_what_it_opened(

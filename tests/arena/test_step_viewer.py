@@ -59,7 +59,7 @@ def test_a_person_steps_through_a_match_and_back(record: Path) -> None:
         assert terminal.ends() == 0
 
 
-@pytest.mark.parametrize(("key", "code"), [("q", 0), ("\x04", 0), ("\x03", 130)])
+@pytest.mark.parametrize(("key", "code"), [("q", 0), pytest.param("\x04", 0, marks=pytest.mark.ci), ("\x03", 130)])
 def test_a_person_who_has_seen_enough_has_the_terminal_back(record: Path, key: str, code: int) -> None:
     with showing(record, "--step") as terminal:
         terminal.until("q quit")
