@@ -14,7 +14,7 @@ from admin_client import AdminClient
 from arena.store.actions import Action, actions_page
 from arena.store.registry import RegisteredBot, all_bots
 from arena.store.store import Reader
-from processes import Served, serving
+from in_process import Hosted, hosting
 
 T = TypeVar("T")
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 class AdminServer:
     """A running server, the address of its page, and its operator's token."""
 
-    served: Served
+    served: Hosted
     url: str
     token: str
 
@@ -50,7 +50,7 @@ class AdminServer:
 
 @asynccontextmanager
 async def admin_server(data: Path, *options: str) -> AsyncIterator[AdminServer]:
-    """Run one with these options."""
-    async with serving(data, "--web-port", "0", "--admin", *options) as served:
-        url = await served.page()
-        yield AdminServer(served, url, json.loads((data / "operator.json").read_text())["token"])
+    """Run one with these options, in the process of the test."""
+    async with hosting(data, "--web-port", "0", "--admin", *options) as hosted:
+        url = await hosted.page()
+        yield AdminServer(hosted, url, json.loads((data / "operator.json").read_text())["token"])

@@ -23,7 +23,6 @@ from playwright.async_api import (
 )
 
 import programs
-from arena.web.app import ALIVE
 from timeouts import WITHIN
 
 DESKTOP = (1280, 800)
@@ -32,8 +31,12 @@ Theme = Literal["light", "dark"]
 RULES = ("wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice")
 """What axe-core looks for."""
 expect.set_options(timeout=WITHIN * 1000)
-_FLAGS = ("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site")
-"""Options with which Chromium starts fewer processes."""
+_FLAGS = (
+    *("--in-process-gpu", "--disable-site-isolation-trials", "--process-per-site"),  # fewer processes
+    "--host-resolver-rules=MAP evil.example 127.0.0.1",  # a name that is led here
+)
+_BLANK = "about:blank"
+_FORGET = "localStorage.clear(); for (let timer = setTimeout(() => {}); timer > 0; timer--) clearTimeout(timer)"
 _AXE = Axe().axe_script
 _ABORTED = "net::ERR_ABORTED"
 _REPORT = """document.addEventListener("securitypolicyviolation", (event) =>
@@ -166,28 +169,34 @@ class ReusedVisit(Visit):
             self._tab = await self.context.new_page()
         elif not self._is_tab_free:
             return await super().open(address)
+        elif self._tab.url.partition("#")[0] == (self.home + address).partition("#")[0]:
+            await self._tab.goto(_BLANK)  # else the page would stay, and only be told of the other fragment
         self._is_tab_free = False
         await self._tab.goto(self.home + address)
         return self._tab
 
     async def prepare(self, home: str, size: tuple[int, int], theme: Theme) -> None:
         """Take the look of the next visit."""
-        self.home = home
         width, height = size
         if self._tab is None:
             self._tab = await self.context.new_page()
+        elif home != self.home:
+            await self._tab.goto(_BLANK)  # the site of the page may be gone, of which the page complains
+            self.complaints.clear()
+        self.home = home
         await self._tab.set_viewport_size({"width": width, "height": height})
         await self._tab.emulate_media(color_scheme=theme)
 
     async def leave(self) -> None:
-        """Forget all that the visit left behind: other tabs, cookies, storage, complaints."""
+        """Forget all that the visit left behind: other tabs, cookies, storage, complaints. The page stays until the
+        next is opened, which is half of the work of leaving it, but its timers end.
+        """
         for page in self.context.pages:
             if page is not self._tab:
                 await page.close()
         if self._tab is not None and not self._is_tab_free:
             await self._tab.unroute_all()
-            await self._tab.goto(self.home + ALIVE)
-            await self._tab.evaluate("localStorage.clear()")
+            await self._tab.evaluate(_FORGET)
             await self.context.clear_cookies()
         self._is_tab_free = True
         self.complaints.clear()

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from playwright.async_api import Page, expect
 
 from chromium import Visit
+from in_process import hosting
 from processes import Served, serving
 
 
@@ -19,14 +20,28 @@ class House(NamedTuple):
 
     url: str
     page: str
+
+
+class HouseProcess(NamedTuple):
+    """The same, of an arena that is a process of its own."""
+
+    url: str
+    page: str
     served: Served
 
 
 @contextlib.asynccontextmanager
 async def open_house(data: Path, *options: str) -> AsyncIterator[House]:
-    """`arena serve` with its page over a data folder."""
+    """`arena serve` with its page over a data folder, in the process of the test."""
+    async with hosting(data, "--web-port", "0", *options) as hosted:
+        yield House(hosted.url, await hosted.page())
+
+
+@contextlib.asynccontextmanager
+async def house_process(data: Path, *options: str) -> AsyncIterator[HouseProcess]:
+    """`arena serve` with its page, as a process that a test may kill, and a page process."""
     async with serving(data, "--web-port", "0", *options) as served:
-        yield House(served.url, await served.page(), served)
+        yield HouseProcess(served.url, await served.page(), served)
 
 
 async def come(visit: Visit, name: str, address: str = "") -> Page:

@@ -11,6 +11,7 @@ from typing import Any
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Subprotocol
 
+from machine import event_loop
 from timeouts import WITHIN
 
 Map = dict[str, Any]
@@ -28,9 +29,9 @@ class Player:
         """Send a message."""
         await self._socket.send(json.dumps({"type": kind, **fields}))
 
-    async def expect(self, *kinds: str) -> Map:
+    async def expect(self, *kinds: str, within: float | None = WITHIN) -> Map:
         """The next message of one of these types."""
-        async with asyncio.timeout(WITHIN):
+        async with asyncio.timeout(within):
             while True:
                 message: Map = json.loads(await self._socket.recv())
                 self.heard.append(message)
@@ -89,3 +90,19 @@ async def answer(turn: Map, follower: Player, other: Player, **fields: Any) -> N
         await follower.move(turn, **fields)
     else:
         await other.move(await other.expect("turn"), **fields)
+
+
+@asynccontextmanager
+async def attending(url: str, name: str) -> AsyncIterator[Player]:
+    """A player who seeks nothing, and plays by its first legal moves whatever match it is called to."""
+
+    async def attend() -> None:
+        while True:
+            told = await one.expect("start", "turn", within=None)
+            if told["type"] == "start":
+                await one.send("ready", match=told["match"])
+            elif "legal" in told:
+                await one.move(told)
+
+    async with player(url, name) as one, event_loop.running(attend()):
+        yield one

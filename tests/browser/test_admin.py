@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AsyncExitStack, closing, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal
@@ -12,12 +13,13 @@ from urllib.parse import urlsplit
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, expect
 
 from admin_server import AdminServer, admin_server
 from arena.store.registry import Incident, note_incident
 from arena.store.store import Store
-from chromium import DESKTOP, PHONE, Visits, barriers, running, sideways
+from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from players import player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 PAGES = ("/admin", "/admin/add", "/admin/matches", "/admin/seasons", "/admin/tournaments", "/admin/log")
@@ -33,14 +35,14 @@ ASK = """async (method) => {
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AdminServer]:
     """One for the tests of this file, with bots, of whom something hostile is known."""
-    async with admin_server(tmp_path_factory.mktemp("admin"), "--house", ",".join(HOUSE)) as server:
+    async with admin_server(tmp_path_factory.mktemp("admin")) as server, AsyncExitStack() as stack:
         operator = await server.operator()
         await operator.post("/admin/add", [("names", "anna\nben\ncleo\ndora")])
         with closing(Store.open(server.served.data / "arena.db", checkpoint=False)) as store:
             store.write(note_incident, "anna", Incident(at="2026-11-25T00:00:00.000Z", code="4000", text=SCRIPT))
         await operator.told("/admin/bots", ("bot", SCRIPT), ("do", "revoke"), ("sure", "yes"))
         for bot in HOUSE:
-            await server.served.says(f"{bot} (bot-arena/python) came")
+            await stack.enter_async_context(player(server.served.url, bot))
         yield server
 
 
@@ -144,18 +146,24 @@ async def test_all_of_it_works_without_a_script(visiting: Visits, server: AdminS
 
 async def test_a_tournament_is_seen_as_it_goes_without_a_click(visiting: Visits, server: AdminServer) -> None:
     operator = await server.operator()
-    fields = [("bot", bot) for bot in HOUSE]
-    usual = {"pool": "nim/classic", "format": "round-robin", "rounds": "5000", "clock": "10+0.1", "wait": "60"}
-    said = await operator.told("/admin/tournaments", *fields, *usual.items(), ("do", "start"))
-    name = said.split()[2]
-    async with visiting(server.url) as visit:
+    url = server.served.url
+    usual = {"pool": "nim/classic", "format": "round-robin", "rounds": "2", "clock": "10+0.1", "wait": "60"}
+    async with player(url, "hal") as hal, player(url, "ida") as ida, visiting(server.url) as visit:
+        fields = [("bot", bot.name) for bot in (hal, ida)]
+        said = await operator.told("/admin/tournaments", *fields, *usual.items(), ("do", "start"))
+        name = said.split()[2]
         page = await visit.open("/admin")
         await sign_in(page, server.token)
         await page.goto(f"{server.url}/admin/tournaments")
         stop = page.get_by_role("button", name=f"Stop {name}")
         progress = page.locator(".going", has=stop).get_by_role("progressbar")  # that of another test may go on
-        before = await progress.get_attribute("value")
-        await expect(progress).not_to_have_attribute("value", before or "")
+        await expect(progress).to_have_attribute("value", "0")
+        for bot in (hal, ida):
+            await bot.begin()
+        async with asyncio.TaskGroup() as playing:
+            for bot in (hal, ida):
+                playing.create_task(bot.play())
+        await expect(progress).to_have_attribute("value", "1")
         await stop.click()
         await expect(page.get_by_role("button", name=f"Go on {name}")).to_be_visible()
 
@@ -205,16 +213,13 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
     assert not (await server.bots())["dora"].revoked
 
 
-async def test_a_page_whose_name_is_led_here_reads_and_sends_nothing(tmp_path: Path) -> None:
+async def test_a_page_whose_name_is_led_here_reads_and_sends_nothing(tmp_path: Path, browser: Browser) -> None:
     # behind a proxy the page as a whole answers to any name
-    async with (
-        admin_server(tmp_path, "--trusted-proxy", "127.0.0.1") as server,
-        running("--host-resolver-rules=MAP evil.example 127.0.0.1") as browser,
-    ):
+    async with admin_server(tmp_path, "--trusted-proxy", "127.0.0.1") as server:
         evil = f"http://evil.example:{urlsplit(server.url).port}"
-        page = await browser.new_page()
-        assert (await page.goto(f"{evil}/matches")).status == 200  # type: ignore[union-attr]
-        for method in ("GET", "POST"):
-            told = await page.evaluate(ASK, method)
-            assert told[0] == 421
-            assert "--admin-host names it" in told[1]
+        async with await browser.new_page() as page:
+            assert (await page.goto(f"{evil}/matches")).status == 200  # type: ignore[union-attr]
+            for method in ("GET", "POST"):
+                told = await page.evaluate(ASK, method)
+                assert told[0] == 421
+                assert "--admin-host names it" in told[1]

@@ -11,7 +11,7 @@ from playwright.async_api import expect
 
 from chromium import Visits, barriers
 from conftest import free_port
-from house import House, open_house, sit_down
+from house import House, house_process, sit_down
 from players import answer, meet, player
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -54,11 +54,7 @@ async def test_a_match_is_watched_to_its_end_while_two_bots_play(visiting: Visit
     ):
         page = await visit.open("/matches")
         start = await meet(ann, bob)
-        await (
-            page.get_by_role("link", name="watch")
-            .or_(page.locator(f"a[href='/matches/{start['match']}']"))
-            .first.click()
-        )
+        await page.locator(f"a[href='/matches/{start['match']}']").first.click()
         await expect(page.locator(".board .counter")).to_have_count(15)
         left = 15
         while (told := await ann.expect("turn", "end"))["type"] == "turn":
@@ -116,14 +112,14 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
 async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
     options, home = lasting()
     async with visiting(home) as visit:
-        async with open_house(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
+        async with house_process(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
             await ann.seek("nim", open=True)
             page = await sit_down(visit, "paula", "game=nim&preset=classic&opponent=ann")
             start = await ann.begin()
             turn = await ann.expect("turn")
             house.served.process.send_signal(signal.SIGKILL)
             await expect(page.locator("#connection")).to_be_visible()
-        async with open_house(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
+        async with house_process(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
             again = await ann.begin()
             assert again["match"] == start["match"]
             assert (await ann.expect("turn"))["ply"] == turn["ply"]
@@ -139,12 +135,12 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
 async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
     options, home = lasting()
     async with visiting(home) as visit:
-        async with open_house(tmp_path, *options) as house:
+        async with house_process(tmp_path, *options) as house:
             page = await visit.open(path)
             house.served.process.send_signal(signal.SIGKILL)
             await expect(page.locator("#connection")).to_be_visible()
         renewed = page.expect_response(lambda answer: answer.request.resource_type == "xhr")
-        async with open_house(tmp_path, *options):
+        async with house_process(tmp_path, *options):
             async with renewed as answer:
                 await expect(page.locator("#connection")).to_be_hidden()
             await (await answer.value).finished()  # a house that ends before cuts it off, of which the page complains

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import secrets
 from contextlib import AsyncExitStack
@@ -61,10 +62,9 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     "game",
     [
         "campaign",
-        "leduc",
         *(
             pytest.param(game, marks=pytest.mark.ci)
-            for game in ("dilemma", "nim", "grundy", "tictactoe", "duel", "kuhn")
+            for game in ("leduc", "dilemma", "nim", "grundy", "tictactoe", "duel", "kuhn")
         ),
     ],
 )
@@ -177,9 +177,11 @@ async def draft(page: Page) -> None:
 
 
 async def demand_every_attack_in_sight(page: Page) -> None:
-    """Whatever territory attacks: what it may attack is in sight with all the rest."""
+    """Whatever territory attacks: what it may attack is in sight with all the rest. Where CI is not set, the first
+    attacks alone, with as many attacks as there can be.
+    """
     attackers = page.locator(".land.offered")
-    for at in range(await attackers.count()):
+    for at in range(await attackers.count() if os.environ.get("CI") else 1):
         await attackers.nth(at).press("Enter")
         await expect(page.get_by_role("button", name=re.compile("^Attack ")).first).to_be_visible()
         if at == 0:

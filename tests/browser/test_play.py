@@ -123,8 +123,16 @@ async def click_list(page: Page, turn: Map) -> None:
 )
 async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, rival: Player, choose: Choose) -> None:
     async with visiting(house.page) as visit:
-        page, start = await begin(visit, rival, "nim", "&preset=classic")
+        await rival.seek("nim", open=True)
+        page = await sit_down(visit, new("person"), f"game=nim&preset=classic&opponent={rival.name}")
+        await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
+        for left in ("pointerleave", "focusout"):  # before the match begins
+            await page.locator(".board-face").dispatch_event(left)
+        start = await rival.begin()
         assert start["rated"], "among people"
+        assert start["clock"] == {"bank_ms": 600_000, "increment_ms": 10_000}
+        manner = "Press a counter: it is taken with all above it."
+        await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.")
         end = await play(page, rival, choose)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
         await expect(page.locator(".ending p").first).to_have_text("You took the last counter.")
@@ -134,17 +142,13 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
         assert await barriers(page) == ""
 
 
+@pytest.mark.ci
 @pytest.mark.parametrize(
     ("game", "more", "manner"),
     [
         ("nim", "&preset=sticks", "Press a counter: it is taken with all above it, 1, 2 or 3 in all."),
-        pytest.param(
-            "grundy",
-            "",
-            "Press a counter: its heap is split after it, into two of different sizes.",
-            marks=pytest.mark.ci,
-        ),
-        pytest.param("tictactoe", "", "Press a free cell to put your mark there.", marks=pytest.mark.ci),
+        ("grundy", "", "Press a counter: its heap is split after it, into two of different sizes."),
+        ("tictactoe", "", "Press a free cell to put your mark there."),
         ("risk-duel", "", ""),
     ],
 )
@@ -157,6 +161,7 @@ async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
         await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
+@pytest.mark.ci
 async def test_a_deal_is_told_as_chances(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "nim", '&config={"heaps":[3,4,5],"start":"p-position"}')
@@ -264,18 +269,6 @@ async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
         await expect(page.locator(".log li")).to_have_text(told)
         await play(page, rival, click_nim)
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
-
-
-async def test_a_table_has_its_title_and_may_be_pointed_at_before_the_match_begins(
-    visiting: Visits, house: House, rival: Player
-) -> None:
-    async with visiting(house.page) as visit:
-        await rival.seek("nim", open=True)
-        page = await sit_down(visit, new("person"), f"game=nim&preset=classic&opponent={rival.name}")
-        await expect(page).to_have_title(f"Nim, classic against {rival.name} · Bot Arena")
-        for left in ("pointerleave", "focusout"):
-            await page.locator(".board-face").dispatch_event(left)
-        await rival.begin()  # else the arena lets new names of this address wait for it
 
 
 @pytest.mark.ci

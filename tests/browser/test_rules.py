@@ -14,11 +14,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
     ("game", "after"),
     [
         ("nim", ["4 from heap 2"]),
-        ("grundy", ["split 3 off heap 1"]),
-        ("tictactoe", ["middle"]),
-        ("risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"]),
+        pytest.param("grundy", ["split 3 off heap 1"], marks=pytest.mark.ci),
+        pytest.param("tictactoe", ["middle"], marks=pytest.mark.ci),
+        pytest.param(
+            "risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"], marks=pytest.mark.ci
+        ),
         ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru → Venezuela with 1: taken (dice 6 : 1), 1 troop left"]),
-        ("kuhn", ["call: K♠ and J♠, Ada wins 2 chips"]),
+        pytest.param("kuhn", ["call: K♠ and J♠, Ada wins 2 chips"], marks=pytest.mark.ci),
         ("leduc", ["call: J♥ and K♠, Ada wins 5 chips"]),
     ],
 )
@@ -35,7 +37,9 @@ async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_d
             await expect(board.locator(".board-face")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize(("game", "won"), [("kuhn", ["+2", "−2"]), ("leduc", ["+5", "−5"])])
+@pytest.mark.parametrize(
+    ("game", "won"), [pytest.param("kuhn", ["+2", "−2"], marks=pytest.mark.ci), ("leduc", ["+5", "−5"])]
+)
 async def test_the_example_of_a_hand_ends_with_the_cards_that_were_shown_on_the_table(
     reading: Visits, library: str, game: str, won: list[str]
 ) -> None:

@@ -11,9 +11,8 @@ import pytest
 from playwright.async_api import Route, expect
 
 from chromium import PHONE, Visits, barriers, sideways
-from house import House, come, open_house, play_out
+from house import House, HouseProcess, come, house_process, open_house, play_out
 from players import Map, Player, player
-from processes import serving
 from timeouts import WITHIN
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
@@ -35,7 +34,9 @@ GAMES = (
 )
 
 
-async def match(stack: AsyncExitStack, house: House, game: str, config: Map, seats: int, name: str) -> list[Player]:
+async def match(
+    stack: AsyncExitStack, house: House | HouseProcess, game: str, config: Map, seats: int, name: str
+) -> list[Player]:
     """The players of a match that has begun."""
     players = [await stack.enter_async_context(player(house.url, f"{name}-{seat}")) for seat in range(seats)]
     for one in players:
@@ -113,17 +114,18 @@ async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Vis
         assert shown == {f"bot{number}-{seat}" for number in range(8) for seat in range(2)}
 
 
+@pytest.mark.ci
 async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting: Visits, tmp_path: Path) -> None:
     async with visiting("http://127.0.0.1") as visit:
-        async with open_house(tmp_path) as house, AsyncExitStack() as stack:
+        async with house_process(tmp_path) as house, AsyncExitStack() as stack:
             await match(stack, house, "nim", {"preset": "classic"}, 2, "old")
             port, web = house.url.rpartition(":")[2], house.page.rpartition(":")[2]
             page = await visit.context.new_page()
             await page.goto(f"{house.page}/wall")
             await expect(page.locator(".wall-match")).to_have_count(1)
         await expect(page.locator("#connection")).to_be_visible()
-        async with serving(tmp_path, "--port", port, "--web-port", web) as served, AsyncExitStack() as stack:
-            again = House(served.url, await served.page(), served)
+        options = ("--port", port, "--web-port", web)
+        async with house_process(tmp_path, *options) as again, AsyncExitStack() as stack:
             await match(stack, again, "nim", {"preset": "sticks"}, 2, "new")
             await expect(page.locator(".wall-match", has_text="new-0")).to_be_visible()
             await expect(page.locator("#connection")).to_be_hidden()

@@ -24,7 +24,7 @@ from arena.store.registry import Incident, note_incident
 from arena.store.seasons import list_seasons
 from arena.store.store import Store
 from arena.store.tokens import hash_token
-from processes import play, run
+from in_process import call_beside, play
 from protocol.messages import MAX_BAD_MESSAGES
 from timeouts import WITHIN
 
@@ -252,8 +252,8 @@ async def test_two_operators_and_the_command_line_work_beside_each_other_and_the
 ) -> None:
     first, second = await server.operator(), await server.operator()
     await tokens(first, "lea")
-    done = await run("arena", "bot", "add", "max", "--data", str(server.served.data), folder=server.served.data)
-    assert done[0] == 0
+    done = await call_beside("arena", "bot", "add", "max", "--data", str(server.served.data))
+    assert done.code == 0
     assert await second.told("/admin/bots", ("bot", "lea"), ("do", "revoke"), ("sure", "yes")) == "Revoked: lea."
     assert 'role="status">Revoked' not in (await first.get()).text, "what one did is told to that one"
     newest = [(one.by, one.do, one.concerns) for one in (await server.actions())[:3]]

@@ -6,6 +6,7 @@ import asyncio
 import html
 import re
 from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 import pytest_asyncio
@@ -15,26 +16,29 @@ from admin_server import AdminServer, admin_server
 from arena.store.result_queries import rated_pools, tournament_results
 from arena.store.tournaments import TournamentRow, tournaments_page
 from commands import call
+from players import attending
 from timeouts import WITHIN
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 HOUSE = ("greedy", "lucky", "random")
-OPTIONS = ("--house", "greedy,random,lucky=random")
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def server(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[AdminServer]:
-    """One for the tests of this file, with bots of its own and one that nobody runs."""
-    async with admin_server(tmp_path_factory.mktemp("cup"), *OPTIONS) as server:
+    """One for the tests of this file, with bots that are there and one that nobody runs."""
+    async with admin_server(tmp_path_factory.mktemp("cup")) as server:
         operator = await server.operator()
         assert (await operator.post("/admin/add", [("names", "nobody")])).status == 200
-        await at_home(server)
-        yield server
+        async with all_there(server):
+            yield server
 
 
-async def at_home(server: AdminServer) -> None:
-    for bot in HOUSE:
-        await server.served.says(f"{bot} (bot-arena/python) came")
+@asynccontextmanager
+async def all_there(server: AdminServer) -> AsyncIterator[None]:
+    async with AsyncExitStack() as stack:
+        for bot in HOUSE:
+            await stack.enter_async_context(attending(server.served.url, bot))
+        yield
 
 
 def asked(*bots: str, **fields: object) -> Fields:
@@ -155,13 +159,12 @@ async def test_a_tournament_outlives_a_restart_of_the_server_and_its_records_ver
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     data = tmp_path_factory.mktemp("restart")
-    async with admin_server(data, *OPTIONS) as server:
-        await at_home(server)
-    async with admin_server(data, "--house", "greedy,random") as server:
+    async with admin_server(data) as server:
+        async with all_there(server):
+            pass
         operator = await server.operator()
-        name = await begun(operator, asked(*HOUSE, rounds=2, settings="heaps=2,2", wait=3600))  # for lucky
-    async with admin_server(data, *OPTIONS) as server:
-        await at_home(server)
+        name = await begun(operator, asked(*HOUSE, rounds=2, settings="heaps=2,2", wait=3600))  # for all of them
+    async with admin_server(data) as server, all_there(server):
         operator = await server.operator()
         assert "stopped." in words((await operator.get("/admin/tournaments")).text)
         await operator.told("/admin/tournaments", ("do", "go-on"), ("tournament", name))

@@ -15,9 +15,9 @@ import pytest
 from arena.store.result_queries import iter_results
 from arena.store.store import Reader, Store
 from arena.web.site import Site, address
+from in_process import Hosted, hosting, play
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
-from processes import Served, play, serving
 from timeouts import WITHIN
 from web_client import Visitor, code, served
 
@@ -30,7 +30,7 @@ def node(tmp_path: Path) -> Node:
 
 
 @contextmanager
-def beside(arena: Served, *, registration: bool = True) -> Iterator[Visitor]:
+def beside(arena: Hosted, *, registration: bool = True) -> Iterator[Visitor]:
     """A visitor of the pages of a running arena."""
     port = arena.url.rpartition(":")[2]
     store, reader = Store.open(arena.data / "arena.db", checkpoint=False), Reader.open(arena.data / "arena.db")
@@ -52,7 +52,7 @@ async def started(*command: str, folder: Path, **environ: str) -> asyncio.subpro
     )
 
 
-async def played_against_random(arena: Served, *command: str, folder: Path, **environ: str) -> str:
+async def played_against_random(arena: Hosted, *command: str, folder: Path, **environ: str) -> str:
     """What a bot says that is run by a command, and plays two matches."""
     bot = await started(*command, folder=folder, **environ)
     try:
@@ -64,7 +64,7 @@ async def played_against_random(arena: Served, *command: str, folder: Path, **en
 
 
 async def test_the_python_on_the_page_plays_on_this_arena(tmp_path: Path) -> None:
-    async with serving(tmp_path / "data") as arena:
+    async with hosting(tmp_path / "data") as arena:
         with beside(arena) as visitor:
             page = visitor.get("/connect?bot=ann").text
         assert code(page, "address") == arena.url
@@ -79,7 +79,7 @@ async def test_the_python_on_the_page_plays_on_this_arena(tmp_path: Path) -> Non
 
 
 async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name(tmp_path: Path, node: Node) -> None:
-    async with serving(tmp_path / "data") as arena:
+    async with hosting(tmp_path / "data") as arena:
         with beside(arena) as visitor:
             page = visitor.get("/connect").text
             (node.folder / "my_bot.mjs").write_text(code(page, "javascript"))
@@ -100,7 +100,7 @@ async def test_the_javascript_on_the_page_plays_on_this_arena_and_keeps_its_name
 
 
 async def test_the_javascript_on_the_page_comes_in_only_with_the_token_of_its_name(tmp_path: Path, node: Node) -> None:
-    async with serving(tmp_path / "data") as arena, player(arena.url, "mine"):
+    async with hosting(tmp_path / "data") as arena, player(arena.url, "mine"):
         with beside(arena) as visitor:
             (node.folder / "my_bot.mjs").write_text(code(visitor.get("/connect").text, "javascript"))
         bot = await started(node.program, "my_bot.mjs", folder=node.folder)
@@ -125,7 +125,7 @@ def test_the_javascript_on_the_page_says_in_a_line_how_to_have_a_websocket(visit
 
 
 async def test_a_bot_is_told_which_matches_it_lost(tmp_path: Path) -> None:
-    async with serving(tmp_path / "data") as arena:
+    async with hosting(tmp_path / "data") as arena:
         async with asyncio.TaskGroup() as group:
             group.create_task(play(arena, "random", 3))
             group.create_task(play(arena, "perfect", 3))
@@ -155,7 +155,7 @@ def test_who_asks_for_a_websocket_through_a_proxy_is_told_that_there_is_none(vis
 
 
 async def test_where_registration_is_closed_no_name_is_registered(tmp_path: Path) -> None:
-    async with serving(tmp_path / "data") as arena:
+    async with hosting(tmp_path / "data") as arena:
         with beside(arena) as visitor:
             assert 'id="owning"' in visitor.get("/connect").text
         with beside(arena, registration=False) as visitor:

@@ -21,6 +21,7 @@ from arena.commands.settings import ServerSettings
 from arena.store.store import Store
 from certificates import make
 from commands import call, children, ends
+from in_process import hosting
 from processes import Served, run, serving, stopped
 from timeouts import WITHIN
 from virtual_time import advance
@@ -85,6 +86,7 @@ async def test_a_page_gives_way_to_play_and_is_not_reached_by_ctrl_c(server: Ser
     assert os.getpgid(page) == page
 
 
+@pytest.mark.ci
 async def test_a_page_that_was_killed_comes_back_and_visitors_wait_for_it(tmp_path: Path) -> None:
     async with serving(tmp_path, "--web-port", "0") as served:
         url = await served.page()
@@ -126,7 +128,7 @@ async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_i
         await served.says("the page read the certificate again")
         assert (await get(url, other.certificate)).status == 200
         os.kill(page_process(served), signal.SIGKILL)
-        await served.says("the page was killed by signal 9;")
+        await served.says("the page was killed by signal 9; it is started again in 0.5 s")
         before = len(served.said)
         served.process.send_signal(signal.SIGHUP)  # while the page is away
         async with asyncio.timeout(WITHIN):
@@ -140,8 +142,8 @@ async def test_a_page_is_encrypted_with_the_certificate_of_its_arena_and_reads_i
 
 async def test_a_proxy_that_is_trusted_may_ask_under_any_name(tmp_path: Path) -> None:
     proxied = ("--trusted-proxy", "127.0.0.1", "--socket-url", "wss://arena.example.org/socket")
-    async with serving(tmp_path, "--web-port", "0", *proxied) as served:
-        answer = await get(await served.page(), Host="arena.example.org", X_Forwarded_Proto="https")
+    async with hosting(tmp_path, "--web-port", "0", *proxied) as hosted:
+        answer = await get(await hosted.page(), Host="arena.example.org", X_Forwarded_Proto="https")
         assert 'data-socket="wss://arena.example.org/socket"' in answer.text
         assert "connect-src 'self' wss://arena.example.org/socket;" in answer.headers["content-security-policy"]
 
