@@ -99,13 +99,14 @@ class CostMeter:
             self._counts.update(counts)
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+    def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
         report: Any = yield
         if call.when == "teardown":
             took = _processor_time() - self._began_s - self._shared_s
             self._counts["programs"] += zygote.programs_forked()
             report.cost = {**self._counts, "units": round(took / self._unit_s, 2)}
             report.unit_s = self._unit_s
+            report.limits = "test_in_ci" if _is_marked(item) else "test"
         return report
 
 
@@ -115,17 +116,19 @@ class Budget:
     def __init__(self, *, whole: bool, file: Path = BUDGET_FILE) -> None:
         """Take the limits from a file. A `whole` run is one of all tests, whose sums have limits too."""
         limits = tomllib.loads(file.read_text())
-        self._test_limits: dict[str, float] = limits["test"]
+        self._test_limits: dict[str, dict[str, float]] = {name: limits[name] for name in ("test", "test_in_ci")}
         self._exceptions: dict[str, dict[str, Any]] = limits["exceptions"]
         self._run_limits: dict[str, float] = limits["run_in_ci" if os.environ.get("CI") else "run"] if whole else {}
         self._sums: Counter[str] = Counter()
         self._costs: dict[str, dict[str, float]] = {}
+        self._limits_of: dict[str, str] = {}
         self._units_s: list[float] = []
         self._excesses: list[str] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if cost := getattr(report, "cost", None):
             self._costs[report.nodeid] = cost
+            self._limits_of[report.nodeid] = report.limits
             self._sums.update(cost)
             self._units_s.append(report.unit_s)
 
@@ -150,7 +153,7 @@ class Budget:
     def _excesses_of_tests(self) -> Iterator[str]:
         for test, cost in self._costs.items():
             exception = self._exceptions.get(test.partition("[")[0], {})
-            for name, limit in self._test_limits.items():
+            for name, limit in self._test_limits[self._limits_of[test]].items():
                 if cost.get(name, 0) > exception.get(name, limit):
                     yield f"{test}: {cost[name]:.0f} {name}, limit {exception.get(name, limit)}"
 
@@ -158,7 +161,7 @@ class Budget:
         if not self._costs:
             return
         terminalreporter.section("what the tests cost")
-        for name in self._test_limits:
+        for name in self._test_limits["test"]:
             limit = f" of {self._run_limits[name]}" if name in self._run_limits else ""
             terminalreporter.line(f"{self._sums[name]:9.0f}{limit} {name}")
         terminalreporter.line(
@@ -169,6 +172,11 @@ class Budget:
             terminalreporter.line(f"{self._costs[test]['units']:9.0f} units {test}")
         for line in self._excesses:
             terminalreporter.line(f"over the budget of tests/budget.toml: {line}", red=True)
+
+
+def _is_marked(item: pytest.Item) -> bool:
+    """Tell whether a test only runs in CI or at night, where it may take longer."""
+    return any(item.get_closest_marker(mark) for mark in ("ci", "nightly"))
 
 
 def _processor_time() -> float:

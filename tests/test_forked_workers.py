@@ -36,6 +36,11 @@ units = 40
 programs = 2
 databases = 2
 slept_ms = 100
+[test_in_ci]
+units = 1_000_000
+programs = 3
+databases = 2
+slept_ms = 100
 [exceptions]
 "test_listed.py::test_starts_three" = {{ programs = 3, reason = "it compares three" }}
 """
@@ -45,7 +50,7 @@ STARTS_THREE = "import subprocess\ndef test_starts_three():\n  for _ in range(3)
 @pytest.fixture
 def suite(tmp_path: Path) -> Path:
     """A folder of tests that are run by two workers under small limits."""
-    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\n")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\nmarkers = ci\n")
     (tmp_path / "conftest.py").write_text(CONFTEST)
     (tmp_path / "budget.toml").write_text(LIMITS.format(programs=100))
     return tmp_path
@@ -134,13 +139,14 @@ def test_a_test_that_starts_sleeps_or_computes_too_much_makes_the_run_red(suite:
     code, out = run(
         suite,
         listed=STARTS_THREE,
+        marked="import pytest\npytestmark = pytest.mark.ci\n" + STARTS_THREE,
         starts=STARTS_THREE,
         sleeps="import time\ndef test_sleeps(): time.sleep(0.2)\n",
         waits="import asyncio\nasync def test_waits(): await asyncio.sleep(0.2)\n",
         computes="def test_computes(): sum(range(30_000_000))\n",
         opens="import sqlite3\ndef test_opens():\n  for _ in range(3): sqlite3.connect(':memory:').close()\n",
     )
-    assert (code, "6 passed" in out) == (1, True), out
+    assert (code, "7 passed" in out) == (1, True), out
     over = re.findall(r"over the budget of \S+: test_\w+\.py::(\w+): \d+ (\w+), limit", out)
     assert sorted(over) == [
         ("test_computes", "units"),
