@@ -30,6 +30,9 @@ import process_tree
 
 INTERRUPT_TIMEOUT_S = 10.0
 """Workers get this long to run the teardown of their fixtures after Ctrl-C."""
+BROWSER_FOLDER = "browser"
+BROWSER_WORKERS = 2
+"""Files of the browser's folder go to so many workers alone: each of them starts a Chromium, a server and a library."""
 _LENGTH = struct.Struct("I")
 
 
@@ -99,10 +102,18 @@ class ForkedWorkers:
 
     def _assign_file(self, worker: Worker) -> None:
         """Tell a worker which tests come next, or that none do."""
-        worker.remaining = self._files.popleft() if self._files else []
+        worker.remaining = self._next_file(worker)
         if worker.remaining:
             worker.files.append(str(worker.remaining[0].path.relative_to(self._config.rootpath)))
         _send(worker.channel, [item.nodeid for item in worker.remaining])
+
+    def _next_file(self, worker: Worker) -> list[pytest.Item]:
+        """Take the first file that this worker may run; none where there is no such file."""
+        for position, file in enumerate(self._files):
+            if worker.number < BROWSER_WORKERS or file[0].path.parent.name != BROWSER_FOLDER:
+                del self._files[position]
+                return file
+        return []
 
     def _receive(self, session: pytest.Session, worker: Worker, selector: selectors.BaseSelector) -> None:
         message = _receive(worker.channel)
