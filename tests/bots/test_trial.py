@@ -91,7 +91,7 @@ def test_the_same_seed_gives_the_same_whoever_plays(
 
 def test_another_seed_gives_other_games(crew: WorkerPool) -> None:
     pair = sides("paper", "1,0,2,0")
-    assert len({play_trial(crew, pair, seed, 15, VALUE).score.score for seed in "abcd"}) > 1
+    assert len({play_trial(crew, pair, seed, 8, VALUE).score.score for seed in "abc"}) > 1
 
 
 def test_a_side_that_drafts_at_random_loses_by_far(crew: WorkerPool) -> None:
@@ -101,7 +101,7 @@ def test_a_side_that_drafts_at_random_loses_by_far(crew: WorkerPool) -> None:
 
 
 def test_a_side_against_itself_is_not_said_to_be_better(crew: WorkerPool) -> None:
-    outcome = play_trial(crew, sides("paper", "paper"), "s", 30, VALUE)
+    outcome = play_trial(crew, sides("paper", "paper"), "s", examples(16, ci=30), VALUE)
     assert outcome.adjusted is not None
     for found in (outcome.score, outcome.adjusted):
         assert found.low < 0.5 < found.high
