@@ -222,16 +222,13 @@ def run_tournament(data: Path, *bots: str, in_process: bool = False) -> None:
 
 @pytest.mark.parametrize(
     ("in_process", "says"),
-    [
-        pytest.param(
-            False, "the folder of logs .* can't be made", marks=pytest.mark.usefixtures("referees_here"), id="processes"
-        ),
-        pytest.param(True, "the log .*/in-process.log can't be written", id="in process"),
-    ],
+    [(False, "the folder of logs .* can't be made"), (True, "the log .*/in-process.log can't be written")],
 )
 def test_a_tournament_without_a_folder_for_logs_closes_what_it_opened(
-    tmp_path: Path, in_process: bool, says: str
+    tmp_path: Path, in_process: bool, says: str, request: pytest.FixtureRequest
 ) -> None:
+    if not in_process:
+        request.getfixturevalue("referees_here")
     (tmp_path / "tournaments").write_text("my diary\n")
     with pytest.raises(ArenaFault, match=f"^{says}: Not a directory$"):
         run_tournament(tmp_path, in_process=in_process)
