@@ -36,7 +36,6 @@ _FLAGS = (
     "--host-resolver-rules=MAP evil.example 127.0.0.1",  # a name that is led here
 )
 _BLANK = "about:blank"
-_FORGET = "localStorage.clear(); for (let timer = setTimeout(() => {}); timer > 0; timer--) clearTimeout(timer)"
 _AXE = Axe().axe_script
 _ABORTED = "net::ERR_ABORTED"
 _REPORT = """document.addEventListener("securitypolicyviolation", (event) =>
@@ -169,8 +168,6 @@ class ReusedVisit(Visit):
             self._tab = await self.context.new_page()
         elif not self._is_tab_free:
             return await super().open(address)
-        elif self._tab.url.partition("#")[0] == (self.home + address).partition("#")[0]:
-            await self._tab.goto(_BLANK)  # else the page would stay, and only be told of the other fragment
         self._is_tab_free = False
         await self._tab.goto(self.home + address)
         return self._tab
@@ -180,23 +177,19 @@ class ReusedVisit(Visit):
         width, height = size
         if self._tab is None:
             self._tab = await self.context.new_page()
-        elif home != self.home:
-            await self._tab.goto(_BLANK)  # the site of the page may be gone, of which the page complains
-            self.complaints.clear()
         self.home = home
         await self._tab.set_viewport_size({"width": width, "height": height})
         await self._tab.emulate_media(color_scheme=theme)
 
     async def leave(self) -> None:
-        """Forget all that the visit left behind: other tabs, cookies, storage, complaints. The page stays until the
-        next is opened, which is half of the work of leaving it, but its timers end.
-        """
+        """Forget all that the visit left behind: other tabs, cookies, storage, complaints."""
         for page in self.context.pages:
             if page is not self._tab:
                 await page.close()
         if self._tab is not None and not self._is_tab_free:
             await self._tab.unroute_all()
-            await self._tab.evaluate(_FORGET)
+            await self._tab.evaluate("localStorage.clear()")
+            await self._tab.goto(_BLANK)
             await self.context.clear_cookies()
         self._is_tab_free = True
         self.complaints.clear()
@@ -229,8 +222,47 @@ class SharedTab:
         self._visit = visit
 
 
+class TabPool:
+    """Visits of several people at once in tabs that are used again, each in a context of its own.
+
+    A visit is `fresh`, in a new context, where a test asks for that, for options of its own or for a file: it may leave
+    listeners, permissions, scripts or a false clock behind.
+    """
+
+    def __init__(self, browser: Browser, haste: float) -> None:
+        self._browser = browser
+        self._haste = haste
+        self._free: list[ReusedVisit] = []
+
+    @asynccontextmanager
+    async def visit(
+        self,
+        home: str,
+        size: tuple[int, int] = DESKTOP,
+        theme: Theme = "light",
+        *,
+        fresh: bool = False,
+        **options: Any,
+    ) -> AsyncIterator[Visit]:
+        """Visit a site. After a failure the tab is given up."""
+        if fresh or options or not home.startswith("http"):
+            async with visit(self._browser, home, size, theme, **{"haste": self._haste, **options}) as new:
+                yield new
+            return
+        used = self._free.pop() if self._free else ReusedVisit(await _new_context(self._browser, self._haste), home)
+        try:
+            await used.prepare(home, size, theme)
+            yield used
+            assert used.complaints == [], used.complaints
+            await used.leave()
+        except BaseException:
+            await used.context.close()
+            raise
+        self._free.append(used)
+
+
 Visits = Callable[..., AbstractAsyncContextManager[Visit]]
-"""`visit` with a browser, or that of a shared tab."""
+"""That of a shared tab, or of a pool of tabs."""
 
 
 @asynccontextmanager

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, closing
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +13,7 @@ from playwright.async_api import Browser
 
 from arena.store.store import Store
 from budget import CostMeter
-from chromium import SharedTab, Visits, running, visit
+from chromium import SharedTab, TabPool, Visits, running
 from house import House, open_house
 from library import Library, fill
 from pages import showing
@@ -44,8 +43,10 @@ async def browser(pytestconfig: pytest.Config) -> AsyncIterator[Browser]:
 
 @pytest.fixture(scope="session")
 def visiting(browser: Browser) -> Visits:
-    """`async with visiting(home, size, theme) as visit`: a new person's visit."""
-    return partial(visit, browser, haste=HASTE)
+    """`async with visiting(home, size, theme) as visit`: a new person's visit, `fresh=True` if it leaves behind what
+    `TabPool` does not remove.
+    """
+    return TabPool(browser, HASTE).visit
 
 
 @pytest.fixture(scope="session")

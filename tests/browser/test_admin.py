@@ -59,7 +59,7 @@ async def sign_in(page: Page, token: str) -> None:
 async def test_every_page_of_the_operator_keeps_nobody_out_and_runs_nothing_that_it_shows(
     visiting: Visits, server: AdminServer, theme: Literal["light", "dark"], size: tuple[int, int]
 ) -> None:
-    async with visiting(server.url, size, theme) as visit:
+    async with visiting(server.url, size, theme, fresh=True) as visit:
         page = await visit.open("/admin")
         page.on("dialog", lambda dialog: visit.complaints.append(f"a script ran: {dialog.message}"))
         assert await barriers(page) == ""
@@ -198,7 +198,7 @@ async def test_a_page_elsewhere_can_neither_send_a_form_nor_read_or_frame_a_page
     form = f"""<form method="post" action="{server.url}/admin/bots"><input name="csrf" value="{operator.csrf}">
         <input name="bot" value="dora"><input name="do" value="revoke"><input name="sure" value="yes">
         <button>Win</button></form><iframe src="{server.url}/admin"></iframe>"""
-    async with visiting(server.url) as visit:
+    async with visiting(server.url, fresh=True) as visit:
         with elsewhere(form) as evil:
             page = await visit.open("/admin")
             await sign_in(page, server.token)

@@ -68,7 +68,7 @@ class Table:
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
 async def shown(visiting: Visits, library: str, kept: dict[str, str]) -> AsyncIterator[tuple[Visit, Table]]:
     """A page of a match, for the tests of this file: each has a board of its own on it."""
-    async with visiting(library, PHONE) as visit:
+    async with visiting(library, PHONE, fresh=True) as visit:
         table = Table(await visit.open(f"/matches/{kept['nim']}"))
         await expect(table.page.locator(".viewer")).to_be_visible()
         yield visit, table

@@ -135,7 +135,7 @@ def foreign(house: House) -> Iterator[str]:
 async def test_a_page_from_another_origin_neither_reads_nor_plays_nor_shows_ours(
     visiting: Visits, house: House, foreign: str
 ) -> None:
-    async with visiting(house.page) as visit:
+    async with visiting(house.page, fresh=True) as visit:
         page = await visit.context.new_page()
         await page.goto(foreign)
         assert await page.evaluate("window.tried") == ["refused", "refused", "refused"]

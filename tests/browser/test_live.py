@@ -111,7 +111,7 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
 @pytest.mark.ci
 async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
     options, home = lasting()
-    async with visiting(home) as visit:
+    async with visiting(home, fresh=True) as visit:
         async with house_process(tmp_path, *options) as house, player(house.url, "ann", follow=True) as ann:
             await ann.seek("nim", open=True)
             page = await sit_down(visit, "paula", "game=nim&preset=classic&opponent=ann")
@@ -134,7 +134,7 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/matches"])
 async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
     options, home = lasting()
-    async with visiting(home) as visit:
+    async with visiting(home, fresh=True) as visit:
         async with house_process(tmp_path, *options) as house:
             page = await visit.open(path)
             house.served.process.send_signal(signal.SIGKILL)

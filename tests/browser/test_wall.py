@@ -97,7 +97,7 @@ async def test_a_match_comes_on_moves_and_its_end_makes_room(visiting: Visits, t
 
 
 async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
+    async with open_house(tmp_path) as house, visiting(house.page, fresh=True) as visit, AsyncExitStack() as stack:
         for number in range(8):
             await match(stack, house, "tictactoe", {}, 2, f"bot{number}")
         page = await visit.context.new_page()
@@ -116,7 +116,7 @@ async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Vis
 
 @pytest.mark.ci
 async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting: Visits, tmp_path: Path) -> None:
-    async with visiting("http://127.0.0.1") as visit:
+    async with visiting("http://127.0.0.1", fresh=True) as visit:
         async with house_process(tmp_path) as house, AsyncExitStack() as stack:
             await match(stack, house, "nim", {"preset": "classic"}, 2, "old")
             port, web = house.url.rpartition(":")[2], house.page.rpartition(":")[2]
@@ -133,7 +133,7 @@ async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting
 
 
 async def test_leaderboards_take_turns_and_are_kept_up_to_date(visiting: Visits, tmp_path: Path) -> None:
-    async with open_house(tmp_path) as house, AsyncExitStack() as stack, visiting(house.page) as visit:
+    async with open_house(tmp_path) as house, AsyncExitStack() as stack, visiting(house.page, fresh=True) as visit:
         ann, bob = [await stack.enter_async_context(player(house.url, name)) for name in ("ann", "bob")]
 
         async def play(game: str) -> None:

@@ -77,7 +77,7 @@ async def test_a_tournament_is_started_seen_as_it_goes_and_has_a_page_in_the_end
     name = await begun(operator, asked(*HOUSE, rounds=2, seed="seven"))
     page = (await operator.get("/admin/tournaments")).text
     if f'value="{name}"' in page:  # it may be over
-        assert re.search(r"nim, round robin Stop \d of 6 matches played, \d under way", words(page))
+        assert re.search(rf"nim, round robin {name} Stop \d of 6 matches played, \d under way", words(page))
     row = await finished(server, name)
     assert (row.played, row.planned, row.seed) == (6, 6, "seven")
     after = (await operator.get("/admin/tournaments")).text
