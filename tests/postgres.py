@@ -8,6 +8,7 @@ import functools
 import os
 import secrets
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -31,6 +32,8 @@ MIN_FREE_BYTES = 2**30
 """Servers are kept in memory if at least this much of it is free."""
 TEMPLATE = "arena_template"
 """The database on the shared server that new ones are copied from."""
+_GUARD = "guard"
+"""The file in the folder of the shared server with the process id of its guard."""
 _READY = "ready"
 """The file in the folder of the shared server that says that databases can be made there."""
 _VOLATILE_SETTINGS = {
@@ -172,6 +175,7 @@ def _start_shared_server(folder: Path) -> None:
     """Start the shared server with a template for databases, in which every change of more than rows is noted."""
     server = PostgresServer(folder=folder, owner=_RUN_PROCESS)
     _shared_servers.append(server)
+    (folder / _GUARD).write_text(str(server._guard.pid))
     server.start()
     server.execute(f"CREATE DATABASE {TEMPLATE}")
     database_at(server.url(TEMPLATE)).create()
@@ -186,10 +190,13 @@ _shared_servers: list[PostgresServer] = []
 def remove_shared_server() -> None:
     """Stop the shared server, where one was started, at the end of a run that was not killed."""
     folder = server_folder() / _SHARED_NAME
-    if os.getpid() == _RUN_PROCESS and folder.exists():
-        postgres_guard.remove_server(folder)
+    if os.getpid() != _RUN_PROCESS or not (folder / _GUARD).exists():
+        return
+    guard = int((folder / _GUARD).read_text())
+    postgres_guard.remove_server(folder)
+    os.kill(guard, signal.SIGKILL)
     for server in _shared_servers:
-        server._guard.poll()
+        server._guard.wait()
 
 
 _NOTE_ALTERATIONS = (
