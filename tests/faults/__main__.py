@@ -1,0 +1,469 @@
+"""Put random faults into all packages of the product and ask of each which test finds it. `scripts/faults` runs it.
+
+A run has a folder. In it lie copies of the tree, one for each worker; a map of which test runs which line, in its own
+process and in those that it starts; the faults that were drawn; and the outcome of each. The same command, given again,
+goes on where it was stopped.
+
+For a fault only those tests run that touch its line, until one is red: first those that are cheap and run little
+besides the module of the fault. Every test that imports a module touches the lines that run when it is imported. For
+such a line those tests run that touch a line in a function which mentions the name that it defines, then those that
+touch any function of the module. A line of a function that numba compiles is touched where the function is called.
+
+    scripts/faults /tmp/faults --count 200 --seed 7
+    scripts/faults /tmp/faults-later --revision main --like /tmp/faults   # the same faults in another version
+
+Files in the folder: `map/*.jsonl`, `faults.jsonl`, `results.jsonl` (with `state`: found, survived, untouched).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import venv
+import zlib
+from base64 import b64decode
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import numpy
+from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+FILES_PER_JOB = 8
+MAP_CPU_LIMIT_S = 3600.0
+FIRST_PORTION_S = 1.0
+"""Processor seconds of the tests that are run first; each further portion is three times as large."""
+FILE_COST_S = 0.15
+"""Processor seconds that a file of tests takes to be imported, about."""
+PROFILE = ["--hypothesis-profile=mutants"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/faults", description="Random faults, and which tests find them.")
+    parser.add_argument("folder", type=Path, help="where everything is kept, to go on from")
+    parser.add_argument("--count", type=int, default=200, help="faults to draw (200)")
+    parser.add_argument("--seed", type=int, default=1, help="what they are drawn by (1)")
+    parser.add_argument("--revision", help="of git, instead of the tree as it is")
+    parser.add_argument("--like", type=Path, help="folder of another run whose faults are put into this version")
+    parser.add_argument("--workers", type=int, default=2, help="copies of the tree that are worked in at a time (2)")
+    parser.add_argument("--cpu-limit", type=float, default=90.0, help="processor seconds for a fault (90)")
+    parser.add_argument(
+        "--without", default="[postgresql", help="leave out tests with this in their names ([postgresql)"
+    )
+    parser.add_argument("--step", choices=("map", "draw", "try", "tell"), help="do this step alone")
+    options = parser.parse_args()
+    if sys.version_info < (3, 12):
+        parser.error("Python 3.12 or later is needed: it tells which lines run")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    options.folder = options.folder.absolute()
+    copies = [made_copy(options.folder, number, options.revision) for number in range(options.workers)]
+    if options.step in (None, "map"):
+        map_lines(options.folder, copies, options.without)
+    if options.step in (None, "draw"):
+        draw_faults(options.folder, copies[0], options)
+    if options.step in (None, "try"):
+        try_faults(options.folder, copies, options)
+    if options.step in (None, "tell"):
+        tell(options.folder)
+
+
+def made_copy(folder: Path, number: int, revision: str | None) -> Path:
+    """A copy of the tree with an environment of its own, in which programs that tests start run this copy."""
+    tree = folder / f"tree-{number}"
+    if (tree / ".venv" / "made").exists():
+        return tree
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir()
+    if revision:
+        packed = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(["tar", "-x"], cwd=tree, input=packed.stdout, check=True)
+    else:
+        sys.path.append(str(HERE.parent))
+        from mutants import copy_tree
+
+        copy_tree(tree)
+    venv.create(tree / ".venv", symlinks=True)
+    libraries = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv"), "platbase": str(tree / ".venv")}))
+    # In its own prefix, as a sandbox shows nothing else.
+    shutil.copytree(sysconfig.get_path("purelib"), libraries, copy_function=linked, dirs_exist_ok=True)
+    (libraries / "tree.pth").write_text(f"{tree}\nimport fault_recorder\n")
+    shutil.copy(HERE / "recorder.py", libraries / "fault_recorder.py")
+    lines: dict[str, int] = {}
+    count = 0
+    for package in PACKAGES:
+        for file in sorted((tree / package).rglob("*.py")):
+            lines[str(file.relative_to(tree))] = count
+            count += len(file.read_text().splitlines()) + 1
+    plan = {"root": str(tree), "bases": lines, "lines": count}
+    (libraries / "recorder.json").write_text(json.dumps(plan))
+    programs = tree / ".venv" / "bin"
+    install = [
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "--quiet",
+        "--use-pep517",
+        "--no-deps",
+        "--editable",
+    ]
+    subprocess.run([programs / "python", *install, tree], check=True)
+    for program in Path(sysconfig.get_path("scripts")).iterdir():
+        if not (programs / program.name).exists():
+            (programs / program.name).symlink_to(program)
+    (tree / ".venv" / "made").touch()
+    return tree
+
+
+def linked(source: str, target: str) -> None:
+    """Give a file a second name where its file system lets us, else copy it."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def plan_of(tree: Path) -> dict[str, Any]:
+    (found,) = (tree / ".venv").glob("lib/*/site-packages/recorder.json")
+    plan: dict[str, Any] = json.loads(found.read_text())
+    return plan
+
+
+class Worker:
+    """A process that does jobs in one copy of the tree."""
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.scratch = Path(tempfile.mkdtemp(prefix="faults-"))
+        (self.scratch / "t").mkdir()
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ARENA_", "PYTEST_"))}
+        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
+            inherited.pop(name, None)
+        programs = tree / ".venv" / "bin"
+        environ = {
+            **inherited,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "VIRTUAL_ENV": str(tree / ".venv"),
+            "TMPDIR": str(self.scratch / "t"),
+            "XDG_CACHE_HOME": str(tree.parent / f"cache-{tree.name}"),
+        }
+        self.process = subprocess.Popen(
+            [programs / "python", HERE / "worker.py"],
+            cwd=tree,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def do(self, job: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(job) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker in {self.tree} has ended")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def work(
+    copies: Sequence[Path], jobs: Iterable[dict[str, Any]], done: Callable[[dict[str, Any], dict[str, Any]], None]
+) -> None:
+    """Have all jobs done, by a worker in each copy."""
+    queue: SimpleQueue[dict[str, Any]] = SimpleQueue()
+    for job in jobs:
+        queue.put(job)
+    lock = threading.Lock()
+
+    def go_on(tree: Path) -> None:
+        if queue.empty():
+            return
+        worker = Worker(tree)
+        try:
+            while True:
+                job = queue.get_nowait()
+                answer = worker.do(job)
+                with lock:
+                    done(job, answer)
+        except Empty:
+            pass
+        finally:
+            worker.end()
+
+    threads = [threading.Thread(target=go_on, args=(tree,)) for tree in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
+    """Find out which test runs which line."""
+    (folder / "map").mkdir(exist_ok=True)
+    files = sorted(str(file.relative_to(copies[0])) for file in (copies[0] / "tests").rglob("test_*.py"))
+    portions = [files[at :: -(-len(files) // FILES_PER_JOB)] for at in range(-(-len(files) // FILES_PER_JOB))]
+    jobs = [
+        {
+            "kind": "map",
+            "files": portion,
+            "out": str(folder / "map" / f"{number:03}.jsonl"),
+            "without": without,
+            "words": PROFILE,
+            "cpu_limit": MAP_CPU_LIMIT_S,
+        }
+        for number, portion in enumerate(portions)
+    ]
+    jobs = [job for job in jobs if not Path(str(job["out"])).exists()]
+
+    def done(job: dict[str, Any], answer: dict[str, Any]) -> None:
+        with (folder / "map.log").open("a") as log:
+            log.write(json.dumps({"files": job["files"], **answer}) + "\n")
+        print(f"map {Path(job['out']).stem}: {json.dumps(answer)[:300]}", file=sys.stderr, flush=True)
+
+    work(copies, jobs, done)
+
+
+class LineMap:
+    """Which test runs which line: a row of bits for each test."""
+
+    def __init__(self, folder: Path, tree: Path) -> None:
+        self.plan = plan_of(tree)
+        self.bases: dict[str, int] = self.plan["bases"]
+        told = [json.loads(line) for file in sorted((folder / "map").glob("*.jsonl")) for line in file.open()]
+        self.told = [one for one in told if one["outcome"] == "passed"]
+        self.names = [one["test"] for one in self.told]
+        rows = [numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8) for one in self.told]
+        self.bits = numpy.stack(rows)
+        self.cpu = numpy.array([one["cpu"] for one in self.told])
+        self.counts = numpy.bitwise_count(self.bits).sum(axis=1).astype(float)
+
+    def touching(self, file: str, lines: Iterable[int]) -> Any:
+        """Whether each test runs any of these lines."""
+        found = numpy.zeros(len(self.names), dtype=bool)
+        for line in lines:
+            at = self.bases[file] + line
+            found |= (self.bits[:, at >> 3] & (128 >> (at & 7))) != 0
+        return found
+
+    def cost(self, file: str, length: int) -> Any:
+        """Processor seconds of each test, by how much of what it runs is in this file: who is concerned goes first."""
+        first, last = self.bases[file], self.bases[file] + length
+        inside = numpy.bitwise_count(self.bits[:, first >> 3 : (last >> 3) + 1]).sum(axis=1)
+        return (self.cpu + 0.01) * (self.counts + 1) / (inside + 1)
+
+
+class Tree:
+    """The product's source, as far as the search of tests needs it."""
+
+    def __init__(self, tree: Path) -> None:
+        self._functions: dict[str, dict[int, tuple[str, bool]]] = {}
+        self.texts = {
+            str(file.relative_to(tree)): file.read_text()
+            for package in PACKAGES
+            for file in (tree / package).rglob("*.py")
+        }
+
+    def functions(self, file: str) -> dict[int, tuple[str, bool]]:
+        """For each line in the body of a function: its name, and whether it is compiled."""
+        if file in self._functions:
+            return self._functions[file]
+        found = self._functions[file] = {}
+        for node in ast.walk(ast.parse(self.texts[file])):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = {one.id for some in node.decorator_list for one in ast.walk(some) if isinstance(one, ast.Name)}
+                for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1):
+                    before = found.get(line, ("", False))
+                    found[line] = (node.name, before[1] or bool(names & COMPILED))
+        return found
+
+    def mentions(self, names: Iterable[str]) -> dict[str, set[int]]:
+        """Lines in functions that mention any of these names, or a compiled function that does."""
+        wanted, seen = list(names), set(names)
+        lines: dict[str, set[int]] = defaultdict(set)
+        while wanted:
+            word = re.compile(rf"\b{re.escape(wanted.pop())}\b")
+            for file, text in self.texts.items():
+                if not word.search(text):
+                    continue
+                functions = self.functions(file)
+                for number, line in enumerate(text.splitlines(), 1):
+                    if number in functions and word.search(line):
+                        lines[file].add(number)
+                        name, compiled = functions[number]
+                        if compiled and name not in seen:
+                            seen.add(name)
+                            wanted.append(name)
+        return lines
+
+
+def tests_of(fault: Fault, lines: LineMap, tree: Tree) -> tuple[list[int], str]:
+    """The tests that concern a fault, the likeliest first, and how they were found."""
+    text = tree.texts[fault.file]
+    where = place(fault, text)
+    found = numpy.zeros(len(lines.names), dtype=bool)
+    how = "line"
+    if not where.at_import:
+        found |= lines.touching(fault.file, where.lines)
+    later = numpy.zeros(len(lines.names), dtype=bool)
+    if where.at_import or where.compiled:
+        how = "compiled" if where.compiled else "import"
+        for file, numbers in tree.mentions(where.names).items():
+            found |= lines.touching(file, numbers)
+        if where.at_import:
+            later = lines.touching(fault.file, tree.functions(fault.file)) & ~found
+    cost = lines.cost(fault.file, len(text.splitlines()))
+    order = sorted(numpy.flatnonzero(found), key=lambda at: cost[at])
+    return [*order, *sorted(numpy.flatnonzero(later), key=lambda at: cost[at])], how
+
+
+def portions(
+    tests: Sequence[int], lines: LineMap, limit: float, first: str | None
+) -> list[list[tuple[str, float, float]]]:
+    """Tests in portions, each larger than the one before, until together they take longer than the limit."""
+    found: list[list[tuple[str, float, float]]] = []
+    if first is not None:
+        at = lines.names.index(first)
+        found.append([(first, lines.told[at]["cpu"], lines.told[at]["wall"])])
+    size, total = FIRST_PORTION_S, 0.0
+    portion: list[tuple[str, float, float]] = []
+    cost, files = 0.0, set[str]()
+    for at in tests:
+        name, told = lines.names[at], lines.told[at]
+        if name == first:
+            continue
+        file = name.partition("::")[0]
+        added = told["cpu"] + (FILE_COST_S if file not in files else 0)
+        if portion and cost + added > size:
+            found.append(portion)
+            portion, cost, files = [], 0.0, set()
+            size *= 3
+        files.add(file)
+        portion.append((name, told["cpu"], told["wall"]))
+        cost += added
+        total += added
+    return [*found, portion] if portion else found
+
+
+def draw_faults(folder: Path, tree: Path, options: argparse.Namespace) -> None:
+    """Draw the faults, or take those of another run over."""
+    out = folder / "faults.jsonl"
+    if out.exists():
+        return
+    if options.like is None:
+        faults: list[Fault] = draw(tree, options.count, options.seed)
+    else:
+        faults = []
+        for fault in read_faults(options.like):
+            path = tree / fault.file
+            moved = (
+                carried(fault, (options.like / "tree-0" / fault.file).read_text(), path.read_text())
+                if path.exists()
+                else None
+            )
+            if moved is None:
+                print(f"{fault.file}:{fault.line} is no more", file=sys.stderr)
+            else:
+                faults.append(moved)
+    with (folder / "faults.part").open("w") as part:
+        for fault in faults:
+            part.write(json.dumps(fault._asdict()) + "\n")
+    os.replace(folder / "faults.part", out)
+
+
+def read_faults(folder: Path) -> list[Fault]:
+    return [Fault(**json.loads(line)) for line in (folder / "faults.jsonl").open()]
+
+
+def read_results(folder: Path) -> dict[int, dict[str, Any]]:
+    path = folder / "results.jsonl"
+    told = [json.loads(line) for line in path.open()] if path.exists() else []
+    return {one["number"]: one for one in told if one["state"] != "error"}
+
+
+def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace) -> None:
+    """Run for each fault the tests that concern it."""
+    lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
+    known = read_results(folder)
+    former = read_results(options.like) if options.like else {}
+    names = set(lines.names)
+    results = (folder / "results.jsonl").open("a")
+
+    def keep(fault: Fault, **what: object) -> None:
+        results.write(json.dumps({"number": fault.number, "file": fault.file, "line": fault.line, **what}) + "\n")
+        results.flush()
+
+    def jobs() -> Iterator[dict[str, Any]]:
+        for fault in read_faults(folder):
+            if fault.number in known:
+                continue
+            tests, how = tests_of(fault, lines, tree)
+            if not tests:
+                keep(fault, state="untouched", how=how)
+                continue
+            first = former.get(fault.number, {}).get("test")
+            first = first if first in names else None
+            yield {
+                "kind": "fault",
+                "number": fault.number,
+                "fault": fault._asdict(),
+                "how": how,
+                "tests": len(tests),
+                "file": fault.file,
+                "text": put_in(fault, tree.texts[fault.file]),
+                "portions": portions(tests, lines, options.cpu_limit, first),
+                "words": PROFILE,
+                "cpu_limit": options.cpu_limit,
+            }
+
+    def done(job: dict[str, Any], answer: dict[str, Any]) -> None:
+        fault = Fault(**job["fault"])
+        keep(fault, how=job["how"], tests=job["tests"], **answer)
+        print(f"{fault.number} {fault.file}:{fault.line} {json.dumps(answer)[:200]}", file=sys.stderr, flush=True)
+
+    work(copies, jobs(), done)
+    results.close()
+
+
+def tell(folder: Path) -> None:
+    """Print how many faults were found, a line a package, and those that were not."""
+    faults, results = read_faults(folder), read_results(folder)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for fault in faults:
+        state = results.get(fault.number, {}).get("state", "not tried")
+        counts[fault.file.partition("/")[0]][state] += 1
+        counts["all"][state] += 1
+    for fault in faults:
+        result = results.get(fault.number, {})
+        if result.get("state") != "found":
+            print(
+                f"{fault.file}:{fault.line} {result.get('state', 'not tried')} ({fault.operator}, fault {fault.number})"
+            )
+            print("".join(f"-{line}" for line in fault.before) + "".join(f"+{line}" for line in fault.after), end="")
+    for package, states in counts.items():
+        print(f"{package}: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
+    print(f"processor time: {sum(result.get('cpu', 0) for result in results.values()):.0f} s")
+
+
+if __name__ == "__main__":
+    main()
