@@ -43,6 +43,7 @@ from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 FILES_PER_JOB = 8
+DEAR_FOLDERS = ("tests/web/", "tests/browser/")
 MAP_CPU_LIMIT_S = 3600.0
 FIRST_PORTION_S = 1.0
 """Processor seconds of the tests that are run first; each further portion is three times as large."""
@@ -77,7 +78,7 @@ def main() -> None:
     if options.step in (None, "try"):
         try_faults(options.folder, copies, options)
     if options.step in (None, "tell"):
-        tell(options.folder)
+        tell(options.folder, options.like)
 
 
 def made_copy(folder: Path, number: int, revision: str | None) -> Path:
@@ -148,6 +149,7 @@ class Worker:
     def __init__(self, tree: Path) -> None:
         self.tree = tree
         self.scratch = Path(tempfile.mkdtemp(prefix="faults-"))
+        self.scratch.chmod(0o755)  # servers that tests start run as other users
         (self.scratch / "t").mkdir()
         inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ARENA_", "PYTEST_"))}
         for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
@@ -218,23 +220,31 @@ def work(
         thread.join()
 
 
+def files_to_map(folder: Path, tree: Path) -> list[str]:
+    """The files of tests that are not in the map yet, those first whose tests start few programs."""
+    files = {str(file.relative_to(tree)) for file in (tree / "tests").rglob("test_*.py")}
+    for path in (folder / "map").glob("*.jsonl"):
+        with path.open() as lines:
+            files.difference_update(json.loads(next(lines))["files"])
+    return sorted(files, key=lambda file: (file.startswith(DEAR_FOLDERS), file.count("/") < 2, file))
+
+
 def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
     """Find out which test runs which line."""
     (folder / "map").mkdir(exist_ok=True)
-    files = sorted(str(file.relative_to(copies[0])) for file in (copies[0] / "tests").rglob("test_*.py"))
-    portions = [files[at :: -(-len(files) // FILES_PER_JOB)] for at in range(-(-len(files) // FILES_PER_JOB))]
+    files = files_to_map(folder, copies[0])
+    first = len(list((folder / "map").glob("*.jsonl")))
     jobs = [
         {
             "kind": "map",
-            "files": portion,
-            "out": str(folder / "map" / f"{number:03}.jsonl"),
+            "files": files[at : at + FILES_PER_JOB],
+            "out": str(folder / "map" / f"{first + number:03}.jsonl"),
             "without": without,
             "words": PROFILE,
             "cpu_limit": MAP_CPU_LIMIT_S,
         }
-        for number, portion in enumerate(portions)
+        for number, at in enumerate(range(0, len(files), FILES_PER_JOB))
     ]
-    jobs = [job for job in jobs if not Path(str(job["out"])).exists()]
 
     def done(job: dict[str, Any], answer: dict[str, Any]) -> None:
         with (folder / "map.log").open("a") as log:
@@ -251,7 +261,7 @@ class LineMap:
         self.plan = plan_of(tree)
         self.bases: dict[str, int] = self.plan["bases"]
         told = [json.loads(line) for file in sorted((folder / "map").glob("*.jsonl")) for line in file.open()]
-        self.told = [one for one in told if one["outcome"] == "passed"]
+        self.told = [one for one in told if one.get("outcome") == "passed"]
         self.names = [one["test"] for one in self.told]
         rows = [numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8) for one in self.told]
         self.bits = numpy.stack(rows)
@@ -398,18 +408,21 @@ def read_faults(folder: Path) -> list[Fault]:
 def read_results(folder: Path) -> dict[int, dict[str, Any]]:
     path = folder / "results.jsonl"
     told = [json.loads(line) for line in path.open()] if path.exists() else []
-    return {one["number"]: one for one in told if one["state"] != "error"}
+    return {one["number"]: one for one in told if one["state"] not in ("error", "open")}
 
 
 def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace) -> None:
     """Run for each fault the tests that concern it."""
     lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
+    complete = not files_to_map(folder, copies[0])
     known = read_results(folder)
     former = read_results(options.like) if options.like else {}
     names = set(lines.names)
     results = (folder / "results.jsonl").open("a")
 
-    def keep(fault: Fault, **what: object) -> None:
+    def keep(fault: Fault, **what: Any) -> None:
+        if what["state"] in ("survived", "untouched") and not complete:
+            what["state"] = "open"  # a test that is not in the map yet may find it
         results.write(json.dumps({"number": fault.number, "file": fault.file, "line": fault.line, **what}) + "\n")
         results.flush()
 
@@ -445,20 +458,21 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
     results.close()
 
 
-def tell(folder: Path) -> None:
-    """Print how many faults were found, a line a package, and those that were not."""
+def tell(folder: Path, like: Path | None) -> None:
+    """Print the faults that were not found, those first that were found in the other version; and a line a package."""
     faults, results = read_faults(folder), read_results(folder)
+    former = read_results(like) if like else {}
     counts: dict[str, Counter[str]] = defaultdict(Counter)
-    for fault in faults:
-        state = results.get(fault.number, {}).get("state", "not tried")
+    for fault in sorted(faults, key=lambda fault: former.get(fault.number, {}).get("state") != "found"):
+        result, before = results.get(fault.number, {}), former.get(fault.number, {})
+        state = result.get("state", "not tried")
         counts[fault.file.partition("/")[0]][state] += 1
         counts["all"][state] += 1
-    for fault in faults:
-        result = results.get(fault.number, {})
-        if result.get("state") != "found":
-            print(
-                f"{fault.file}:{fault.line} {result.get('state', 'not tried')} ({fault.operator}, fault {fault.number})"
-            )
+        if state in ("survived", "untouched"):
+            left = f", {result['left']} tests left out" if result.get("left") else ""
+            print(f"{fault.file}:{fault.line} {state} (fault {fault.number}, {fault.operator}{left})")
+            if before.get("state") == "found":
+                print(f"it was found by {before.get('test') or before['by']}: {before.get('says', before['by'])}")
             print("".join(f"-{line}" for line in fault.before) + "".join(f"+{line}" for line in fault.after), end="")
     for package, states in counts.items():
         print(f"{package}: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))

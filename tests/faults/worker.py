@@ -237,6 +237,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
                 seen[int(number)] |= bits
     shutil.rmtree(folder)
     with open(job["out"] + ".part", "w") as out:
+        out.write(json.dumps({"files": job["files"]}) + "\n")
         for line in lines:
             if "test" in line:
                 bits = seen[line["number"]]
