@@ -34,7 +34,6 @@ from base64 import b64decode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from queue import Empty, SimpleQueue
 from typing import Any
 
 import numpy
@@ -49,6 +48,8 @@ FIRST_PORTION_S = 1.0
 """Processor seconds of the tests that are run first; each further portion is three times as large."""
 FILE_COST_S = 0.15
 """Processor seconds that a file of tests takes to be imported, about."""
+WORTH_TRYING = 20
+"""Tests that touch a fault's line, for it to be tried before the map is whole."""
 PROFILE = ["--hypothesis-profile=mutants"]
 
 
@@ -60,6 +61,7 @@ def main() -> None:
     parser.add_argument("--revision", help="of git, instead of the tree as it is")
     parser.add_argument("--like", type=Path, help="folder of another run whose faults are put into this version")
     parser.add_argument("--workers", type=int, default=2, help="copies of the tree that are worked in at a time (2)")
+    parser.add_argument("--first-copy", type=int, default=0, help="let another step run beside in other copies (0)")
     parser.add_argument("--cpu-limit", type=float, default=90.0, help="processor seconds for a fault (90)")
     parser.add_argument(
         "--without", default="[postgresql", help="leave out tests with this in their names ([postgresql)"
@@ -70,7 +72,8 @@ def main() -> None:
         parser.error("Python 3.12 or later is needed: it tells which lines run")
     options.folder.mkdir(parents=True, exist_ok=True)
     options.folder = options.folder.absolute()
-    copies = [made_copy(options.folder, number, options.revision) for number in range(options.workers)]
+    numbers = range(options.first_copy, options.first_copy + options.workers)
+    copies = [made_copy(options.folder, number, options.revision) for number in numbers]
     if options.step in (None, "map"):
         map_lines(options.folder, copies, options.without)
     if options.step in (None, "draw"):
@@ -193,23 +196,24 @@ def work(
     copies: Sequence[Path], jobs: Iterable[dict[str, Any]], done: Callable[[dict[str, Any], dict[str, Any]], None]
 ) -> None:
     """Have all jobs done, by a worker in each copy."""
-    queue: SimpleQueue[dict[str, Any]] = SimpleQueue()
-    for job in jobs:
-        queue.put(job)
+    waiting = iter(jobs)
     lock = threading.Lock()
 
+    def next_job() -> dict[str, Any] | None:
+        with lock:
+            return next(waiting, None)
+
     def go_on(tree: Path) -> None:
-        if queue.empty():
+        job = next_job()
+        if job is None:
             return
         worker = Worker(tree)
         try:
-            while True:
-                job = queue.get_nowait()
+            while job is not None:
                 answer = worker.do(job)
                 with lock:
                     done(job, answer)
-        except Empty:
-            pass
+                job = next_job()
         finally:
             worker.end()
 
@@ -307,23 +311,30 @@ class Tree:
                     found[line] = (node.name, before[1] or bool(names & COMPILED))
         return found
 
-    def mentions(self, names: Iterable[str]) -> dict[str, set[int]]:
-        """Lines in functions that mention any of these names, or a compiled function that does."""
-        wanted, seen = list(names), set(names)
+    def mentions(self, names: Iterable[str], file: str, anywhere: bool) -> dict[str, set[int]]:
+        """Lines in functions that mention any of these names of a file, or a compiled function that does.
+
+        Unless it is a name that is mentioned `anywhere`, as an attribute is, another file must also name the module.
+        """
+        wanted = [(name, file, anywhere) for name in names]
+        seen = set(wanted)
         lines: dict[str, set[int]] = defaultdict(set)
         while wanted:
-            word = re.compile(rf"\b{re.escape(wanted.pop())}\b")
-            for file, text in self.texts.items():
-                if not word.search(text):
+            name, home, anywhere = wanted.pop()
+            path = Path(home).with_suffix("")
+            module = path.parent.name if path.name == "__init__" else path.name
+            word = re.compile(rf"\b{re.escape(name)}\b")
+            for other, text in self.texts.items():
+                if name not in text or not (anywhere or other == home or module in text):
                     continue
-                functions = self.functions(file)
                 for number, line in enumerate(text.splitlines(), 1):
-                    if number in functions and word.search(line):
-                        lines[file].add(number)
-                        name, compiled = functions[number]
-                        if compiled and name not in seen:
-                            seen.add(name)
-                            wanted.append(name)
+                    if name in line and word.search(line) and number in (functions := self.functions(other)):
+                        lines[other].add(number)
+                        function, compiled = functions[number]
+                        caller = (function, other, False)
+                        if compiled and caller not in seen:
+                            seen.add(caller)
+                            wanted.append(caller)
         return lines
 
 
@@ -338,7 +349,7 @@ def tests_of(fault: Fault, lines: LineMap, tree: Tree) -> tuple[list[int], str]:
     later = numpy.zeros(len(lines.names), dtype=bool)
     if where.at_import or where.compiled:
         how = "compiled" if where.compiled else "import"
-        for file, numbers in tree.mentions(where.names).items():
+        for file, numbers in tree.mentions(where.names, fault.file, where.in_class).items():
             found |= lines.touching(file, numbers)
         if where.at_import:
             later = lines.touching(fault.file, tree.functions(fault.file)) & ~found
@@ -411,8 +422,20 @@ def read_results(folder: Path) -> dict[int, dict[str, Any]]:
     return {one["number"]: one for one in told if one["state"] not in ("error", "open")}
 
 
+def take_out(tree: Path) -> None:
+    """Take the fault out that a worker which was killed has left in a copy."""
+    undo = tree.with_name(f"{tree.name}.undo")
+    if undo.exists():
+        name, text, moment = json.loads(undo.read_text())
+        (tree / name).write_text(text)
+        os.utime(tree / name, ns=(moment, moment))
+        undo.unlink()
+
+
 def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace) -> None:
     """Run for each fault the tests that concern it."""
+    for copy in copies:
+        take_out(copy)
     lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
     complete = not files_to_map(folder, copies[0])
     known = read_results(folder)
@@ -431,11 +454,14 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
             if fault.number in known:
                 continue
             tests, how = tests_of(fault, lines, tree)
+            if len(tests) < (0 if complete else WORTH_TRYING):
+                continue
             if not tests:
                 keep(fault, state="untouched", how=how)
                 continue
             first = former.get(fault.number, {}).get("test")
             first = first if first in names else None
+            limit = options.cpu_limit if complete else options.cpu_limit / 6
             yield {
                 "kind": "fault",
                 "number": fault.number,
@@ -444,9 +470,9 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
                 "tests": len(tests),
                 "file": fault.file,
                 "text": put_in(fault, tree.texts[fault.file]),
-                "portions": portions(tests, lines, options.cpu_limit, first),
+                "portions": portions(tests, lines, limit, first),
                 "words": PROFILE,
-                "cpu_limit": options.cpu_limit,
+                "cpu_limit": limit,
             }
 
     def done(job: dict[str, Any], answer: dict[str, Any]) -> None:

@@ -55,6 +55,8 @@ class Place(NamedTuple):
     """Whether it runs when the module is imported."""
     compiled: bool
     """Whether it is in a function that numba compiles."""
+    in_class: bool
+    """Whether it runs in the body of a class: what it defines is an attribute."""
     names: list[str]
     """What the statement defines, or else the function or class around it."""
 
@@ -320,7 +322,7 @@ def place(fault: Fault, text: str) -> Place:
     """Where a fault is in its file."""
     around = _statements(ast.parse(text), fault.line)
     if not around:
-        return Place(range(fault.line, fault.line + len(fault.before)), True, False, [])
+        return Place(range(fault.line, fault.line + len(fault.before)), True, False, False, [])
     inner = around[-1]
     body = getattr(inner, "body", None)
     head = range(_first(inner), max(_first(inner), body[0].lineno - 1) + 1 if body else (inner.end_lineno or 0) + 1)
@@ -331,7 +333,8 @@ def place(fault: Fault, text: str) -> Place:
     if inside or not names:
         names = named[-1:]
     decorators = {name for node in functions for one in node.decorator_list for name in _names(one)}
-    return Place(head, not inside, bool(decorators & COMPILED), names)
+    classes = [node for node in around if isinstance(node, ast.ClassDef) and node.lineno < fault.line]
+    return Place(head, not inside, bool(decorators & COMPILED), bool(classes) and not inside, names)
 
 
 def _names(node: ast.AST) -> set[str]:

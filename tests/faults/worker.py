@@ -109,6 +109,15 @@ class Runs:
         self.tree = Path.cwd()
         self.scratch = Path(os.environ["TMPDIR"])
         self.shared = memoryview(mmap.mmap(-1, 4096)).cast("Q")
+        self.undo = self.tree.with_name(f"{self.tree.name}.undo")
+        """The file that has a fault, as it is without: also for whoever goes on after this process was killed."""
+
+    def take_out(self) -> None:
+        """Take the fault out that is in the tree."""
+        name, text, moment = json.loads(self.undo.read_text())
+        (self.tree / name).write_text(text)
+        os.utime(self.tree / name, ns=(moment, moment))
+        self.undo.unlink()
 
     def run(
         self, words: Sequence[str], plugin: Any, limits: Sequence[tuple[float, float]], cpu_limit: float
@@ -253,10 +262,11 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
 def try_fault(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
     """Put a fault into the tree, run tests in portions until one is red, and take the fault out."""
     path = runs.tree / job["file"]
-    original, stamp = path.read_bytes(), path.stat()
+    original, stamp = path.read_text(), path.stat()
     red = runs.scratch.parent / f"{runs.scratch.name}.red"
     answer: dict[str, Any] = {"state": "survived", "ran": 0, "cpu": 0.0, "wall": 0.0, "missing": 0}
     try:
+        runs.undo.write_text(json.dumps([job["file"], original, stamp.st_mtime_ns]))
         path.write_text(job["text"])
         moment = int(stamp.st_mtime) + 1000 + job["number"]  # what is compiled of it is known by the second
         os.utime(path, (moment, moment))
@@ -296,8 +306,7 @@ def try_fault(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
                 break
         return answer | {"left": sum(map(len, job["portions"])) - answer["ran"]}
     finally:
-        path.write_bytes(original)
-        os.utime(path, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))
+        runs.take_out()
 
 
 def main() -> None:
