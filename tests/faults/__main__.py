@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import difflib
 import json
 import os
 import re
@@ -30,7 +31,7 @@ import tempfile
 import threading
 import venv
 import zlib
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -42,24 +43,24 @@ from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
 FILES_PER_JOB = 8
+TAKEN_OVER = "taken-over.jsonl"
 DEAR_FOLDERS = ("tests/web/", "tests/browser/")
 MAP_CPU_LIMIT_S = 3600.0
 FIRST_PORTION_S = 1.0
 """Processor seconds of the tests that are run first; each further portion is three times as large."""
 FILE_COST_S = 0.15
 """Processor seconds that a file of tests takes to be imported, about."""
-WORTH_TRYING = 20
-"""Tests that touch a fault's line, for it to be tried before the map is whole."""
 PROFILE = ["--hypothesis-profile=mutants"]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="scripts/faults", description="Random faults, and which tests find them.")
     parser.add_argument("folder", type=Path, help="where everything is kept, to go on from")
-    parser.add_argument("--count", type=int, default=200, help="faults to draw (200)")
+    parser.add_argument("--count", type=int, default=200, help="faults to draw and to try (200)")
     parser.add_argument("--seed", type=int, default=1, help="what they are drawn by (1)")
     parser.add_argument("--revision", help="of git, instead of the tree as it is")
     parser.add_argument("--like", type=Path, help="folder of another run whose faults are put into this version")
+    parser.add_argument("--reuse-map", action="store_true", help="take over, of --like, the map of unchanged tests")
     parser.add_argument("--workers", type=int, default=2, help="copies of the tree that are worked in at a time (2)")
     parser.add_argument("--first-copy", type=int, default=0, help="let another step run beside in other copies (0)")
     parser.add_argument("--cpu-limit", type=float, default=90.0, help="processor seconds for a fault (90)")
@@ -75,6 +76,8 @@ def main() -> None:
     numbers = range(options.first_copy, options.first_copy + options.workers)
     copies = [made_copy(options.folder, number, options.revision) for number in numbers]
     if options.step in (None, "map"):
+        if options.like and options.reuse_map:
+            take_map_over(options.like, options.folder, copies[0])
         map_lines(options.folder, copies, options.without)
     if options.step in (None, "draw"):
         draw_faults(options.folder, copies[0], options)
@@ -237,11 +240,17 @@ def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
     """Find out which test runs which line."""
     (folder / "map").mkdir(exist_ok=True)
     files = files_to_map(folder, copies[0])
-    first = len(list((folder / "map").glob("*.jsonl")))
+    first = len(list((folder / "map").glob("[0-9]*.jsonl")))
+    known = defaultdict(list)
+    if (folder / "map" / TAKEN_OVER).exists():
+        for line in (folder / "map" / TAKEN_OVER).open():
+            test = json.loads(line).get("test", "")
+            known[test.partition("::")[0]].append(test)
     jobs = [
         {
             "kind": "map",
             "files": files[at : at + FILES_PER_JOB],
+            "known": [test for file in files[at : at + FILES_PER_JOB] for test in known[file]],
             "out": str(folder / "map" / f"{first + number:03}.jsonl"),
             "without": without,
             "words": PROFILE,
@@ -256,6 +265,58 @@ def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
         print(f"map {Path(job['out']).stem}: {json.dumps(answer)[:300]}", file=sys.stderr, flush=True)
 
     work(copies, jobs, done)
+
+
+def test_sources(path: Path) -> dict[str, str]:
+    """The source of each test of a file, with its decorators, by its name in pytest."""
+    if not path.exists():
+        return {}
+    text = path.read_text()
+    lines = text.splitlines()
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            found[node.name] = "\n".join(lines[first - 1 : node.end_lineno])
+    return found
+
+
+def take_map_over(like: Path, folder: Path, tree: Path) -> None:
+    """Take the map of another version over, for the tests whose source is the same in this one."""
+    (folder / "map").mkdir(exist_ok=True)
+    if (folder / "map" / TAKEN_OVER).exists():
+        return
+    former = like / "tree-0"
+    files = files_to_map(folder, tree)
+    same = {
+        file
+        for file in files
+        if (former / file).exists() and (former / file).read_bytes() == (tree / file).read_bytes()
+    }
+    sources = {file: (test_sources(former / file), test_sources(tree / file)) for file in files}
+    old, new = plan_of(former), plan_of(tree)
+    moved = numpy.full(old["lines"] + 1, new["lines"])  # the last one takes what is no more
+    for name, base in old["bases"].items():
+        if name in new["bases"]:
+            texts = [(root / name).read_text().splitlines() for root in (former, tree)]
+            for step, start, end, begin, stop in difflib.SequenceMatcher(None, *texts, False).get_opcodes():
+                for at in range(start, end):
+                    to = begin + at - start if step == "equal" else min(begin + at - start, max(begin, stop - 1))
+                    moved[base + at + 1] = new["bases"][name] + to + 1
+    told = [json.loads(line) for path in sorted((like / "map").glob("*.jsonl")) for line in path.open()]
+    with (folder / "map.part").open("w") as part:
+        part.write(json.dumps({"files": sorted(same)}) + "\n")
+        for one in told:
+            file, _, name = one.get("test", "").partition("::")
+            name = name.partition("[")[0].rpartition(":")[2]
+            before, after = sources.get(file, ({}, {}))
+            if file in same or (name in before and before[name] == after.get(name)):
+                row = numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8)
+                seen = numpy.zeros(new["lines"] + 1, dtype=numpy.uint8)
+                seen[moved[numpy.flatnonzero(numpy.unpackbits(row)[: old["lines"]])]] = 1
+                packed = numpy.packbits(seen[: new["lines"]]).tobytes()
+                part.write(json.dumps({**one, "seen": b64encode(zlib.compress(packed)).decode()}) + "\n")
+    os.replace(folder / "map.part", folder / "map" / TAKEN_OVER)
 
 
 class LineMap:
@@ -416,10 +477,10 @@ def read_faults(folder: Path) -> list[Fault]:
     return [Fault(**json.loads(line)) for line in (folder / "faults.jsonl").open()]
 
 
-def read_results(folder: Path) -> dict[int, dict[str, Any]]:
+def read_results(folder: Path, open_ones: bool = False) -> dict[int, dict[str, Any]]:
     path = folder / "results.jsonl"
     told = [json.loads(line) for line in path.open()] if path.exists() else []
-    return {one["number"]: one for one in told if one["state"] not in ("error", "open")}
+    return {one["number"]: one for one in told if one["state"] != "error" and (open_ones or one["state"] != "open")}
 
 
 def take_out(tree: Path) -> None:
@@ -438,7 +499,7 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
         take_out(copy)
     lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
     complete = not files_to_map(folder, copies[0])
-    known = read_results(folder)
+    known, tried = read_results(folder), read_results(folder, open_ones=True)
     former = read_results(options.like) if options.like else {}
     names = set(lines.names)
     results = (folder / "results.jsonl").open("a")
@@ -450,11 +511,11 @@ def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace
         results.flush()
 
     def jobs() -> Iterator[dict[str, Any]]:
-        for fault in read_faults(folder):
+        for fault in read_faults(folder)[: options.count]:
             if fault.number in known:
                 continue
             tests, how = tests_of(fault, lines, tree)
-            if len(tests) < (0 if complete else WORTH_TRYING):
+            if not complete and (not tests or fault.number in tried):
                 continue
             if not tests:
                 keep(fault, state="untouched", how=how)
