@@ -288,18 +288,16 @@ def take_map_over(like: Path, folder: Path, tree: Path) -> None:
         return
     former = like / "tree-0"
     files = files_to_map(folder, tree)
-    same = {
-        file
-        for file in files
-        if (former / file).exists() and (former / file).read_bytes() == (tree / file).read_bytes()
-    }
+    mapped = set(files) - set(files_to_map(like, tree))
+    same = {file for file in mapped if (former / file).read_bytes() == (tree / file).read_bytes()}
     sources = {file: (test_sources(former / file), test_sources(tree / file)) for file in files}
     old, new = plan_of(former), plan_of(tree)
     moved = numpy.full(old["lines"] + 1, new["lines"])  # the last one takes what is no more
     for name, base in old["bases"].items():
         if name in new["bases"]:
             texts = [(root / name).read_text().splitlines() for root in (former, tree)]
-            for step, start, end, begin, stop in difflib.SequenceMatcher(None, *texts, False).get_opcodes():
+            steps = difflib.SequenceMatcher(None, *texts, False).get_opcodes() if texts[0] != texts[1] else []
+            for step, start, end, begin, stop in steps or [("equal", 0, len(texts[0]), 0, len(texts[0]))]:
                 for at in range(start, end):
                     to = begin + at - start if step == "equal" else min(begin + at - start, max(begin, stop - 1))
                     moved[base + at + 1] = new["bases"][name] + to + 1

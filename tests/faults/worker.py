@@ -69,6 +69,8 @@ HUNG_S = 45.0
 CPU_FACTOR, CPU_ADDED_S = 6.0, 15.0
 """A test that takes this many times the processor time it took, and these seconds more, does not end."""
 POLL_S = 0.1
+STOPPED_S = 20.0
+"""When this process has not polled for this long it was stopped, and tests may have met limits of time for that."""
 UNKNOWN = (20.0, 30.0)
 """Processor and wall seconds of a test that was not measured yet, and of imports."""
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -137,6 +139,7 @@ class Runs:
         ended, test, asleep, total = "", 0, time.monotonic(), 0.0
         at_start = 0.0
         status = None
+        stopped, polled = False, time.monotonic()
         while status is None:
             if pid in (codes := reap()):
                 status = codes[pid]
@@ -144,7 +147,9 @@ class Runs:
             time.sleep(POLL_S)
             cpu, busy = usage([pid, *descendants(pid)])
             now = time.monotonic()
-            busy |= cpu > total + 0.02
+            stopped |= now - polled > STOPPED_S
+            busy |= cpu > total + 0.02 or now - polled > STOPPED_S
+            polled = now
             total = max(total, cpu)
             if busy or test != self.shared[0]:
                 asleep = now
@@ -164,6 +169,7 @@ class Runs:
         return {
             "code": status,
             "ended": ended,
+            "stopped": stopped,
             "at": self.shared[0],
             "missing": self.shared[1],
             "cpu": round(total, 2),
@@ -218,6 +224,7 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
     told = folder / "tests.jsonl"
     told.touch()
     done: list[str] = job["known"]
+    hung: list[str] = []
     answers = []
 
     def plugin() -> Any:
@@ -233,11 +240,15 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
         answers.append(answer)
         lines = [json.loads(line) for line in told.read_text().splitlines()]
         ended = {line["number"] for line in lines if "seen" in line}
-        done += [line["test"] for line in lines if "test" in line]
+        again = {"failed"} if answer["stopped"] else set()
+        told_of = [line["test"] for line in lines if "test" in line and line["outcome"] not in again]
+        done = [*job["known"], *told_of, *hung]
         broken = [line["begun"] for line in lines if "begun" in line and line["number"] not in ended]
-        if not answer["ended"] or not broken or broken[-1] in done:
+        if answer["ended"] and broken and broken[-1] not in done:
+            hung.append(broken[-1])
+            done.append(broken[-1])
+        elif not answer["stopped"]:
             break
-        done.append(broken[-1])
     seen: dict[int, Any] = {}
     for line in lines:
         if "seen" in line:
@@ -250,10 +261,11 @@ def map_lines(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
             if len(bits) == len(seen[int(number)]):
                 seen[int(number)] |= bits
     shutil.rmtree(folder)
+    last = {line["test"]: line["number"] for line in lines if "test" in line}
     with open(job["out"] + ".part", "w") as out:
         out.write(json.dumps({"files": job["files"]}) + "\n")
         for line in lines:
-            if "test" in line:
+            if last.get(line.get("test")) == line["number"] and "test" in line:
                 bits = seen[line["number"]]
                 for number in line.pop("using"):
                     bits |= seen[number]
@@ -293,6 +305,8 @@ def try_fault(runs: Runs, job: dict[str, Any]) -> dict[str, Any]:
             answer["cpu"] = round(answer["cpu"] + done["cpu"], 2)
             answer["wall"] = round(answer["wall"] + done["wall"], 1)
             answer["missing"] += done["missing"]
+            if done["stopped"]:
+                return answer | {"state": "error", "says": "the worker was stopped for a while"}
             at = names[done["at"] - 1] if done["at"] else ""
             if red.exists():
                 return answer | {"state": "found", "by": "assertion", **json.loads(red.read_text())}
