@@ -1,0 +1,568 @@
+"""Put random faults into all packages of the product and ask of each which test finds it. `scripts/faults` runs it.
+
+A run has a folder. In it lie copies of the tree, one for each worker; a map of which test runs which line, in its own
+process and in those that it starts; the faults that were drawn; and the outcome of each. The same command, given again,
+goes on where it was stopped.
+
+For a fault only those tests run that touch its line, until one is red: first those that are cheap and run little
+besides the module of the fault. Every test that imports a module touches the lines that run when it is imported. For
+such a line those tests run that touch a line in a function which mentions the name that it defines, then those that
+touch any function of the module. A line of a function that numba compiles is touched where the function is called.
+
+    scripts/faults /tmp/faults --count 200 --seed 7
+    scripts/faults /tmp/faults-later --revision main --like /tmp/faults   # the same faults in another version
+
+Files in the folder: `map/*.jsonl`, `faults.jsonl`, `results.jsonl` (with `state`: found, survived, untouched).
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import difflib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import threading
+import venv
+import zlib
+from base64 import b64decode, b64encode
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+from sites import COMPILED, PACKAGES, Fault, carried, draw, place, put_in
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+FILES_PER_JOB = 8
+TAKEN_OVER = "taken-over.jsonl"
+DEAR_FOLDERS = ("tests/web/", "tests/browser/")
+MAP_CPU_LIMIT_S = 3600.0
+FIRST_PORTION_S = 1.0
+"""Processor seconds of the tests that are run first; each further portion is three times as large."""
+FILE_COST_S = 0.15
+"""Processor seconds that a file of tests takes to be imported, about."""
+PROFILE = ["--hypothesis-profile=mutants"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="scripts/faults", description="Random faults, and which tests find them.")
+    parser.add_argument("folder", type=Path, help="where everything is kept, to go on from")
+    parser.add_argument("--count", type=int, default=200, help="faults to draw and to try (200)")
+    parser.add_argument("--seed", type=int, default=1, help="what they are drawn by (1)")
+    parser.add_argument("--revision", help="of git, instead of the tree as it is")
+    parser.add_argument("--like", type=Path, help="folder of another run whose faults are put into this version")
+    parser.add_argument("--reuse-map", action="store_true", help="take over, of --like, the map of unchanged tests")
+    parser.add_argument("--workers", type=int, default=2, help="copies of the tree that are worked in at a time (2)")
+    parser.add_argument("--first-copy", type=int, default=0, help="let another step run beside in other copies (0)")
+    parser.add_argument("--cpu-limit", type=float, default=90.0, help="processor seconds for a fault (90)")
+    parser.add_argument(
+        "--without", default="[postgresql", help="leave out tests with this in their names ([postgresql)"
+    )
+    parser.add_argument("--step", choices=("map", "draw", "try", "tell"), help="do this step alone")
+    options = parser.parse_args()
+    if sys.version_info < (3, 12):
+        parser.error("Python 3.12 or later is needed: it tells which lines run")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    options.folder = options.folder.absolute()
+    numbers = range(options.first_copy, options.first_copy + options.workers)
+    copies = [made_copy(options.folder, number, options.revision) for number in numbers]
+    if options.step in (None, "map"):
+        if options.like and options.reuse_map:
+            take_map_over(options.like, options.folder, copies[0])
+        map_lines(options.folder, copies, options.without)
+    if options.step in (None, "draw"):
+        draw_faults(options.folder, copies[0], options)
+    if options.step in (None, "try"):
+        try_faults(options.folder, copies, options)
+    if options.step in (None, "tell"):
+        tell(options.folder, options.like)
+
+
+def made_copy(folder: Path, number: int, revision: str | None) -> Path:
+    """A copy of the tree with an environment of its own, in which programs that tests start run this copy."""
+    tree = folder / f"tree-{number}"
+    if (tree / ".venv" / "made").exists():
+        return tree
+    shutil.rmtree(tree, ignore_errors=True)
+    tree.mkdir()
+    if revision:
+        packed = subprocess.run(["git", "archive", revision], cwd=ROOT, capture_output=True, check=True)
+        subprocess.run(["tar", "-x"], cwd=tree, input=packed.stdout, check=True)
+    else:
+        sys.path.append(str(HERE.parent))
+        from mutants import copy_tree
+
+        copy_tree(tree)
+    venv.create(tree / ".venv", symlinks=True)
+    libraries = Path(sysconfig.get_path("purelib", vars={"base": str(tree / ".venv"), "platbase": str(tree / ".venv")}))
+    # In its own prefix, as a sandbox shows nothing else.
+    shutil.copytree(sysconfig.get_path("purelib"), libraries, copy_function=linked, dirs_exist_ok=True)
+    (libraries / "tree.pth").write_text(f"{tree}\nimport fault_recorder\n")
+    shutil.copy(HERE / "recorder.py", libraries / "fault_recorder.py")
+    lines: dict[str, int] = {}
+    count = 0
+    for package in PACKAGES:
+        for file in sorted((tree / package).rglob("*.py")):
+            lines[str(file.relative_to(tree))] = count
+            count += len(file.read_text().splitlines()) + 1
+    plan = {"root": str(tree), "bases": lines, "lines": count}
+    (libraries / "recorder.json").write_text(json.dumps(plan))
+    programs = tree / ".venv" / "bin"
+    install = [
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "install",
+        "--quiet",
+        "--use-pep517",
+        "--no-deps",
+        "--editable",
+    ]
+    subprocess.run([programs / "python", *install, tree], check=True)
+    for program in Path(sysconfig.get_path("scripts")).iterdir():
+        if not (programs / program.name).exists():
+            (programs / program.name).symlink_to(program)
+    (tree / ".venv" / "made").touch()
+    return tree
+
+
+def linked(source: str, target: str) -> None:
+    """Give a file a second name where its file system lets us, else copy it."""
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copy2(source, target)
+
+
+def plan_of(tree: Path) -> dict[str, Any]:
+    (found,) = (tree / ".venv").glob("lib/*/site-packages/recorder.json")
+    plan: dict[str, Any] = json.loads(found.read_text())
+    return plan
+
+
+class Worker:
+    """A process that does jobs in one copy of the tree."""
+
+    def __init__(self, tree: Path) -> None:
+        self.tree = tree
+        self.scratch = Path(tempfile.mkdtemp(prefix="faults-"))
+        self.scratch.chmod(0o755)  # servers that tests start run as other users
+        (self.scratch / "t").mkdir()
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith(("ARENA_", "PYTEST_"))}
+        for name in ("PYTHONPATH", "PYTHONDONTWRITEBYTECODE"):
+            inherited.pop(name, None)
+        programs = tree / ".venv" / "bin"
+        environ = {
+            **inherited,
+            "PATH": f"{programs}:{os.environ['PATH']}",
+            "VIRTUAL_ENV": str(tree / ".venv"),
+            "TMPDIR": str(self.scratch / "t"),
+            "XDG_CACHE_HOME": str(tree.parent / f"cache-{tree.name}"),
+        }
+        self.process = subprocess.Popen(
+            [programs / "python", HERE / "worker.py"],
+            cwd=tree,
+            env=environ,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def do(self, job: dict[str, Any]) -> dict[str, Any]:
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(json.dumps(job) + "\n")
+        self.process.stdin.flush()
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"the worker in {self.tree} has ended")
+        answer: dict[str, Any] = json.loads(line)
+        return answer
+
+    def end(self) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.close()
+        self.process.wait()
+        shutil.rmtree(self.scratch, ignore_errors=True)
+
+
+def work(
+    copies: Sequence[Path], jobs: Iterable[dict[str, Any]], done: Callable[[dict[str, Any], dict[str, Any]], None]
+) -> None:
+    """Have all jobs done, by a worker in each copy."""
+    waiting = iter(jobs)
+    lock = threading.Lock()
+
+    def next_job() -> dict[str, Any] | None:
+        with lock:
+            return next(waiting, None)
+
+    def go_on(tree: Path) -> None:
+        job = next_job()
+        if job is None:
+            return
+        worker = Worker(tree)
+        try:
+            while job is not None:
+                answer = worker.do(job)
+                with lock:
+                    done(job, answer)
+                job = next_job()
+        finally:
+            worker.end()
+
+    threads = [threading.Thread(target=go_on, args=(tree,)) for tree in copies]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def files_to_map(folder: Path, tree: Path) -> list[str]:
+    """The files of tests that are not in the map yet, those first whose tests start few programs."""
+    files = {str(file.relative_to(tree)) for file in (tree / "tests").rglob("test_*.py")}
+    for path in (folder / "map").glob("*.jsonl"):
+        with path.open() as lines:
+            files.difference_update(json.loads(next(lines))["files"])
+    return sorted(files, key=lambda file: (file.startswith(DEAR_FOLDERS), file.count("/") < 2, file))
+
+
+def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
+    """Find out which test runs which line."""
+    (folder / "map").mkdir(exist_ok=True)
+    files = files_to_map(folder, copies[0])
+    first = len(list((folder / "map").glob("[0-9]*.jsonl")))
+    known = defaultdict(list)
+    if (folder / "map" / TAKEN_OVER).exists():
+        for line in (folder / "map" / TAKEN_OVER).open():
+            test = json.loads(line).get("test", "")
+            known[test.partition("::")[0]].append(test)
+    jobs = [
+        {
+            "kind": "map",
+            "files": files[at : at + FILES_PER_JOB],
+            "known": [test for file in files[at : at + FILES_PER_JOB] for test in known[file]],
+            "out": str(folder / "map" / f"{first + number:03}.jsonl"),
+            "without": without,
+            "words": PROFILE,
+            "cpu_limit": MAP_CPU_LIMIT_S,
+        }
+        for number, at in enumerate(range(0, len(files), FILES_PER_JOB))
+    ]
+
+    def done(job: dict[str, Any], answer: dict[str, Any]) -> None:
+        with (folder / "map.log").open("a") as log:
+            log.write(json.dumps({"files": job["files"], **answer}) + "\n")
+        print(f"map {Path(job['out']).stem}: {json.dumps(answer)[:300]}", file=sys.stderr, flush=True)
+
+    work(copies, jobs, done)
+
+
+def test_sources(path: Path) -> dict[str, str]:
+    """The source of each test of a file, with its decorators, by its name in pytest."""
+    if not path.exists():
+        return {}
+    text = path.read_text()
+    lines = text.splitlines()
+    found = {}
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("test_"):
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            found[node.name] = "\n".join(lines[first - 1 : node.end_lineno])
+    return found
+
+
+def take_map_over(like: Path, folder: Path, tree: Path) -> None:
+    """Take the map of another version over, for the tests whose source is the same in this one."""
+    (folder / "map").mkdir(exist_ok=True)
+    if (folder / "map" / TAKEN_OVER).exists():
+        return
+    former = like / "tree-0"
+    files = files_to_map(folder, tree)
+    mapped = set(files) - set(files_to_map(like, tree))
+    same = {file for file in mapped if (former / file).read_bytes() == (tree / file).read_bytes()}
+    sources = {file: (test_sources(former / file), test_sources(tree / file)) for file in files}
+    old, new = plan_of(former), plan_of(tree)
+    moved = numpy.full(old["lines"] + 1, new["lines"])  # the last one takes what is no more
+    for name, base in old["bases"].items():
+        if name in new["bases"]:
+            texts = [(root / name).read_text().splitlines() for root in (former, tree)]
+            steps = difflib.SequenceMatcher(None, *texts, False).get_opcodes() if texts[0] != texts[1] else []
+            for step, start, end, begin, stop in steps or [("equal", 0, len(texts[0]), 0, len(texts[0]))]:
+                for at in range(start, end):
+                    to = begin + at - start if step == "equal" else min(begin + at - start, max(begin, stop - 1))
+                    moved[base + at + 1] = new["bases"][name] + to + 1
+    told = [json.loads(line) for path in sorted((like / "map").glob("*.jsonl")) for line in path.open()]
+    with (folder / "map.part").open("w") as part:
+        part.write(json.dumps({"files": sorted(same)}) + "\n")
+        for one in told:
+            file, _, name = one.get("test", "").partition("::")
+            name = name.partition("[")[0].rpartition(":")[2]
+            before, after = sources.get(file, ({}, {}))
+            if file in same or (name in before and before[name] == after.get(name)):
+                row = numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8)
+                seen = numpy.zeros(new["lines"] + 1, dtype=numpy.uint8)
+                seen[moved[numpy.flatnonzero(numpy.unpackbits(row)[: old["lines"]])]] = 1
+                packed = numpy.packbits(seen[: new["lines"]]).tobytes()
+                part.write(json.dumps({**one, "seen": b64encode(zlib.compress(packed)).decode()}) + "\n")
+    os.replace(folder / "map.part", folder / "map" / TAKEN_OVER)
+
+
+class LineMap:
+    """Which test runs which line: a row of bits for each test."""
+
+    def __init__(self, folder: Path, tree: Path) -> None:
+        self.plan = plan_of(tree)
+        self.bases: dict[str, int] = self.plan["bases"]
+        told = [json.loads(line) for file in sorted((folder / "map").glob("*.jsonl")) for line in file.open()]
+        self.told = [one for one in told if one.get("outcome") == "passed"]
+        self.names = [one["test"] for one in self.told]
+        rows = [numpy.frombuffer(zlib.decompress(b64decode(one["seen"])), dtype=numpy.uint8) for one in self.told]
+        self.bits = numpy.stack(rows)
+        self.cpu = numpy.array([one["cpu"] for one in self.told])
+        self.counts = numpy.bitwise_count(self.bits).sum(axis=1).astype(float)
+
+    def touching(self, file: str, lines: Iterable[int]) -> Any:
+        """Whether each test runs any of these lines."""
+        found = numpy.zeros(len(self.names), dtype=bool)
+        for line in lines:
+            at = self.bases[file] + line
+            found |= (self.bits[:, at >> 3] & (128 >> (at & 7))) != 0
+        return found
+
+    def cost(self, file: str, length: int) -> Any:
+        """Processor seconds of each test, by how much of what it runs is in this file: who is concerned goes first."""
+        first, last = self.bases[file], self.bases[file] + length
+        inside = numpy.bitwise_count(self.bits[:, first >> 3 : (last >> 3) + 1]).sum(axis=1)
+        return (self.cpu + 0.01) * (self.counts + 1) / (inside + 1)
+
+
+class Tree:
+    """The product's source, as far as the search of tests needs it."""
+
+    def __init__(self, tree: Path) -> None:
+        self._functions: dict[str, dict[int, tuple[str, bool]]] = {}
+        self.texts = {
+            str(file.relative_to(tree)): file.read_text()
+            for package in PACKAGES
+            for file in (tree / package).rglob("*.py")
+        }
+
+    def functions(self, file: str) -> dict[int, tuple[str, bool]]:
+        """For each line in the body of a function: its name, and whether it is compiled."""
+        if file in self._functions:
+            return self._functions[file]
+        found = self._functions[file] = {}
+        for node in ast.walk(ast.parse(self.texts[file])):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                names = {one.id for some in node.decorator_list for one in ast.walk(some) if isinstance(one, ast.Name)}
+                for line in range(node.body[0].lineno, (node.end_lineno or 0) + 1):
+                    before = found.get(line, ("", False))
+                    found[line] = (node.name, before[1] or bool(names & COMPILED))
+        return found
+
+    def mentions(self, names: Iterable[str], file: str, anywhere: bool) -> dict[str, set[int]]:
+        """Lines in functions that mention any of these names of a file, or a compiled function that does.
+
+        Unless it is a name that is mentioned `anywhere`, as an attribute is, another file must also name the module.
+        """
+        wanted = [(name, file, anywhere) for name in names]
+        seen = set(wanted)
+        lines: dict[str, set[int]] = defaultdict(set)
+        while wanted:
+            name, home, anywhere = wanted.pop()
+            path = Path(home).with_suffix("")
+            module = path.parent.name if path.name == "__init__" else path.name
+            word = re.compile(rf"\b{re.escape(name)}\b")
+            for other, text in self.texts.items():
+                if name not in text or not (anywhere or other == home or module in text):
+                    continue
+                for number, line in enumerate(text.splitlines(), 1):
+                    if name in line and word.search(line) and number in (functions := self.functions(other)):
+                        lines[other].add(number)
+                        function, compiled = functions[number]
+                        caller = (function, other, False)
+                        if compiled and caller not in seen:
+                            seen.add(caller)
+                            wanted.append(caller)
+        return lines
+
+
+def tests_of(fault: Fault, lines: LineMap, tree: Tree) -> tuple[list[int], str]:
+    """The tests that concern a fault, the likeliest first, and how they were found."""
+    text = tree.texts[fault.file]
+    where = place(fault, text)
+    found = numpy.zeros(len(lines.names), dtype=bool)
+    how = "line"
+    if not where.at_import:
+        found |= lines.touching(fault.file, where.lines)
+    later = numpy.zeros(len(lines.names), dtype=bool)
+    if where.at_import or where.compiled:
+        how = "compiled" if where.compiled else "import"
+        for file, numbers in tree.mentions(where.names, fault.file, where.in_class).items():
+            found |= lines.touching(file, numbers)
+        if where.at_import:
+            later = lines.touching(fault.file, tree.functions(fault.file)) & ~found
+    cost = lines.cost(fault.file, len(text.splitlines()))
+    order = sorted(numpy.flatnonzero(found), key=lambda at: cost[at])
+    return [*order, *sorted(numpy.flatnonzero(later), key=lambda at: cost[at])], how
+
+
+def portions(
+    tests: Sequence[int], lines: LineMap, limit: float, first: str | None
+) -> list[list[tuple[str, float, float]]]:
+    """Tests in portions, each larger than the one before, until together they take longer than the limit."""
+    found: list[list[tuple[str, float, float]]] = []
+    if first is not None:
+        at = lines.names.index(first)
+        found.append([(first, lines.told[at]["cpu"], lines.told[at]["wall"])])
+    size, total = FIRST_PORTION_S, 0.0
+    portion: list[tuple[str, float, float]] = []
+    cost, files = 0.0, set[str]()
+    for at in tests:
+        name, told = lines.names[at], lines.told[at]
+        if name == first:
+            continue
+        file = name.partition("::")[0]
+        added = told["cpu"] + (FILE_COST_S if file not in files else 0)
+        if portion and cost + added > size:
+            found.append(portion)
+            portion, cost, files = [], 0.0, set()
+            size *= 3
+        files.add(file)
+        portion.append((name, told["cpu"], told["wall"]))
+        cost += added
+        total += added
+    return [*found, portion] if portion else found
+
+
+def draw_faults(folder: Path, tree: Path, options: argparse.Namespace) -> None:
+    """Draw the faults, or take those of another run over."""
+    out = folder / "faults.jsonl"
+    if out.exists():
+        return
+    if options.like is None:
+        faults: list[Fault] = draw(tree, options.count, options.seed)
+    else:
+        faults = []
+        for fault in read_faults(options.like):
+            path = tree / fault.file
+            moved = (
+                carried(fault, (options.like / "tree-0" / fault.file).read_text(), path.read_text())
+                if path.exists()
+                else None
+            )
+            if moved is None:
+                print(f"{fault.file}:{fault.line} is no more", file=sys.stderr)
+            else:
+                faults.append(moved)
+    with (folder / "faults.part").open("w") as part:
+        for fault in faults:
+            part.write(json.dumps(fault._asdict()) + "\n")
+    os.replace(folder / "faults.part", out)
+
+
+def read_faults(folder: Path) -> list[Fault]:
+    return [Fault(**json.loads(line)) for line in (folder / "faults.jsonl").open()]
+
+
+def read_results(folder: Path, open_ones: bool = False) -> dict[int, dict[str, Any]]:
+    path = folder / "results.jsonl"
+    told = [json.loads(line) for line in path.open()] if path.exists() else []
+    return {one["number"]: one for one in told if one["state"] != "error" and (open_ones or one["state"] != "open")}
+
+
+def take_out(tree: Path) -> None:
+    """Take the fault out that a worker which was killed has left in a copy."""
+    undo = tree.with_name(f"{tree.name}.undo")
+    if undo.exists():
+        name, text, moment = json.loads(undo.read_text())
+        (tree / name).write_text(text)
+        os.utime(tree / name, ns=(moment, moment))
+        undo.unlink()
+
+
+def try_faults(folder: Path, copies: Sequence[Path], options: argparse.Namespace) -> None:
+    """Run for each fault the tests that concern it."""
+    for copy in copies:
+        take_out(copy)
+    lines, tree = LineMap(folder, copies[0]), Tree(copies[0])
+    complete = not files_to_map(folder, copies[0])
+    known, tried = read_results(folder), read_results(folder, open_ones=True)
+    former = read_results(options.like) if options.like else {}
+    names = set(lines.names)
+    results = (folder / "results.jsonl").open("a")
+
+    def keep(fault: Fault, **what: Any) -> None:
+        if what["state"] in ("survived", "untouched") and not complete:
+            what["state"] = "open"  # a test that is not in the map yet may find it
+        results.write(json.dumps({"number": fault.number, "file": fault.file, "line": fault.line, **what}) + "\n")
+        results.flush()
+
+    def jobs() -> Iterator[dict[str, Any]]:
+        for fault in read_faults(folder)[: options.count]:
+            if fault.number in known:
+                continue
+            tests, how = tests_of(fault, lines, tree)
+            if not complete and (not tests or fault.number in tried):
+                continue
+            if not tests:
+                keep(fault, state="untouched", how=how)
+                continue
+            first = former.get(fault.number, {}).get("test")
+            first = first if first in names else None
+            limit = options.cpu_limit if complete else options.cpu_limit / 6
+            yield {
+                "kind": "fault",
+                "number": fault.number,
+                "fault": fault._asdict(),
+                "how": how,
+                "tests": len(tests),
+                "file": fault.file,
+                "text": put_in(fault, tree.texts[fault.file]),
+                "portions": portions(tests, lines, limit, first),
+                "words": PROFILE,
+                "cpu_limit": limit,
+            }
+
+    def done(job: dict[str, Any], answer: dict[str, Any]) -> None:
+        fault = Fault(**job["fault"])
+        keep(fault, how=job["how"], tests=job["tests"], **answer)
+        print(f"{fault.number} {fault.file}:{fault.line} {json.dumps(answer)[:200]}", file=sys.stderr, flush=True)
+
+    work(copies, jobs(), done)
+    results.close()
+
+
+def tell(folder: Path, like: Path | None) -> None:
+    """Print the faults that were not found, those first that were found in the other version; and a line a package."""
+    faults, results = read_faults(folder), read_results(folder)
+    former = read_results(like) if like else {}
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
+    for fault in sorted(faults, key=lambda fault: former.get(fault.number, {}).get("state") != "found"):
+        result, before = results.get(fault.number, {}), former.get(fault.number, {})
+        state = result.get("state", "not tried")
+        counts[fault.file.partition("/")[0]][state] += 1
+        counts["all"][state] += 1
+        if state in ("survived", "untouched"):
+            left = f", {result['left']} tests left out" if result.get("left") else ""
+            print(f"{fault.file}:{fault.line} {state} (fault {fault.number}, {fault.operator}{left})")
+            if before.get("state") == "found":
+                print(f"it was found by {before.get('test') or before['by']}: {before.get('says', before['by'])}")
+            print("".join(f"-{line}" for line in fault.before) + "".join(f"+{line}" for line in fault.after), end="")
+    for package, states in counts.items():
+        print(f"{package}: " + ", ".join(f"{count} {state}" for state, count in sorted(states.items())))
+    print(f"processor time: {sum(result.get('cpu', 0) for result in results.values()):.0f} s")
+
+
+if __name__ == "__main__":
+    main()
