@@ -187,7 +187,12 @@ def _processor_time() -> float:
 
 def _time_unit() -> float:
     """Return the seconds of processor time that a fixed piece of work takes now: calls, strings, dictionaries."""
-    return min(_time_work() for _ in range(5))
+    tracer = sys.gettrace()
+    sys.settrace(None)  # coverage would make it three times as long
+    try:
+        return min(_time_work() for _ in range(5))
+    finally:
+        sys.settrace(tracer)
 
 
 def _time_work() -> float:

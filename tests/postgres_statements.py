@@ -1,6 +1,6 @@
 """Plugin for pytest that writes down which statements each test has PostgreSQL run.
 
-It is active where `ARENA_POSTGRES_STATEMENTS` names the folder for the files, one a process. `postgres_cover.py` reads
+It is active where `POSTGRES_STATEMENTS_FOLDER` names the folder for the files, one a process. `postgres_cover.py` reads
 them.
 """
 
@@ -21,7 +21,7 @@ from sqlalchemy.engine import Engine
 from databases import is_repetition
 from postgres import TEMPLATE
 
-FOLDER = "ARENA_POSTGRES_STATEMENTS"
+FOLDER = "POSTGRES_STATEMENTS_FOLDER"
 
 
 class StatementLog(msgspec.Struct):

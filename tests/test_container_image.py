@@ -90,7 +90,7 @@ async def arena(engine: Engine) -> AsyncIterator[Running]:
         yield arena
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.asyncio(loop_scope="module")
 async def test_bots_from_outside_play_in_a_container_that_may_write_nothing_but_its_volume(
     engine: Engine, arena: Running, tmp_path: Path
@@ -104,7 +104,7 @@ async def test_bots_from_outside_play_in_a_container_that_may_write_nothing_but_
     assert files.splitlines() == [f"{USER}:{USER} 700", f"{USER}:{USER} 600"]
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_health_check_holds_until_the_server_answers_no_more(engine: Engine, arena: Running) -> None:
     assert engine.podman("healthcheck", "run", arena.name).returncode == 0
     server = server_in(engine, arena.name)
@@ -116,7 +116,7 @@ def test_the_health_check_holds_until_the_server_answers_no_more(engine: Engine,
     assert engine.podman("healthcheck", "run", arena.name).returncode == 0
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.asyncio(loop_scope="module")
 async def test_a_match_goes_on_in_the_next_container_on_the_same_volume(engine: Engine) -> None:
     async with AsyncExitStack() as clients, running(engine, "match") as arena:
@@ -128,7 +128,7 @@ async def test_a_match_goes_on_in_the_next_container_on_the_same_volume(engine: 
         assert [end["reason"] for end in ends] == ["win", "win"]
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_process_that_lost_its_parent_leaves_no_zombie_in_a_container_with_a_house(
     engine: Engine, arena: Running
 ) -> None:
@@ -137,7 +137,7 @@ def test_a_process_that_lost_its_parent_leaves_no_zombie_in_a_container_with_a_h
     assert engine.done("exec", arena.name, "timeout", "20", "sh", "-c", f"{gone}; echo gone") == "gone"
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_image_runs_as_an_ordinary_user_and_says_what_it_is(engine: Engine) -> None:
     config = engine.done("inspect", "--format", "{{.Config.User}} {{.Config.Volumes}} {{.Config.StopSignal}}", IMAGE)
     assert config == f"{USER}:{USER} map[/data:{{}}] SIGTERM"
@@ -148,7 +148,7 @@ def test_the_image_runs_as_an_ordinary_user_and_says_what_it_is(engine: Engine) 
     assert engine.done("run", "--rm", *LOCKED_UP, "--network", "host", IMAGE, "--version") == f"bot-arena {version}"
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_image_speaks_to_postgresql_mqtt_and_prometheus_and_has_nothing_that_builds(engine: Engine) -> None:
     told = engine.done(
         *("run", "--rm", "--user", "0", "--network", "host", "--ulimit", "host"),
