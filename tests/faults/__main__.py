@@ -240,7 +240,7 @@ def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
     """Find out which test runs which line."""
     (folder / "map").mkdir(exist_ok=True)
     files = files_to_map(folder, copies[0])
-    first = len(list((folder / "map").glob("[0-9]*.jsonl")))
+    first = 1 + max((int(path.stem) for path in (folder / "map").glob("[0-9]*.jsonl")), default=-1)
     known = defaultdict(list)
     if (folder / "map" / TAKEN_OVER).exists():
         for line in (folder / "map" / TAKEN_OVER).open():

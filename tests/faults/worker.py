@@ -23,6 +23,7 @@ import zlib
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 HERE = sys.path.pop(0)
@@ -181,6 +182,7 @@ class Runs:
         try:
             import pytest
 
+            sys.modules["__main__"] = ModuleType("__main__")  # what processes that multiprocessing spawns would import
             os.setsid()
             log = os.open(self.scratch.parent / f"{self.scratch.name}.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
             os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
