@@ -81,11 +81,15 @@ class CostMeter:
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any]) -> Generator[None, Any, Any]:
-        """Take what fixtures of the session cost off the test that happens to be the first to use them."""
-        if fixturedef.scope != "session":
+        """Take what shared fixtures cost off the tests that happen to be the first and the last to use them."""
+        if fixturedef.scope == "function":
             return (yield)
+        stack = contextlib.ExitStack()
+        fixturedef.addfinalizer(stack.close)  # runs after the fixture's own finalizers, and the next one before them
         with self.sharing():
-            return (yield)
+            result = yield
+        fixturedef.addfinalizer(lambda: stack.enter_context(self.sharing()))
+        return result
 
     @contextlib.contextmanager
     def sharing(self) -> Iterator[None]:
