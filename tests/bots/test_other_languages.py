@@ -70,6 +70,8 @@ class Played(NamedTuple):
 @pytest.fixture(scope="module")
 def played(programs: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Played:
     """A match of each example against the bot `random`."""
+    if not programs:
+        program(COMPILERS["c"], PACKAGES.get("c", ""))  # skips, as nothing can be played without a compiler
     data = tmp_path_factory.mktemp("played")
     bots = [f"{language}={PIPE} {program}" for language, program in programs.items()]
     words = [
