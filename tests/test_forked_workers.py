@@ -60,7 +60,13 @@ def start(suite: Path, *words: str, **files: str) -> subprocess.Popen[str]:
     for name, text in files.items():
         (suite / f"test_{name}.py").write_text(text)
     plugins = ("-p", "pytest_asyncio.plugin", "-p", "no:cacheprovider")
-    environ = {**os.environ, "PYTHONPATH": str(TESTS), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTEST_ADDOPTS": ""}
+    environ = {
+        **os.environ,
+        "PYTHONPATH": str(TESTS),
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_ADDOPTS": "",
+        "CI": "",
+    }
     return subprocess.Popen(
         [sys.executable, "-m", "pytest", "-q", *plugins, *words],
         cwd=suite,
