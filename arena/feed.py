@@ -41,7 +41,7 @@ log = logging.getLogger("arena.feed.feed")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedTimeouts:
-    """How long the feed waits for the broker, in seconds."""
+    """The feed's time limits for the broker, in seconds."""
 
     connect_timeout_s: float = 20.0
     """The publishing process runs, the broker's name is looked up, and the broker answers, all within this time."""
@@ -52,7 +52,7 @@ class FeedTimeouts:
     first_retry_delay_s: float = 0.5
     max_retry_delay_s: float = 10.0
     flush_timeout_s: float = 2.0
-    """What still waits when the arena stops is published within this time, or not at all."""
+    """Messages that are queued when the arena stops are published within this time, or dropped."""
 
 
 class BadBroker(UsageFault):

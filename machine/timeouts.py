@@ -16,7 +16,7 @@ from protocol.errors import UsageFault
 
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
 SUFFIX = "_timeout_s"
-"""How the names of those fields end that the factor multiplies; intervals and delays stay."""
+"""The factor multiplies fields whose names end with this; intervals and delays stay."""
 T = TypeVar("T")
 
 

@@ -49,7 +49,7 @@ from referee.state import MatchStanding, Older, Phase, Snapshot, restored
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchTimeouts:
-    """How long the referee waits for a seat before its clock runs, in seconds."""
+    """The referee's time limits for a seat before its clock runs, in seconds."""
 
     ready_timeout_s: float = 10.0
     """Every seat says that it is ready within this time."""

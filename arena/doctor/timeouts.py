@@ -1,4 +1,4 @@
-"""How long the doctor waits for the bot that it examines, and for its own arena."""
+"""The time limits of the doctor: for the bot that it examines, and for its own arena."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class DoctorTimeouts:
-    """What the doctor waits for, in seconds. A slow machine multiplies them: `machine.timeouts.scaled`."""
+    """The doctor's time limits, in seconds. A slow machine multiplies them: `machine.timeouts.scaled`."""
 
     first_welcome_timeout_s: float = 90.0
     """A bot's first connection may have to wait for what it compiles."""
@@ -20,7 +20,7 @@ class DoctorTimeouts:
     return_timeout_s: float = 15.0
     """A bot that lost its connection is back within this time."""
     message_timeout_s: float = 3.0
-    """What the arena says, and what the bot does upon it, comes within this time."""
+    """The bot reacts to a message of the arena within this time."""
     next_seek_timeout_s: float = 3.0
     """A bot that seeks matches seeks the next one within this time of the end."""
     settle_timeout_s: float = 3.0

@@ -1,4 +1,4 @@
-"""How long a host of matches waits: for clients, for the disk and for the database."""
+"""The time limits of a host of matches: for clients, for the disk and for the database."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from referee.match import MatchTimeouts
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostTimeouts:
-    """How long a host waits, in seconds."""
+    """A host's time limits, in seconds."""
 
     network: NetworkTimeouts = field(default_factory=NetworkTimeouts)
     match: MatchTimeouts = field(default_factory=MatchTimeouts)
     slow_answer_delay_s: float = 5.0
     """The host is not ready any more when a client has waited so long for the answer to its `hello`."""
     record_retry_delay_s: float = 1.0
-    """What could not be recorded is tried again after this time; so is a start of matches that failed."""
+    """A failed write of a record, or a failed start of a match, is tried again after this time."""
     unstored_notice_delay_s: float = 2.0
     """Seats are told after this time that their match is not stored yet."""

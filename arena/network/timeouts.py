@@ -1,4 +1,4 @@
-"""How long the network side of the arena waits for a client."""
+"""The time limits of the arena's network side for a client."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkTimeouts:
-    """How long the arena waits for one connection, in seconds."""
+    """The arena's time limits for one connection, in seconds."""
 
     request_timeout_s: float = 10.0
     """A connection sends its whole HTTP request within this time."""
     first_bytes_timeout_s: float = 10.0
-    """Where an operator may connect, the first bytes of a connection come within this time."""
+    """On a port that also takes operators, a connection sends its first bytes within this time."""
     tls_handshake_timeout_s: float = 5.0
     tls_shutdown_timeout_s: float = 1.0
     hello_timeout_s: float = 5.0
@@ -24,6 +24,6 @@ class NetworkTimeouts:
     close_timeout_s: float = 1.0
     """A peer answers a close within this time."""
     opening_timeout_s: float = 0.5
-    """When the arena stops, handshakes that have begun may end within this time."""
+    """When the arena stops, a handshake that has begun may still end within this time."""
     accept_retry_delay_s: float = 0.5
     """The arena accepts nothing for so long when the system has no more file descriptors or memory."""

@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OperatorTimeouts:
-    """How long a command waits for the server, in seconds."""
+    """A command's time limits for the server, in seconds."""
 
     connect_timeout_s: float = 5.0
     ping_interval_s: float = 5.0

@@ -37,7 +37,7 @@ _decode = msgspec.json.Decoder(Graded | Refused).decode
 
 @dataclass(frozen=True)
 class GradingTimeouts:
-    """How long grading one match may take, in seconds."""
+    """The time limits for grading one match, in seconds."""
 
     solve_timeout_s: float = 20.0
     """Maps of a preset take a moment."""

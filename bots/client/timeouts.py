@@ -1,4 +1,4 @@
-"""How long a bot's client waits for the arena."""
+"""The time limits of a bot's client for the arena."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClientTimeouts:
-    """How long the client waits, in seconds."""
+    """The client's time limits, in seconds."""
 
     open_timeout_s: float = 10.0
     """A connection is open within this time, its handshakes included."""

@@ -83,11 +83,11 @@ class TimeUp(BaseException):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTimeouts:
-    """How long a match in this process waits for the code of a bot, in seconds."""
+    """The time limits of a match in this process for the code of a bot, in seconds."""
 
     match: MatchTimeouts = field(default_factory=MatchTimeouts)
     end_timeout_s: float = 10.0
-    """What a bot does when the match is over ends within this time."""
+    """A bot finishes its work after the end of a match within this time."""
     repeated_stop_interval_s: float = 1.0
     """Code that goes on although it was stopped is stopped again after this time."""
 
@@ -164,7 +164,7 @@ class LocalClient:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._clock = clock
-        """By which it is measured how long the bot thinks."""
+        """The clock that measures how long the bot thinks."""
         self._bot = bot
         self._say = say
         self._raises = raises

@@ -26,7 +26,7 @@ _LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado
 
 @dataclass(frozen=True)
 class ClusterTimeouts:
-    """How long a cluster is waited for, in seconds."""
+    """The time limits for a cluster, in seconds."""
 
     answer_timeout_s: float = 8.0
     """A scheduler answers within this time."""
