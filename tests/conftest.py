@@ -93,15 +93,22 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(wrapper=True, trylast=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """The mark `no_cover` in workers of pytest-xdist too, where pytest-cov stops one of two tracers that it started."""
-    tracer = sys.gettrace()
+def pytest_runtest_call(item: pytest.Item) -> Iterator[object]:
+    """Run a test that is marked `no_cover` untraced, and leave the environment variables as the test found them.
+
+    Some libraries set variables when a test is the first to import them: distributed does, for the processes that it
+    would start. pytest-cov stops only one of the tracers that it started.
+    """
+    tracer, environ = sys.gettrace(), dict(os.environ)
     if item.config.pluginmanager.hasplugin("_cov") and item.get_closest_marker("no_cover"):
         sys.settrace(None)
     try:
-        yield
+        return (yield)
     finally:
         sys.settrace(tracer)
+        for name in os.environ.keys() - environ.keys():
+            del os.environ[name]
+        os.environ.update(environ)
 
 
 FORGETFUL = (

@@ -18,6 +18,7 @@ import pytest
 
 import zygote
 from commands import ends
+from conftest import pytest_runtest_call
 from terminals import Terminal
 from timeouts import WITHIN
 
@@ -228,6 +229,19 @@ async def test_asyncio_runs_forked_programs_beside_each_other(module: Any) -> No
     told = await asyncio.gather(*(process.communicate() for process in processes))
     assert [(out or b"").decode() for out, _ in told] == [f"{code}\n" for code in range(8)]
     assert [process.returncode for process in processes] == list(range(8))
+
+
+def test_variables_that_a_library_sets_during_a_test_do_not_keep_later_tests_from_forking(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LC_ALL", "C")
+    call = pytest_runtest_call(request.node)
+    next(call)
+    os.environ.update({"LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"})
+    with pytest.raises(StopIteration):
+        call.send(None)
+    assert os.environ["LC_ALL"] == "C"
+    assert "OMP_NUM_THREADS" not in os.environ
 
 
 def test_a_forked_program_has_the_terminal_that_is_its_standard_input() -> None:

@@ -41,6 +41,14 @@ WORLD = """async (map) => {
   });
   return { isWorld: elsewhere.length > 0, links: links.length, outside: outside.map(({ name }) => name) };
 }"""
+FOCUS_BEFORE_NEXT_FRAME = """async ([state, view]) => {
+  board.show(state, view);
+  const buttons = [...document.querySelectorAll(".choices button")];
+  buttons[1].focus();
+  await new Promise((resume) => requestAnimationFrame(resume));
+  return buttons.indexOf(document.activeElement);
+}"""
+"""Shows a state, focuses the second choice at once, and returns the index of the one that has the focus then."""
 ATTACKED = {"owner": [0, 0, 1, -1], "troops": [5, 2, 12, 0], "to_move": 1, "ply": 7}
 ATTACK = {"ply": 6, "seat": 0, "move": {"do": "attack", "from": 0, "to": 1}, "dice": [[6], [3]]}
 
@@ -440,6 +448,14 @@ async def test_the_rows_of_a_matrix_are_a_persons_own_choices_on_either_seat(
     await table.page.keyboard.press(rows[1][0])
     await expect(table.said).to_have_text('{"choose":1}')
     await expect(table.page.locator("[data-chosen] th")).to_have_text(rows[1])
+
+
+async def test_choices_that_come_up_leave_the_focus_where_a_person_puts_it_before_the_next_frame(table: Table) -> None:
+    await table.set("dilemma", MATRIX)
+    state = {"payoffs": [0, 0], "last": None, "to_move": [0, 1], "ply": 0}
+    legal = [{"choose": 0}, {"choose": 1}]
+    focused = await table.page.evaluate(FOCUS_BEFORE_NEXT_FRAME, [state, {"seat": 0, "legal": legal}])
+    assert focused == 1
 
 
 async def test_a_choice_that_chance_changed_is_marked_as_soon_as_it_is_told(table: Table) -> None:

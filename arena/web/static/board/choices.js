@@ -10,6 +10,11 @@ import { el, put, say } from "../dom.js";
  * @property {object} move as it travels
  */
 
+/** Whether the focus is where a page has it that nobody has used yet: on the body, or on its heading. */
+function nothingHasFocus() {
+  return document.activeElement === document.body || document.activeElement?.matches("h1");
+}
+
 /** Calls `choose(move)` with what was pressed. */
 export class Choices {
   /** @type {Map<string, {button: HTMLButtonElement, price: HTMLElement, letter: HTMLElement}>} by name */
@@ -35,9 +40,12 @@ export class Choices {
     const buttons = options.map((option) => this.#button(option));
     if (buttons.some((button, at) => this.element.children[at] !== button) || buttons.length !== this.element.childElementCount)
       this.element.replaceChildren(...buttons);
-    if (options.length === 0 || (document.activeElement !== document.body && !document.activeElement?.matches("h1"))) return;
+    if (options.length === 0) return;
     const target = buttons.includes(this.#last) ? this.#last : this.#buttons.get(first).button;
-    requestAnimationFrame(() => target.focus({ preventScroll: true })); // what holds it may be hidden until now
+    // The choices may be hidden until the next frame; by then a person may have focused something else.
+    requestAnimationFrame(() => {
+      if (nothingHasFocus()) target.focus({ preventScroll: true });
+    });
   }
 
   #button({ name, more = "", key, move }) {
