@@ -205,10 +205,11 @@ _NOTE_ALTERATIONS = (
     "$$BEGIN INSERT INTO public.alterations VALUES (tg_tag); END$$",
     "CREATE EVENT TRIGGER note_alteration ON ddl_command_end EXECUTE FUNCTION public.note_alteration()",
 )
-_END_SESSIONS = (
+END_OTHER_SESSIONS = (
     "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
     " WHERE datname = current_database() AND pid <> pg_backend_pid()"
 )
+"""Ends all other sessions on a database, and waits for that."""
 _ALTERED = f"""SELECT EXISTS (SELECT FROM public.alterations)
     OR (SELECT array_agg(version_num) FROM {SCHEMA}.alembic_version) IS DISTINCT FROM ARRAY['{REVISIONS[-1]}'::varchar]
     OR EXISTS (SELECT FROM pg_db_role_setting)"""
@@ -252,7 +253,7 @@ def _try_empty(url: str) -> bool:
     """Remove all rows from a database; False if that would not make it like a new one."""
     try:
         with psycopg.connect(url, autocommit=True) as connection:
-            connection.execute(_END_SESSIONS.encode())
+            connection.execute(END_OTHER_SESSIONS.encode())
             if connection.execute(_ALTERED.encode()).fetchone() != (False,):
                 return False
             if tables := [table for (table,) in connection.execute(_FILLED_TABLES.encode())]:

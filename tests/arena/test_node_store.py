@@ -41,7 +41,7 @@ from arena.store.store import Store
 from arena.web.admin.log import IN_WORDS
 from commands import call
 from databases import alter
-from postgres import postgres_server
+from postgres import END_OTHER_SESSIONS, postgres_server
 from protocol.dice import SEED_BYTES
 from protocol.errors import UsageFault
 from referee import record_reader
@@ -71,10 +71,7 @@ def end_sessions(url: str) -> None:
     assert isinstance(database, PostgresDatabase)
     engine = database.reading()
     with engine.connect() as connection:
-        connection.exec_driver_sql(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() "
-            "AND pid <> pg_backend_pid()"
-        )
+        connection.exec_driver_sql(END_OTHER_SESSIONS)
     engine.dispose()
 
 

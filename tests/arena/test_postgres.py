@@ -35,7 +35,7 @@ from arena.store.schema import REVISIONS
 from arena.store.store import Reader, Store
 from commands import call
 from databases import alter, asked
-from postgres import new_database, postgres_server, program
+from postgres import END_OTHER_SESSIONS, new_database, postgres_server, program
 from protocol.errors import UsageFault
 from referee.record import RecordedSeat
 from referee_table import Table, header
@@ -143,9 +143,8 @@ def test_a_server_that_crashed_is_away_for_a_moment_and_has_all_that_was_stored(
 def test_a_server_that_ends_each_connection_that_is_made_is_away(
     url: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    others = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = "
     store.read(all_bots)
-    alter(url, f"{others} current_database()")
+    alter(url, END_OTHER_SESSIONS)
     monkeypatch.setattr(postgres_database.PostgresDatabase, "_prepare", lambda self, raw: raw.close())
     with pytest.raises(StoreUnavailable, match="the server has ended a connection that was just made"):
         store.read(all_bots)

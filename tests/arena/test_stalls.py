@@ -72,6 +72,8 @@ def stall(seconds: float = STALL) -> None:
 TICK = 0.001
 """What uvloop's clock counts. A turn that begins in the tick in which its seat was written to before may have been
 written with that, so no time is given back for it."""
+ROUNDING_MS = 2
+"""uvloop's clock counts whole milliseconds, and so does what a seat is told of its bank."""
 
 
 async def test_a_move_that_waited_while_the_loop_was_held_up_has_the_time_back(serve: Any) -> None:
@@ -81,7 +83,7 @@ async def test_a_move_that_waited_while_the_loop_was_held_up_has_the_time_back(s
     turn = await table.expect(1, "turn")
     (given,) = table.given()
     assert given > 1000 * STALL / 2
-    assert 60_000 - turn["clock"][0] <= 1000 * (time.monotonic() - table.begins_after) + 1000 * TICK - given
+    assert 60_000 - turn["clock"][0] <= 1000 * (time.monotonic() - table.begins_after) + ROUNDING_MS - given
 
 
 async def test_a_seat_that_thinks_while_the_loop_is_held_up_gains_nothing(serve: Any) -> None:
@@ -92,7 +94,7 @@ async def test_a_seat_that_thinks_while_the_loop_is_held_up_gains_nothing(serve:
     thought = time.monotonic() - began
     turn = await table.expect(1, "turn")
     (given,) = table.given()
-    assert 1000 * thought - (60_000 - turn["clock"][0]) <= given + 2
+    assert 1000 * thought - (60_000 - turn["clock"][0]) <= given + ROUNDING_MS
     assert turn["clock"][0] < 60_000 - 1000 * STALL / 2
 
 
@@ -130,15 +132,15 @@ async def test_a_seat_whose_turn_could_not_be_written_has_the_time_back(serve: A
     turn = await table.expect(0, "turn")
     given = table.given()[1]
     assert given > 1000 * STALL / 2
-    assert 60_000 - turn["clock"][1] <= 1000 * (time.monotonic() - began) + 1000 * TICK - given
+    assert 60_000 - turn["clock"][1] <= 1000 * (time.monotonic() - began) + ROUNDING_MS - given
 
 
 async def test_a_move_that_arrived_before_its_bank_ended_counts_though_it_was_read_after(serve: Any) -> None:
-    for bank_ms in (1000, 4000, 16000):
+    for bank_ms in (1000, 1000, 1000, 1000, 4000, 16000):
         table = await Table.begun(serve, bank_ms)
         table.send(0, 0)
         if 1000 * (time.monotonic() - table.begins_after) < bank_ms:
-            break  # else the machine is too busy for such a bank
+            break  # else the machine was too busy for such a bank
     stall(bank_ms / 1000 + 0.1)
     turn = await table.expect(1, "turn")
     assert turn["clock"][0] == 0
