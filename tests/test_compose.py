@@ -163,7 +163,7 @@ async def test_bots_play_through_the_proxy_whichever_node_they_come_to_and_pages
         assert all(name in page.text for name, _, _ in comings)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_rolling_restart_under_play_voids_no_match_ends_no_bot_and_keeps_none_long(
     tmp_path: Path,
 ) -> None:

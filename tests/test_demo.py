@@ -15,7 +15,7 @@ from tournaments import played
 DEMO = (REPOSITORY / "scripts" / "demo").read_text()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_demo_says_of_dice_and_bots_what_its_tournament_shows(tmp_path: Path) -> None:
     (words,) = re.findall(r"^\.venv/bin/arena (tournament .* --game risk-duel .*) --data", DEMO, re.MULTILINE)
     data, file = str(tmp_path / "data"), tmp_path / "out.json"

@@ -21,7 +21,7 @@ SOME = ("extort", "grim", "random", "tit-for-tat")
 PAIR = ("random", "tit-for-tat")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_command_prints_the_table_below_it() -> None:
     command, table = TABLES[0]
     words = [sys.executable, *shlex.split(command)]
@@ -44,7 +44,7 @@ def test_what_a_pair_gets_is_what_the_command_finds(
     assert found.items() <= payoffs(table).items()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize(("command", "table"), TABLES[1:], ids=[command for command, _ in TABLES[1:]])
 def test_what_some_bots_get_against_each_other_is_what_the_command_finds(command: str, table: str) -> None:
     words = [sys.executable, *shlex.split(command), "--bots", *SOME]

@@ -15,7 +15,7 @@ from doctor_runs import PATIENT, QUICK, examined, examined_whole, faults
 MINE = REPOSITORY / "docs" / "examples" / "mine.py"
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_client_library_passes_the_whole_course(tmp_path: Path) -> None:
     codes, cases = examined_whole(tmp_path, sys.executable, "-m", "bots", "run", "random")
     assert (faults(cases), set(codes)) == ({}, {0})
@@ -57,7 +57,7 @@ def test_a_bot_that_waits_for_matches_is_given_some(tmp_path: Path) -> None:
     assert cases["next"]["did"].startswith("seeks nothing")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_bot_that_forgets_who_it_is_is_found_out(tmp_path: Path) -> None:
     only = ("match", "unknown", "rejected", "cut-turn", "cut-other", "restart", "superseded")
     timeouts = dataclasses.replace(PATIENT, settle_timeout_s=3.0)  # it hears of no end under another name

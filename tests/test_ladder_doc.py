@@ -15,7 +15,7 @@ LADDER = (REPOSITORY / "docs" / "ladder.md").read_text()
 TOURNAMENTS = (REPOSITORY / "docs" / "tournaments.md").read_text()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_who_always_defects_wins_every_match_and_is_paid_least(tmp_path: Path) -> None:
     found = re.search(r"```\narena (tournament .*)\narena leaderboard\n```\n\n```\n((?:.+\n)+)```", LADDER)
     assert found is not None

@@ -39,7 +39,7 @@ async def test_bots_play_at_the_port_that_nodes_share_and_one_that_was_killed_co
     assert sum(line.endswith(": stopped\n") for line in served.said) == 3, "both nodes, and who started them, say so"
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_nodes_start_anew_one_after_the_other_and_bots_play_on(tmp_path: Path) -> None:
     async with serving(tmp_path, "--nodes", "2", "--db", new_database()) as served:
         served.url = f"ws://{(await served.says('2 nodes on ')).split()[-1]}"

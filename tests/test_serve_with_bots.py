@@ -123,7 +123,7 @@ async def test_a_demo_says_where_to_look(tmp_path: Path) -> None:
         assert await served.says(f"open {await served.page()} in a browser")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_demo_has_matches_going_on_and_says_where_to_look(tmp_path: Path) -> None:
     async with serving(tmp_path, "--demo", "--web-port", "0") as served:
         url = await served.page()

@@ -116,7 +116,7 @@ def test_at_a_terminal_the_numbers_are_shown_as_they_come(tmp_path: Path) -> Non
 # The same again
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", [("--jobs", "2"), ("--jobs", "2", "--in-process")], ids=["processes", "in process"])
 def test_the_same_seed_gives_the_same_test_whoever_plays_it(
     duel: StorableMatch, tmp_path: Path, how: tuple[str, ...]

@@ -122,7 +122,7 @@ def test_of_the_workers_only_the_logs_of_bots_stay(first: Played) -> None:
 # The same again, and another
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_same_seed_gives_the_same_digests_in_another_folder_with_other_jobs(first: Played, tmp_path: Path) -> None:
     again = tournament_of_processes(tmp_path / "again", *EVERYONE, "--rounds", "2", "--jobs", "2")
     assert digests(again) == digests(first.content)

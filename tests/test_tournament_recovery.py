@@ -28,7 +28,7 @@ def kept(folder: Path, tournament: str) -> tuple[dict[str, str], dict[str, str]]
     return {one.match: one.finished for one in rated}, {one.match: one.finished for one in pending_matches}
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_matches_that_were_over_before_their_turn_outlive_a_kill_and_are_rated_in_it(tmp_path: Path) -> None:
     memory, whole, cut = tmp_path / "memory", tmp_path / "whole", tmp_path / "cut"
     memory.touch()

@@ -110,7 +110,7 @@ def test_a_worker_of_another_version_is_refused_in_one_line_and_its_words_say_wh
     )
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_ctrl_c_ends_the_bots_of_a_cluster_too(tmp_path: Path) -> None:
     pytest.importorskip("distributed")
     os.mkfifo(fifo := tmp_path / "halted")
@@ -145,7 +145,7 @@ def test_what_bots_of_a_cluster_write_is_in_their_logs_here(tmp_path: Path, addr
 # In process
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_in_process_the_same_is_played_whatever_the_number_of_workers(tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(MINE)
     words = ["random", "calm=greedy", f"mine=python {tmp_path / 'mine.py'}", "--game", "risk-duel"]

@@ -198,7 +198,7 @@ def cut_off_writes(patch: pytest.MonkeyPatch, store: Store, nth: int) -> None:
     patch.setattr(store, "write", write)
 
 
-@pytest.mark.parametrize("nth", [pytest.param(nth, marks=pytest.mark.ci if nth % 3 else ()) for nth in range(12)])
+@pytest.mark.parametrize("nth", [pytest.param(nth, marks=pytest.mark.nightly if nth % 3 else ()) for nth in range(12)])
 def test_cut_off_between_two_transactions_nothing_is_lost(
     store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nth: int
 ) -> None:

@@ -243,7 +243,7 @@ def test_a_record_that_was_changed_together_with_its_row_does_not_verify(check: 
 
 
 @SQLITE_ALONE
-@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("step", [10, pytest.param(1, marks=pytest.mark.nightly)])
 def test_every_page_that_is_overwritten_is_told_in_lines(check: Check, file: Path, step: int) -> None:
     """Damage that no statement makes: whole pages of zeros; every page in CI, one of `step` elsewhere."""
     whole = file.read_bytes()

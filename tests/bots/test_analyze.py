@@ -109,7 +109,7 @@ def test_what_is_no_position_is_refused_in_one_line(args: list[str], message: st
     assert err.count("\n") == 1
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_compare_agrees_on_tic_tac_toe() -> None:
     searches = read("compare", "tictactoe")
     assert all(set(search) == {"algorithm", "nodes", "leaves", "value", "seconds"} for search in searches)

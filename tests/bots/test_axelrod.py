@@ -92,7 +92,7 @@ def theirs(strategy: str) -> Any:
     return load_bot(STRATEGIES, strategy, strategy, {}, {})
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_fifteen_strategies_of_axelrod_get_the_same_totals_here_each_against_each(axelrod: ModuleType) -> None:
     bots = {name: theirs(name) for name in names()}
     assert len(bots) == 15
@@ -141,7 +141,7 @@ def test_extort_and_generous_have_the_chances_of_axelrods_strategies() -> None:
         assert [float(chance) for chance in bot.chances(Dilemma({}), 0).after] == pytest.approx(expected)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_strategies_play_through_the_pipe_as_in_axelrod(axelrod: ModuleType) -> None:
     piped = Piped("piped", [sys.executable, str(PROGRAM), "Gradual"])
     try:

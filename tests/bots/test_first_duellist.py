@@ -29,7 +29,7 @@ def test_it_wins_against_the_first_legal_move_from_either_seat() -> None:
     assert sum(second) > 6
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_it_wins_as_often_against_the_first_legal_move_as_the_document_says() -> None:
     (said,) = re.findall(r"It won (\d+) of 200 games against `legal\[0\]`, 100 from each seat", TEXT)
     matches = [

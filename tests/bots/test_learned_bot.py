@@ -70,7 +70,7 @@ def test_what_is_learnt_of_a_few_games_can_be_played(
     check_policy(tmp_path / "policy")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_what_is_learnt_anew_can_be_played(tmp_path: Path) -> None:
     policy = tmp_path / "policy"
     train = [sys.executable, str(BOT.with_name("train.py")), "--minutes", "0.001", "--to", str(policy)]

@@ -26,7 +26,7 @@ def said(notebook: Any) -> list[str]:
     return [out.get("text") or out.data["text/plain"] for out in outputs if out.get("name") != "stderr"]
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_the_notebook_gives_what_it_shows() -> None:
     shown = nbformat.read(NOTEBOOK, 4)
     given = NotebookClient(nbformat.read(NOTEBOOK, 4), timeout=WITHIN, kernel_name="python3").execute()

@@ -48,7 +48,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "game", [pytest.param(each, marks=[] if each == "dilemma" else [pytest.mark.ci]) for each in SHORT]
+    "game", [pytest.param(each, marks=[] if each == "dilemma" else [pytest.mark.nightly]) for each in SHORT]
 )
 def test_programs_in_other_languages_play_each_other_to_the_end(
     game: str, programs: dict[str, str], tmp_path: Path

@@ -27,7 +27,7 @@ def script(folder: Path, name: str, text: str) -> Path:
     return made
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_programs_that_fail_lose_and_leave_no_match_hanging(tmp_path: Path) -> None:
     programs = {
         "rubbish": "echo hello; while read -r line; do echo hello; done",

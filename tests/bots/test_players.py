@@ -111,7 +111,7 @@ def in_process(records: list[Record], specs: dict[str, tuple[str, dict[str, str]
     ]
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("game", "sets", "bots"),
     [

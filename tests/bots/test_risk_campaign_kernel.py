@@ -84,7 +84,7 @@ def paths(rules: Campaign, state: Position, depth: int, known: dict[Any, int]) -
 
 @pytest.mark.parametrize("battle", ["dice", "deterministic"])
 @pytest.mark.parametrize(
-    "map_", [pytest.param(name, marks=[] if name in EXEMPLARY else [pytest.mark.ci]) for name in (*SMALL, *LARGE)]
+    "map_", [pytest.param(name, marks=[] if name in EXEMPLARY else [pytest.mark.nightly]) for name in (*SMALL, *LARGE)]
 )
 def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: str) -> None:
     rng = random.Random(map_ + battle)
@@ -282,7 +282,9 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     assert (found.depth, found.deepest) == (MOST_PLIES, MOST_PLIES)
 
 
-@pytest.mark.parametrize(("maps", "seed", "deep"), [(SMALL, 2, 3), pytest.param(LARGE[:2], 3, 2, marks=pytest.mark.ci)])
+@pytest.mark.parametrize(
+    ("maps", "seed", "deep"), [(SMALL, 2, 3), pytest.param(LARGE[:2], 3, 2, marks=pytest.mark.nightly)]
+)
 def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: int, deep: int) -> None:
     for i, (search, state, how) in enumerate(searches(seed, examples(150, ci=500), maps)):
         depth = 1 + i % deep if how["candidates"] else 1 + i % 2

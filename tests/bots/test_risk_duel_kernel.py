@@ -131,8 +131,11 @@ def test_alphabeta_visits_at_most_a_tenth_six_plies_deep_on_africa(plies: int) -
     [
         *((name, 4) for name in ("south-america", "africa")),
         ("grid-6x6", 2),
-        *(pytest.param(name, 4, marks=pytest.mark.ci) for name in ("australia", "europe", "north-america", "asia")),
-        *(pytest.param(name, 2, marks=pytest.mark.ci) for name in ("world", "grid-10x10")),
+        *(
+            pytest.param(name, 4, marks=pytest.mark.nightly)
+            for name in ("australia", "europe", "north-america", "asia")
+        ),
+        *(pytest.param(name, 2, marks=pytest.mark.nightly) for name in ("world", "grid-10x10")),
     ],
 )
 def test_the_kernel_and_the_rules_agree_on_the_number_of_paths(map_: str, depth: int) -> None:

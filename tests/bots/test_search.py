@@ -216,7 +216,7 @@ def test_minimax_visits_every_course_of_tic_tac_toe_from_a_position() -> None:
     assert found.deepest == 7
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_minimax_visits_all_549946_positions_of_tic_tac_toe() -> None:
     rules = load("tictactoe")
     found = minimax(rules, rules.initial(NO_DICE)[0])

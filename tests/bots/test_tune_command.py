@@ -77,7 +77,7 @@ ADJUSTED = [*(word for pair in TINY for word in ("--set", pair)), "--set", "seat
 LESS_LUCK = ["tune", "risk-duel", "--preset", "adjusted", *ADJUSTED, "--config", "map=world", "--seed", "s"]
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_tuning_less_luck_is_the_same_bytes_with_two_workers_and_gone_on_with(tmp_path: Path) -> None:
     one, other = tmp_path / "one.toml", tmp_path / "other.toml"
     assert run("arena-bot", *LESS_LUCK, "--jobs", "1", "--out", str(one)).returncode == 0

@@ -106,7 +106,7 @@ def test_a_tuning_that_is_stopped_says_where_and_how_to_go_on(tmp_path: Path) ->
     assert (len(held.generations) + 1, held.games) == (int(stopped[1]), int(stopped[2].replace(",", "")))
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_tuning_that_is_told_to_end_between_generations_goes_on_with_the_next(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
     with tuning(file) as process:
@@ -127,7 +127,7 @@ def test_a_tuning_that_is_killed_goes_on_with_the_games_it_had_kept(whole: bytes
     assert resumed(file) == whole
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_a_worker_that_is_killed_changes_nothing(whole: bytes, tmp_path: Path) -> None:
     file = tmp_path / "w.toml"
     with tuning(file) as process:
@@ -166,7 +166,7 @@ def scheduler() -> Iterator[LocalCluster]:
         yield cluster
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_without_its_scheduler_a_tuning_ends_and_what_a_dask_cluster_played_stays_in_the_same_bytes(
     whole: bytes, scheduler: LocalCluster, tmp_path: Path
 ) -> None:

@@ -130,7 +130,7 @@ async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visitin
         visit.forgives(GONE)  # there are some if the page tried again before the arena was back
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize("path", ["/", "/leaderboard", "/matches"])
 async def test_after_a_restart_a_table_is_renewed(visiting: Visits, tmp_path: Path, path: str) -> None:
     options, home = lasting()

@@ -164,7 +164,7 @@ def test_one_process_at_a_time_saves_code(sources: Path, tmp_path: Path, monkeyp
     assert again.stats.cache_hits.total() == 2
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 def test_processes_that_compile_at_once_keep_the_code_of_each(
     sources: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

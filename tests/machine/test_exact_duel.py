@@ -86,7 +86,7 @@ def worth(rules: Duel, position: Position) -> float:
         (PAIR, 8),
         (PATH, 3),
         (TRIANGLE, 3),
-        *(pytest.param(*each, marks=pytest.mark.ci) for each in ((PAIR, 3), (TRIANGLE, 5), (STAR, 3))),
+        *(pytest.param(*each, marks=pytest.mark.nightly) for each in ((PAIR, 3), (TRIANGLE, 5), (STAR, 3))),
     ],
 )
 def test_every_position_that_a_game_reaches_is_worth_what_a_slow_solver_finds(

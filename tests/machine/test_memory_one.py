@@ -124,7 +124,7 @@ def test_three_rounds_are_the_mean_over_all_that_may_happen() -> None:
     ("one", "two"),
     [
         ("extort", "generous"),
-        *(pytest.param(*each, marks=pytest.mark.ci) for each in (("tit-for-tat", "pavlov"), ("pavlov", "grim"))),
+        *(pytest.param(*each, marks=pytest.mark.nightly) for each in (("tit-for-tat", "pavlov"), ("pavlov", "grim"))),
     ],
     ids=str,
 )

@@ -322,7 +322,7 @@ def seats(chance: random.Random, mean: float) -> float:
     ],
 )
 @pytest.mark.parametrize("holds", ["h0", "h1"])
-@pytest.mark.parametrize("tests", [100, pytest.param(600, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("tests", [100, pytest.param(600, marks=pytest.mark.nightly)])
 def test_about_one_test_in_twenty_errs_and_no_more(
     of: type[SequentialTest], draw: Callable[[random.Random, float], float], h1: float, holds: str, tests: int
 ) -> None:

@@ -136,7 +136,7 @@ def farthest(fought: Counter[tuple[int, int]], attackers: int, defenders: int) -
 
 
 @pytest.mark.no_cover
-@pytest.mark.parametrize("battles", [50_000, pytest.param(1_000_000, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("battles", [50_000, pytest.param(1_000_000, marks=pytest.mark.nightly)])
 @pytest.mark.parametrize(("attackers", "defenders"), ARMIES)
 def test_many_battles_come_out_as_often_as_the_odds_say(attackers: int, defenders: int, battles: int) -> None:
     generator = random.Random(f"{attackers} {defenders}")

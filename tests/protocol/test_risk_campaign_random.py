@@ -52,7 +52,7 @@ def test_the_games_are_thousands_and_of_every_kind() -> None:
 
 @pytest.mark.no_cover
 @pytest.mark.parametrize(
-    "name", [maps.NAMES[0], *(pytest.param(name, marks=pytest.mark.ci) for name in maps.NAMES[1:])]
+    "name", [maps.NAMES[0], *(pytest.param(name, marks=pytest.mark.nightly) for name in maps.NAMES[1:])]
 )
 def test_no_random_game_breaks_a_rule(name: str) -> None:
     games = map(Campaign, configs(name))
