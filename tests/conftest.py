@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, Phase, settings
 import assert_rewriting  # noqa: F401 - before the helpers, whose asserts it has rewritten
 import machine.compiled  # noqa: F401 - it reads ARENA_PLAIN once, which tests set for what they start
 import postgres_statements
+import run_environ
 import zygote
 from budget import Budget, CostMeter
 from databases import (
@@ -62,6 +63,7 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let Ctrl-C stop tests and what they start also in the background of a shell, which has its children ignore it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
+    run_environ.remember()
     config.pluginmanager.register(CostMeter(), "cost-meter")
     config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")))
     if os.environ.get(postgres_statements.FOLDER):
@@ -92,23 +94,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("no_cover")
 
 
+def pytest_runtest_protocol(item: pytest.Item) -> None:
+    """Begin each file of tests with the same environment."""
+    run_environ.restore_before(item.path)
+
+
 @pytest.hookimpl(wrapper=True, trylast=True)
 def pytest_runtest_call(item: pytest.Item) -> Iterator[object]:
-    """Run a test that is marked `no_cover` untraced, and leave the environment variables as the test found them.
-
-    Some libraries set variables when a test is the first to import them: distributed does, for the processes that it
-    would start. pytest-cov stops only one of the tracers that it started.
-    """
-    tracer, environ = sys.gettrace(), dict(os.environ)
+    """Run a test that is marked `no_cover` untraced: pytest-cov stops only one of the tracers that it started."""
+    tracer = sys.gettrace()
     if item.config.pluginmanager.hasplugin("_cov") and item.get_closest_marker("no_cover"):
         sys.settrace(None)
     try:
         return (yield)
     finally:
         sys.settrace(tracer)
-        for name in os.environ.keys() - environ.keys():
-            del os.environ[name]
-        os.environ.update(environ)
 
 
 FORGETFUL = (

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+import run_environ
 import zygote
 from commands import ends
-from conftest import pytest_runtest_call
 from terminals import Terminal
 from timeouts import WITHIN
 
@@ -121,6 +121,19 @@ def as_json(start: Any, module: Any, **named: Any) -> Any:
 )
 def test_a_forked_program_finds_what_one_started_by_exec_finds(module: Any, named: dict[str, Any]) -> None:
     assert as_json(zygote.ForkedProgram, module, **named) == as_json(zygote.execute, module, **named)
+
+
+def test_a_forked_program_ignores_the_signals_that_its_caller_ignores(module: Any) -> None:
+    before = {number: signal.getsignal(number) for number in (signal.SIGHUP, signal.SIGUSR1)}
+    try:
+        for ignored, heeded in ((signal.SIGHUP, signal.SIGUSR1), (signal.SIGUSR1, signal.SIGHUP)):
+            signal.signal(ignored, signal.SIG_IGN)
+            signal.signal(heeded, signal.SIG_DFL)
+            told = as_json(zygote.ForkedProgram, module)
+            assert told["handlers"] == as_json(zygote.execute, module)["handlers"]
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("unbuffered", ["", "1"])
@@ -231,17 +244,13 @@ async def test_asyncio_runs_forked_programs_beside_each_other(module: Any) -> No
     assert [process.returncode for process in processes] == list(range(8))
 
 
-def test_variables_that_a_library_sets_during_a_test_do_not_keep_later_tests_from_forking(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+def test_variables_that_a_library_has_set_do_not_keep_the_next_file_from_forking(
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("LC_ALL", "C")
-    call = pytest_runtest_call(request.node)
-    next(call)
-    os.environ.update({"LC_ALL": "C.UTF-8", "OMP_NUM_THREADS": "1"})
-    with pytest.raises(StopIteration):
-        call.send(None)
-    assert os.environ["LC_ALL"] == "C"
-    assert "OMP_NUM_THREADS" not in os.environ
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    monkeypatch.setenv("LC_ALL", "nowhere")
+    run_environ.restore_before(Path("test_next.py"))
+    assert zygote.can_fork(os.environ)
 
 
 def test_a_forked_program_has_the_terminal_that_is_its_standard_input() -> None:
@@ -257,6 +266,7 @@ def test_a_forked_program_has_the_terminal_that_is_its_standard_input() -> None:
 def test_the_processor_time_of_forked_programs_is_counted_with_what_they_waited_for(module: Any) -> None:
     busy = "import time\nwhile time.process_time() < 0.2: pass"
     text = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {busy!r}])"
+    zygote.begin()
     before, programs = zygote.cpu_seconds(), zygote.programs_forked()
     assert forked(text, module)[0] == 0
     assert zygote.cpu_seconds() - before >= 0.2

@@ -59,6 +59,8 @@ READ_BY_PYTHON = (
 )
 """How the names of variables begin that Python, or a library written in C, reads when it starts."""
 
+_SIGNALS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP, signal.SIGINT}
+
 _environ = {name: value for name, value in os.environ.items() if not name.startswith("ARENA_")}
 """As it was before any test could change it."""
 
@@ -130,9 +132,10 @@ def begin(imports: bool = True) -> None:
 
     Without `imports` it imports nothing, which is quicker where programs of tests need nothing of the project.
     """
-    global _zygote
+    global _zygote, _programs
     if _zygote is None:
         _zygote = _Zygote(imports)
+        _programs -= 1  # the test that happens to need it first is not to be charged
 
 
 def end() -> None:
@@ -212,6 +215,7 @@ class ForkedProgram(subprocess.Popen[Any]):
             "session": start_new_session,
             "terminal": terminal,
             "limits": list(limits),
+            "ignored_signals": [number for number in _SIGNALS if signal.getsignal(number) is signal.SIG_IGN],
         }
         self.line: socket.socket
         """Where the zygote tells of its end; readable then."""

@@ -262,7 +262,15 @@ def _become(request: dict[str, Any], files: list[int], parent: int) -> None:
     sys.stdin = sys.__stdin__ = _text_stream(0, sys.stdin)  # type: ignore[misc]
     sys.stdout = sys.__stdout__ = _text_stream(1, sys.stdout)  # type: ignore[misc]
     sys.stderr = sys.__stderr__ = _text_stream(2, sys.stderr)  # type: ignore[misc]
+    for number in request["ignored_signals"]:
+        signal.signal(number, signal.SIG_IGN)
+    for number in _ignored_signals() - set(request["ignored_signals"]):
+        signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def _ignored_signals() -> set[int]:
+    return {number for number in signal.valid_signals() if signal.getsignal(number) is signal.SIG_IGN}
 
 
 def _text_stream(descriptor: int, like: Any) -> io.TextIOWrapper:
