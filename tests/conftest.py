@@ -38,7 +38,7 @@ from volumes import examples
 
 PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
 """What is right is so on a busy machine too."""
-settings.register_profile("repeatable", PATIENT, derandomize=True, max_examples=examples(50, ci=100))
+settings.register_profile("repeatable", PATIENT, derandomize=True, max_examples=examples(50, nightly=100))
 settings.load_profile("repeatable")
 """The same examples in every run, so that none is red by chance: scripts/fuzz looks for others."""
 settings.register_profile("fuzz", PATIENT, print_blob=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
 import sys
@@ -20,6 +19,7 @@ from in_process import hosting, playing
 from players import player
 from protocol import games
 from timeouts import WITHIN
+from volumes import IS_NIGHTLY
 
 SOME_GAMES = ("nim", "tictactoe", "kuhn", "dilemma")
 """One of each kind: solved, drawn, of hidden cards, of moves at once. CI plays all."""
@@ -34,7 +34,7 @@ async def test_a_model_plays_a_rated_match_of_each_game_and_reads_it_back(tmp_pa
         told = await agent.call("list_games")
         assert [game["game"] for game in told["games"]] == list(games.NAMES)
         for game in told["games"]:
-            if game["game"] not in SOME_GAMES and "CI" not in os.environ:
+            if game["game"] not in SOME_GAMES and not IS_NIGHTLY:
                 continue
             preset = game["presets"][0]["preset"]
             look = await agent.call("seek_match", game=game["game"], preset=preset, wait_s=40)

@@ -23,8 +23,9 @@ from commands import call
 from in_process import Hosted, hosting, play
 from processes import REPOSITORY, Served, serving
 from timeouts import WITHIN
+from volumes import examples
 
-MATCHES = 50 if "CI" in os.environ else 20
+MATCHES = examples(20, nightly=50)
 
 
 class Listener:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import os
 import random
 from collections.abc import Mapping, Sequence
 
 from arena.ratings.significant_ranks import ScoredMatch, ranks
+from volumes import IS_NIGHTLY
 
 
 def season(strengths: Mapping[str, float], rounds: int, seed: int, *, paired: bool = True) -> list[ScoredMatch]:
@@ -31,7 +31,7 @@ def ordered(matches: Sequence[ScoredMatch]) -> list[str]:
 
 def test_equal_bots_share_the_first_rank_in_most_tournaments() -> None:
     equal = {f"bot-{number}": 0.0 for number in range(15)}
-    seeds, most = (60, 7) if "CI" in os.environ else (20, 3)
+    seeds, most = (60, 7) if IS_NIGHTLY else (20, 3)
     apart = 0
     for seed in range(seeds):
         matches = season(equal, 6, seed)

@@ -294,7 +294,7 @@ def test_best_play_lasts_and_attacks_as_often_as_games_of_it_do() -> None:
     rules = load("risk-duel", {"max_troops": 4})
     table = solve(load_map("south-america"), 4)
     plies, attacks, chosen = [], [], []
-    for game in range(examples(100, ci=400)):
+    for game in range(examples(100, nightly=400)):
         state, attacked, chose = rules.initial(NO_DICE)[0], 0, 0
         while rules.to_move(state) is not None:
             move = table.best_moves(state)[0]

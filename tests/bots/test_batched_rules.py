@@ -41,7 +41,7 @@ def test_random_playouts_are_those_of_the_reference_rules(
     game: str, config: Mapping[str, Any], luck: str, playouts: int
 ) -> None:
     both = Lockstep(game, config, 8, seed=7, luck=luck)
-    both.run(playouts := examples(playouts // 2, ci=playouts))
+    both.run(playouts := examples(playouts // 2, nightly=playouts))
     assert both.steps > playouts
 
 

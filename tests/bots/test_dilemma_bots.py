@@ -172,7 +172,7 @@ def matrices() -> list[tuple[tuple[tuple[int, int], ...], ...]]:
     """Drawn matrices of 2 to 5 choices, half of them with so few payoffs that many are equal."""
     chance = random.Random(7)
     found = []
-    for number in range(examples(24, ci=60)):
+    for number in range(examples(24, nightly=60)):
         rows, columns, most = chance.randint(2, 5), chance.randint(2, 5), 2 if number % 2 else 100
         drawn = tuple(
             tuple((chance.randint(0, most), chance.randint(0, most)) for _ in range(columns)) for _ in range(rows)
@@ -200,7 +200,7 @@ def test_of_equilibria_that_lie_between_others_none_is_listed() -> None:
 
 
 def test_all_equilibria_of_a_zero_sum_matrix_are_worth_the_same() -> None:
-    for payoffs in matrices()[: examples(12, ci=30)]:
+    for payoffs in matrices()[: examples(12, nightly=30)]:
         zero_sum = tuple(tuple((one, -one) for one, _ in row) for row in payoffs)
         assert len({expected(zero_sum, *pair) for pair in equilibria(zero_sum)}) == 1
 
@@ -283,6 +283,6 @@ def test_perfect_says_nothing_of_what_its_hand_is_worth() -> None:
 
 def test_perfect_takes_chips_from_random_moves_over_many_hands() -> None:
     for game in ("kuhn", "leduc"):
-        rules = load(game, {"hands": examples(1000, ci=3000)})
+        rules = load(game, {"hands": examples(1000, nightly=3000)})
         state, _ = play(rules, [Perfect("p"), bot("random")], rules.initial(Dice(b"x", 0))[0], key=b"x")
         assert rules.returns(state)[0] > rules.config["hands"] / 10  # type: ignore[index]

@@ -128,7 +128,7 @@ def test_resets_without_a_seed_go_on_from_the_last_one() -> None:
 
 @every_config
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=examples(1, ci=3))
+@settings(max_examples=examples(1, nightly=3))
 def test_a_number_is_one_move_and_every_vector_is_of_one_size(name: str, config: Mapping[str, Any], seed: int) -> None:
     rules = load(name, config)
     encoding = encoding_of(rules)
@@ -179,7 +179,7 @@ def listed(rules: Any, state: Any) -> set[Any]:
 @by_rank
 def test_rewards_sum_to_0_and_go_by_rank(name: str, config: Mapping[str, Any]) -> None:
     world = env(name, config)
-    for seed in range(examples(1, ci=3)):
+    for seed in range(examples(1, nightly=3)):
         returns = play(world, at_random(seed), seed)
         ranks = world.unwrapped.rules.ranks(world.unwrapped.position)
         assert sum(returns.values()) == pytest.approx(0)

@@ -16,6 +16,7 @@ from doctor_runs import examined, examined_whole, faults
 from node import NO_WEBSOCKET, Node, node_in, without_websocket
 from players import player
 from timeouts import WITHIN
+from volumes import IS_NIGHTLY
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
 
@@ -135,9 +136,9 @@ async def test_where_the_token_of_a_name_may_be_is_said(node: Node, port: int) -
     assert "its token is in the file .arena-token-nodette of the folder where it first ran" in err
 
 
-def test_the_javascript_bot_passes_the_course_of_faults_which_is_whole_in_ci(node: Node, tmp_path: Path) -> None:
+def test_the_javascript_bot_passes_the_course_of_faults_which_is_whole_at_night(node: Node, tmp_path: Path) -> None:
     words = (node.program, str(node.folder / "bot.mjs"))
-    if os.environ.get("CI"):
+    if IS_NIGHTLY:
         codes, cases = examined_whole(tmp_path, *words)
     else:
         code, cases = examined(tmp_path, *words, only=("match", "rejected", "cut-turn"))

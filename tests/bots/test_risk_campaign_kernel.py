@@ -90,7 +90,7 @@ def test_the_paths_from_any_position_are_those_of_the_rules(map_: str, battle: s
     rng = random.Random(map_ + battle)
     small = map_ in SMALL
     known: dict[Any, int] = {}
-    for players in range(2, 4 if map_ in SMALL[:2] else examples(4, ci=7)):
+    for players in range(2, 4 if map_ in SMALL[:2] else examples(4, nightly=7)):
         draft, rounds = rng.choice(("territories", "classic")), rng.randint(1, 4)
         search = kernel(
             map=map_,
@@ -286,7 +286,7 @@ def test_the_deepest_search_of_six_seats_on_a_hundred_territories_is_that_of_the
     ("maps", "seed", "deep"), [(SMALL, 2, 3), pytest.param(LARGE[:2], 3, 2, marks=pytest.mark.nightly)]
 )
 def test_alphabeta_has_the_value_of_expectiminimax(maps: tuple[str, ...], seed: int, deep: int) -> None:
-    for i, (search, state, how) in enumerate(searches(seed, examples(150, ci=500), maps)):
+    for i, (search, state, how) in enumerate(searches(seed, examples(150, nightly=500), maps)):
         depth = 1 + i % deep if how["candidates"] else 1 + i % 2
         whole = search.search(
             state, depth=depth, algorithm="expectiminimax", limit=Limit(nodes=100_000), **options(how)
@@ -308,7 +308,7 @@ def test_positions_that_differ_by_thousands_of_units_are_told_apart() -> None:
 
 def test_a_narrow_window_gives_the_value_or_a_sound_bound() -> None:
     rng = random.Random(6)
-    for search, state, how in searches(6, examples(100, ci=200), SMALL[:4]):
+    for search, state, how in searches(6, examples(100, nightly=200), SMALL[:4]):
         how |= {"evaluation": "features", "battles": "dice", "horizon": rng.choice(("plies", "calm"))}
         whole = search.search(state, depth=2, algorithm="expectiminimax", limit=Limit(nodes=30_000), **options(how))
         value, depth = whole.value, whole.depth
@@ -447,7 +447,7 @@ def test_every_candidate_has_the_odds_in_its_favour() -> None:
 def answers() -> list[Any]:
     """What comes out of some searches and counts."""
     found: list[Any] = []
-    for search, state, how in searches(5, examples(15, ci=40), (*SMALL, "world")):
+    for search, state, how in searches(5, examples(15, nightly=40), (*SMALL, "world")):
         for algorithm in ALGORITHMS:
             result = search.search(state, depth=2, algorithm=algorithm, limit=Limit(nodes=3_000), **options(how))  # type: ignore[arg-type]
             found.append([result.value, repr(result.line), result.nodes, result.leaves])

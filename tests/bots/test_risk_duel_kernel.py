@@ -69,7 +69,7 @@ def random_searches(count: int, maps: tuple[str, ...], seed: int) -> list[tuple[
 @pytest.mark.parametrize("name", EVALUATIONS)
 def test_expectiminimax_finds_and_counts_what_the_generic_search_does(name: str) -> None:
     evaluate = evaluation("risk-duel", name)
-    for i, (search, position) in enumerate(random_searches(examples(50, ci=100), SMALL[:4], seed=1)):
+    for i, (search, position) in enumerate(random_searches(examples(50, nightly=100), SMALL[:4], seed=1)):
         depth = 1 + i % 3
         found = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=Limit())
         generic = [
@@ -84,7 +84,7 @@ def test_expectiminimax_finds_and_counts_what_the_generic_search_does(name: str)
 
 def test_alphabeta_finds_the_value_of_expectiminimax() -> None:
     for i, (search, position) in enumerate(
-        random_searches(examples(250, ci=1000), ("south-america", "africa", "europe"), seed=2)
+        random_searches(examples(250, nightly=1000), ("south-america", "africa", "europe"), seed=2)
     ):
         depth, name = 1 + i % (4 if search.rules.map.name == "europe" else 5), EVALUATIONS[i % 3]
         plain = search.search(position, depth=depth, algorithm="expectiminimax", evaluation=name, limit=Limit())

@@ -53,7 +53,7 @@ def test_a_move_on_the_arrays_has_the_results_of_the_rules() -> None:
     rules, rng = Duel({"map": "africa"}), random.Random(4)
     values, luck = duel_board(rules), ints(seeded(99))
     board = ints(values)
-    for _ in range(examples(8, ci=30)):
+    for _ in range(examples(8, nightly=30)):
         state = rules.initial(NO_DICE)[0]
         while rules.to_move(state) is not None and state.at < 40:
             move = rng.choice(rules.legal_moves(state))

@@ -65,7 +65,7 @@ def played(rules: Campaign, state: Position, move: Move, field: Any) -> Position
 def test_a_field_stays_what_a_new_one_of_the_rules_position_would_be(config: dict[str, Any]) -> None:
     rules, rng = Campaign(config), random.Random(str(config))
     board, ended = ints(campaign_board(rules)), 0
-    for _ in range(examples(2, ci=4)):
+    for _ in range(examples(2, nightly=4)):
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
         field = flat.field_of(rules, state, rng.randrange(2**31))
         for _ in range(150):
@@ -138,7 +138,7 @@ def test_the_raider_fares_on_a_field_as_it_does_by_the_rules(config: dict[str, A
     rules = Campaign({**config, "deal": "5eed" * 8, "max_rounds": 6})
     player, start = CampaignRaid(rules), rules.initial(Dice(bytes(32), 0))[0]
     units: dict[str, list[int]] = {"rules": [], "field": []}
-    for number in range(games := examples(50, ci=150)):
+    for number in range(games := examples(50, nightly=150)):
         state = start
         while rules.to_move(state) is not None:
             dice = Dice(number.to_bytes(32, "big"), rules.ply(state))

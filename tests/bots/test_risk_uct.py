@@ -37,7 +37,7 @@ def test_moves_are_legal_wherever_a_game_gets_to_and_whoever_drops_out(config: d
     rules, rng = Campaign(config), random.Random(str(config))
     uct, raider = CampaignUct(rules), CampaignRaid(rules)
     seen: set[type[Move]] = set()
-    for _ in range(examples(3, ci=6)):
+    for _ in range(examples(3, nightly=6)):
         state = rules.initial(Dice(rng.randbytes(32), 0))[0]
         for _ in range(40):
             if rng.random() < 0.02 and len(state.out) < rules.seats - 2:

@@ -72,7 +72,7 @@ def test_a_game_goes_move_for_move_as_between_two_bots_with_the_same_settings(se
     rules = check(setup)
     one, other = (weights + (1.0,) * (len(setup.usual) - 4) for weights in (ONE, OTHER))
     bots = bot(setup, one), bot(setup, other)
-    for start in ("a", "b")[: examples(1, ci=2)]:
+    for start in ("a", "b")[: examples(1, nightly=2)]:
         state = rules.initial(Dice(key_of(start), 0))[0]
         _, moves = play_bots(rules, bots, state, start, key_of(start))
         assert play(setup, Seats(one, other, start)).moves == tuple(moves)

@@ -85,7 +85,7 @@ def test_the_same_seed_gives_the_same_whoever_plays(
     one: str, game: str, config: tuple[str, ...], value: str, crew: WorkerPool, alone: WorkerPool
 ) -> None:
     pair = sides(one, "1,0,2,0", game, config)
-    here = play_trial(crew, pair, "s", starts := examples(5, ci=15), value)
+    here = play_trial(crew, pair, "s", starts := examples(5, nightly=15), value)
     assert play_trial(alone, pair, "s", starts, value) == here
 
 
@@ -101,7 +101,7 @@ def test_a_side_that_drafts_at_random_loses_by_far(crew: WorkerPool) -> None:
 
 
 def test_a_side_against_itself_is_not_said_to_be_better(crew: WorkerPool) -> None:
-    outcome = play_trial(crew, sides("paper", "paper"), "s", examples(16, ci=30), VALUE)
+    outcome = play_trial(crew, sides("paper", "paper"), "s", examples(16, nightly=30), VALUE)
     assert outcome.adjusted is not None
     for found in (outcome.score, outcome.adjusted):
         assert found.low < 0.5 < found.high

@@ -265,7 +265,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@settings(max_examples=examples(100, ci=400))
+@settings(max_examples=examples(100, nightly=400))
 @given(data=st.data())
 def test_a_damaged_file_is_read_whole_or_refused_in_one_line(sound: Path, data: st.DataObject) -> None:
     text = sound.read_text()

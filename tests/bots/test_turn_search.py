@@ -135,7 +135,7 @@ def found(rules: Campaign, state: Position, algorithm: Any, turns: int, **option
 
 def test_the_flat_arrays_evaluate_as_the_readable_functions_do() -> None:
     rng = random.Random(3)
-    for rules, state in positions(1, examples(16, ci=40), (*MAPS, "world", "grid-6x6")):
+    for rules, state in positions(1, examples(16, nightly=40), (*MAPS, "world", "grid-6x6")):
         board, field, strong = ints(campaign_board(rules)), field_of(rules, state, 0), zeros(6, float)
         six, four = [rng.uniform(0, 10) for _ in USUAL_OUTLOOK], [rng.uniform(0, 10) for _ in EQUAL]
         for seat in range(rules.seats):

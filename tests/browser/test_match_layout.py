@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import secrets
 from contextlib import AsyncExitStack
@@ -14,6 +13,7 @@ from playwright.async_api import Page, expect
 from chromium import Visits, barriers, sideways
 from house import House, sit_down
 from players import Player, player
+from volumes import IS_NIGHTLY
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -177,11 +177,11 @@ async def draft(page: Page) -> None:
 
 
 async def demand_every_attack_in_sight(page: Page) -> None:
-    """Whatever territory attacks: what it may attack is in sight with all the rest. Where CI is not set, the first
+    """Whatever territory attacks: what it may attack is in sight with all the rest. By day the first
     attacks alone, with as many attacks as there can be.
     """
     attackers = page.locator(".land.offered")
-    for at in range(await attackers.count() if os.environ.get("CI") else 1):
+    for at in range(await attackers.count() if IS_NIGHTLY else 1):
         await attackers.nth(at).press("Enter")
         await expect(page.get_by_role("button", name=re.compile("^Attack ")).first).to_be_visible()
         if at == 0:

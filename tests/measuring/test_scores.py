@@ -231,7 +231,7 @@ CHANCES = [(0.5, 0.5), (0.7, 0.7), (0.95, 0.3), (0.9, 0.1)]
 @pytest.mark.parametrize("starts", [2, 5, 20, 50])
 @pytest.mark.parametrize("chances", CHANCES, ids=str)
 def test_about_95_of_100_intervals_hold_the_truth(chances: tuple[float, float], starts: int) -> None:
-    chance, truth, trials = random.Random(1), fmean(chances), examples(200, ci=600)
+    chance, truth, trials = random.Random(1), fmean(chances), examples(200, nightly=600)
     held = [0, 0]
     for _ in range(trials):
         found = estimate_scores(drawn(starts, chance, chances))
@@ -264,7 +264,7 @@ def test_draws_vary_less_than_wins_and_losses() -> None:
 @pytest.mark.no_cover
 def test_about_95_of_100_intervals_of_the_factor_hold_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variance_reduction, "_DRAWS", 200)
-    draws = examples(20, ci=40)
+    draws = examples(20, nightly=40)
 
     def spread(starts: int) -> Iterator[float]:
         for seed in range(draws):

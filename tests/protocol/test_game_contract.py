@@ -268,7 +268,7 @@ def check_result(game: Game[Any, Any], state: Any) -> None:
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "preset"), [each for each in PRESETS if each[0] not in SHORTER])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=examples(3, ci=6))
+@settings(max_examples=examples(3, nightly=6))
 def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
     check_random_game(load(name, {"preset": preset}), seed)
 
@@ -276,7 +276,7 @@ def test_a_random_game_of_every_preset_keeps_the_contract(name: str, preset: str
 @pytest.mark.no_cover
 @pytest.mark.parametrize(("name", "preset"), [each for each in PRESETS if each[0] in SHORTER])
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=examples(1, ci=2))
+@settings(max_examples=examples(1, nightly=2))
 def test_a_random_long_game_of_every_preset_keeps_the_contract(name: str, preset: str, seed: int) -> None:
     check_random_game(load(name, {"preset": preset, **SHORTER[name]}), seed)
 
@@ -289,7 +289,7 @@ def check_random_game(game: Game[Any, Any], seed: int) -> None:
 @pytest.mark.no_cover
 @every_game
 @given(data=st.data(), seed=st.integers(0, 2**32))
-@settings(max_examples=examples(20, ci=40))
+@settings(max_examples=examples(20, nightly=40))
 def test_a_random_game_of_a_random_config_keeps_the_contract(name: str, data: st.DataObject, seed: int) -> None:
     check_random_game(load(name, data.draw(CONFIGS.get(name, st.just({})))), seed)
 
@@ -370,7 +370,7 @@ def test_a_refusal_is_one_short_line_whatever_was_sent(name: str) -> None:
 
 @every_preset_in_turn
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=examples(8, ci=15))
+@settings(max_examples=examples(8, nightly=15))
 def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
     game = load(name, {"preset": preset})
@@ -389,7 +389,7 @@ def test_two_orders_of_moves_that_reach_a_position_share_its_key(name: str, pres
 
 @every_preset_in_turn
 @given(seed=st.integers(0, 2**32))
-@settings(max_examples=examples(8, ci=15))
+@settings(max_examples=examples(8, nightly=15))
 def test_every_legal_move_is_accepted_and_every_other_refused(name: str, preset: str, seed: int) -> None:
     chooser = random.Random(seed)
     game = load(name, {"preset": preset})

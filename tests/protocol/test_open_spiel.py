@@ -22,7 +22,7 @@ from protocol.games.dilemma import Dilemma
 from protocol.messages import CHANCE
 from volumes import examples
 
-PLAYOUTS = examples(1_000, ci=10_000)
+PLAYOUTS = examples(1_000, nightly=10_000)
 ROUNDS = 3
 MATRICES = [name for name in pyspiel.registered_names() if name.startswith("matrix_")]
 POKER = {"kuhn": "kuhn_poker", "leduc": "leduc_poker"}

@@ -38,7 +38,7 @@ def test_oddly_packed_messages_come_to_the_same(seed: int) -> None:
     assert 50 < sum(map(is_plain, frames)) < 200
 
 
-@settings(max_examples=examples(60, ci=200))
+@settings(max_examples=examples(60, nightly=200))
 @given(st.one_of(FROM_CLIENT[Move], FROM_CLIENT[Ready], SMALL_MOVES))
 @example(Move(match="m", ply=0, move={"a": True}, info={"value": float("nan")}))
 @example(Move(match="m", ply=0, move={"a": [True]}, info={"value": 1, "depth": 1.0}))
@@ -51,7 +51,7 @@ def test_any_message_comes_to_the_same(message: FromClient) -> None:
     assert short == long
 
 
-@settings(max_examples=examples(60, ci=200))
+@settings(max_examples=examples(60, nightly=200))
 @given(st.sampled_from([MOVE, READY, {**MOVE, "info": {"value": -1.0}}]), st.data())
 def test_damaged_messages_come_to_the_same(message: dict[str, Any], data: st.DataObject) -> None:
     whole = msgpack.packb(message)

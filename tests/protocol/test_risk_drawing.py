@@ -84,7 +84,7 @@ def place(lines: Sequence[str], board: Board, index: int) -> tuple[int, int]:
 @pytest.mark.parametrize("most", [9, 49, 999, 123_456])
 def test_a_drawing_shows_every_territory_with_its_owner_and_troops(name: str, most: int) -> None:
     board = load_map(name)
-    for seed in range(examples(2, ci=5)):
+    for seed in range(examples(2, nightly=5)):
         check(board, *position(board, seed, most))
     check(board, [-1] * len(board), [0] * len(board))
 
@@ -151,7 +151,7 @@ def test_every_border_shows_because_the_picture_is_another_without_it(name: str)
     board = load_map(name)
     owner, troops = position(board, 1, 9)
     picture = draw(board, owner, troops)
-    for border in board.borders[: examples(20, ci=1000)]:
+    for border in board.borders[: examples(20, nightly=1000)]:
         rest = [pair for pair in board.borders if pair != border]
         if networkx.is_connected(networkx.Graph(rest)) and len(board.neighbours[border[0]]) > 1:
             without = replace(board, borders=tuple(rest))

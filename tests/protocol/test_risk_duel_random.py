@@ -56,7 +56,7 @@ def duel(game: Duel, chooser: random.Random) -> Position:
 def test_random_duels_keep_every_rule_to_their_end(name: str) -> None:
     chooser = random.Random(name)
     ends: Counter[str] = Counter()
-    for _ in range(examples(DUELS.get(name, 50) // 2, ci=DUELS.get(name, 50))):
+    for _ in range(examples(DUELS.get(name, 50) // 2, nightly=DUELS.get(name, 50))):
         cap, plies = chooser.choice((3, 4, 5, 10, 37, 100)), chooser.choice((1, 2, 40, 80, 160))
         game = Duel({"map": name, "max_troops": cap, "max_plies": plies})
         state = duel(game, chooser)

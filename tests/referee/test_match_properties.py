@@ -22,7 +22,7 @@ from referee_table import Table
 from volumes import examples
 
 pytestmark = pytest.mark.usefixtures("dibs")
-MOST = settings(max_examples=examples(100, ci=300))
+MOST = settings(max_examples=examples(100, nightly=300))
 
 
 def played(game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]) -> Table:
@@ -102,7 +102,7 @@ def test_a_match_that_everyone_is_ready_for_holds_too(game: tuple[str, dict[str,
 
 
 @pytest.mark.no_cover
-@settings(max_examples=examples(50, ci=100))
+@settings(max_examples=examples(50, nightly=100))
 @given(st.sampled_from(GAMES), READY, SCRIPTS)
 def test_a_match_resumed_from_any_cut_of_its_journal_is_the_match_that_was_cut(
     game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any]

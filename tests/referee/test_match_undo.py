@@ -149,7 +149,7 @@ def test_what_comes_after_the_end_is_taken_back_and_the_match_does_not_end_twice
 
 
 @pytest.mark.no_cover
-@settings(max_examples=examples(60, ci=300))
+@settings(max_examples=examples(60, nightly=300))
 @given(st.sampled_from(GAMES), READY, SCRIPTS, STEPS, st.floats(0, 4))
 def test_any_event_of_any_match_is_taken_back_whole(
     game: tuple[str, dict[str, Any]], ready: list[int], script: list[Any], last: tuple[Any, ...], wait: float
