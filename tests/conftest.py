@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.update(PATIENT_ENVIRON)  # for what tests call or start without a command
     run_environ.remember()
     config.pluginmanager.register(CostMeter(), "cost-meter")
-    config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")))
+    config.pluginmanager.register(Budget(whole=config.getoption("--whole-budget")), "budget")
     if os.environ.get(postgres_statements.FOLDER):
         config.pluginmanager.register(postgres_statements)
     if workers := config.getoption("--workers"):

@@ -160,7 +160,8 @@ class ForkedWorkers:
         if terminal is None:
             return
         minutes, seconds = divmod(round(time.monotonic() - self._began), 60)
-        terminal.ensure_newline()
+        if terminal._tw.width_of_current_line:
+            terminal._tw.line()
         terminal.section(f"{report.nodeid} ({report.when}, after {minutes} min {seconds} s)", sep="_", red=True)
         report.toterminal(terminal._tw)
 

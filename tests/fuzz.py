@@ -69,6 +69,8 @@ def run_round(files: list[str], seed: int, until: float) -> int:
         "no:randomly",
         "-p",
         "no:cacheprovider",
+        "-p",
+        "no:budget",
         "-m",
         "hypothesis",
     ]

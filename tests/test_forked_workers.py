@@ -161,6 +161,7 @@ def test_a_test_that_starts_sleeps_or_computes_too_much_makes_the_run_red(suite:
         ("test_starts_three", "programs"),
         ("test_waits", "slept_ms"),
     ]
+    assert out.splitlines()[-1] == "red: over the budget in 5 of its limits, see above"
 
 
 def test_all_tests_together_have_a_limit_too(suite: Path) -> None:
