@@ -199,6 +199,8 @@ class ForkedWorkers:
 def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, channel: socket.socket) -> NoReturn:
     """Run the files that the main process names, until it names none; then leave without its exit handlers."""
     status = 1
+    measurement = coverage.Coverage.current()
+    is_measuring = measurement is not None
     try:
         config = session.config
         plugins = config.pluginmanager
@@ -210,6 +212,9 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
         items = {item.nodeid: item for item in session.items}
         while names := _receive(channel):
             file = [items[name] for name in names]
+            if measurement and is_measuring == _is_unmeasured(file):  # servers of its fixtures would be traced, too
+                measurement.stop() if is_measuring else measurement.start()
+                is_measuring = not is_measuring
             for item, following in zip(file, [*file[1:], session], strict=True):  # `session` keeps its fixtures
                 config.hook.pytest_runtest_protocol(item=item, nextitem=following)
             _send(channel, "file done")
@@ -220,11 +225,15 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
     except BaseException:
         traceback.print_exc(file=sys.__stderr__)
     finally:
-        if measured := coverage.Coverage.current():
-            measured.stop()
-            measured.save()
+        if measurement:
+            measurement.stop()
+            measurement.save()
         atexit._run_exitfuncs()
         os._exit(status)
+
+
+def _is_unmeasured(file: list[pytest.Item]) -> bool:
+    return all(item.get_closest_marker("no_cover") for item in file)
 
 
 def _capture_apart(capture: Any) -> None:

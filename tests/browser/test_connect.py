@@ -17,7 +17,7 @@ from processes import run, serving
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_name_is_registered_once_and_its_token_lets_a_program_in(visiting: Visits, tmp_path: Path) -> None:
     async with serving(tmp_path / "data", "--web-port", "0") as arena, visiting(await arena.page(), PHONE) as visit:
         page = await visit.open("/connect?bot=zoe")

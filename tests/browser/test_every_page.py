@@ -103,13 +103,13 @@ async def test_every_page_is_looked_at() -> None:
                 address,
                 PHONE,
                 "light",
-                marks=[pytest.mark.ci] if address in LIKE_OTHERS | LOOKED_AT_ELSEWHERE else [],
+                marks=[pytest.mark.nightly] if address in LIKE_OTHERS | LOOKED_AT_ELSEWHERE else [],
                 id=f"{address}-phone",
             )
             for address in ADDRESSES
         ),
         *(
-            pytest.param(address, DESKTOP, "dark", marks=pytest.mark.ci, id=f"{address}-desktop")
+            pytest.param(address, DESKTOP, "dark", marks=pytest.mark.nightly, id=f"{address}-desktop")
             for address in ADDRESSES
             if address not in LIKE_OTHERS
         ),
@@ -131,7 +131,7 @@ async def test_a_page_keeps_nobody_out_and_nothing_sticks_out_of_it(
 
 @pytest.mark.parametrize(
     "address",
-    [MISSING[1], *(pytest.param(address, marks=pytest.mark.ci) for address in MISSING if address != MISSING[1])],
+    [MISSING[1], *(pytest.param(address, marks=pytest.mark.nightly) for address in MISSING if address != MISSING[1])],
 )
 async def test_what_is_not_there_is_a_page_like_any_other(reading: Visits, library: str, address: str) -> None:
     async with reading(library) as visit:
@@ -142,7 +142,7 @@ async def test_what_is_not_there_is_a_page_like_any_other(reading: Visits, libra
         visit.expects("status of 404")
 
 
-@pytest.mark.parametrize("width", [360, pytest.param(390, marks=pytest.mark.ci)])
+@pytest.mark.parametrize("width", [360, pytest.param(390, marks=pytest.mark.nightly)])
 async def test_the_ways_to_all_pages_fit_a_phone_in_two_lines_and_stand_apart(
     visiting: Visits, library: str, width: int
 ) -> None:

@@ -60,7 +60,7 @@ async def test_who_opens_an_invitation_says_a_name_and_is_seated(visiting: Visit
         assert [title.startswith("● Your turn – ") for title in titles].count(True) == 1
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_the_link_is_copied_and_the_friend_gets_the_config_of_whoever_invites(
     visiting: Visits, house: House
 ) -> None:

@@ -31,7 +31,7 @@ def exported(folder: Path, game: str, config: dict[str, Any], *moves: dict[str, 
 
 
 @pytest.mark.parametrize(
-    "size", [pytest.param(None, marks=pytest.mark.ci, id="desktop"), pytest.param(PHONE, id="phone")]
+    "size", [pytest.param(None, marks=pytest.mark.nightly, id="desktop"), pytest.param(PHONE, id="phone")]
 )
 async def test_decisions_of_poker_are_graded_in_chips_and_deals_tell_what_each_seat_was_given(
     visiting: Visits, tmp_path: Path, size: Any

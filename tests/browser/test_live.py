@@ -86,7 +86,7 @@ async def test_a_live_match_is_marked_and_is_played_again_only_from_where_one_we
             await expect(play).to_be_hidden()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting: Visits, house: House) -> None:
     async with player(house.url, "cas", follow=True) as cas, player(house.url, "dee") as dee:
         start = await meet(cas, dee)
@@ -108,7 +108,7 @@ async def test_a_match_that_was_joined_late_is_verified_from_its_record(visiting
             await expect(page.locator(".verdict")).to_contain_text("✓ Verified")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_after_a_restart_the_page_comes_back_and_the_match_goes_on(visiting: Visits, tmp_path: Path) -> None:
     options, home = lasting()
     async with visiting(home, fresh=True) as visit:

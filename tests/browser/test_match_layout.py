@@ -63,7 +63,7 @@ async def demand_all_in_sight(page: Page, size: tuple[int, int]) -> None:
     [
         "campaign",
         *(
-            pytest.param(game, marks=pytest.mark.ci)
+            pytest.param(game, marks=pytest.mark.nightly)
             for game in ("leduc", "dilemma", "nim", "grundy", "tictactoe", "duel", "kuhn")
         ),
     ],
@@ -123,13 +123,13 @@ async def play_on(bot: Player) -> None:
     ("game", "config", "rivals"),
     [
         ("risk-campaign", '&config={"preset":"world"}&seats=6', 5),
-        pytest.param("dilemma", "&preset=rock-paper-scissors", 1, marks=pytest.mark.ci),
-        pytest.param("leduc", "", 1, marks=pytest.mark.ci),
-        pytest.param("kuhn", "", 1, marks=pytest.mark.ci),
-        pytest.param("risk-duel", "", 1, marks=pytest.mark.ci),
-        pytest.param("nim", "", 1, marks=pytest.mark.ci),
-        pytest.param("grundy", "", 1, marks=pytest.mark.ci),
-        pytest.param("tictactoe", "", 1, marks=pytest.mark.ci),
+        pytest.param("dilemma", "&preset=rock-paper-scissors", 1, marks=pytest.mark.nightly),
+        pytest.param("leduc", "", 1, marks=pytest.mark.nightly),
+        pytest.param("kuhn", "", 1, marks=pytest.mark.nightly),
+        pytest.param("risk-duel", "", 1, marks=pytest.mark.nightly),
+        pytest.param("nim", "", 1, marks=pytest.mark.nightly),
+        pytest.param("grundy", "", 1, marks=pytest.mark.nightly),
+        pytest.param("tictactoe", "", 1, marks=pytest.mark.nightly),
     ],
 )
 async def test_who_plays_and_who_watches_sees_all_of_the_board_and_the_prompt(

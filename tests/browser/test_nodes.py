@@ -15,7 +15,7 @@ from players import answer, meet, player
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_what_is_played_on_another_node_is_watched_and_played_as_if_it_were_here(
     visiting: Visits, tmp_path: Path
 ) -> None:

@@ -19,11 +19,12 @@ WITHOUT_CRYPTO = "delete Crypto.prototype.subtle"
 
 
 @pytest.mark.parametrize(
-    "name", ["campaign-drop-out", *(pytest.param(name, marks=pytest.mark.ci) for name in ("duel-africa", "nim-dealt"))]
+    "name",
+    ["campaign-drop-out", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("duel-africa", "nim-dealt"))],
 )
 @pytest.mark.parametrize(
     "script",
-    [pytest.param("", marks=pytest.mark.ci, id="web-crypto"), pytest.param(WITHOUT_CRYPTO, id="plain-http")],
+    [pytest.param("", marks=pytest.mark.nightly, id="web-crypto"), pytest.param(WITHOUT_CRYPTO, id="plain-http")],
 )
 async def test_a_match_in_one_file_plays_and_verifies_itself_from_disk(
     visiting: Visits, tmp_path: Path, name: str, script: str

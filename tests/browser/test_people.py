@@ -17,7 +17,7 @@ from players import Player, player
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_whom_another_person_names_is_asked_and_can_accept(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann = await sit_down(hers, "ann", "game=grundy&preset=large&opponent=Bob")
@@ -51,7 +51,7 @@ async def test_a_person_who_waits_is_told_why(visiting: Visits, tmp_path: Path) 
         await expect(page.get_by_role("heading", name="Tic-tac-toe")).to_be_visible()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit, player(house.url, "rival") as rival:
         page = await sit_down(visit, "ann", "game=nim&preset=classic")
@@ -61,7 +61,7 @@ async def test_nothing_is_said_of_waiting_where_somebody_wants_the_game(visiting
         await expect(why).to_have_text("")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
     visiting: Visits, tmp_path: Path
 ) -> None:
@@ -77,7 +77,7 @@ async def test_a_name_that_is_somebody_elses_is_explained_and_another_one_taken(
         await expect(page.get_by_role("button", name="Give up waiting")).to_be_visible()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim")
@@ -87,7 +87,7 @@ async def test_a_person_who_comes_back_has_their_name_and_its_token_still(visiti
         await expect(page.get_by_role("button", name="Play here instead")).to_be_visible()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", "game=nim&opponent=ANN")
@@ -96,7 +96,7 @@ async def test_nobody_plays_against_themselves(visiting: Visits, tmp_path: Path)
             assert await page.get_by_label(field).get_attribute("aria-invalid") == invalid
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit:
         page = await sit_down(visit, "ann", 'game=nim&config={"heaps":[-1]}')
@@ -106,7 +106,7 @@ async def test_what_the_arena_refuses_is_said_and_the_form_is_there_again(visiti
         await expect(page.locator("#wrong-own")).to_contain_text("That is no JSON object")
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_person_plays_a_campaign_of_four_to_its_end(visiting: Visits, tmp_path: Path) -> None:
     async with open_house(tmp_path) as house, visiting(house.page) as visit, AsyncExitStack() as stack:
         rivals = [await stack.enter_async_context(player(house.url, name)) for name in ("bob", "cid", "dan")]

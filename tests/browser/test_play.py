@@ -119,7 +119,7 @@ async def click_list(page: Page, turn: Map) -> None:
 
 
 @pytest.mark.parametrize(
-    "choose", [pytest.param(click_nim, marks=pytest.mark.ci, id="mouse"), pytest.param(key_nim, id="keyboard")]
+    "choose", [pytest.param(click_nim, marks=pytest.mark.nightly, id="mouse"), pytest.param(key_nim, id="keyboard")]
 )
 async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, rival: Player, choose: Choose) -> None:
     async with visiting(house.page) as visit:
@@ -142,7 +142,7 @@ async def test_a_person_wins_a_match_of_nim(visiting: Visits, house: House, riva
         assert await barriers(page) == ""
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("game", "more", "manner"),
     [
@@ -161,14 +161,14 @@ async def test_a_person_is_told_how_a_move_is_made_and_by_which_clock(
         await expect(page.locator(".asked .terms")).to_have_text(f"{manner} Each has 10 min + 10 s a move.".strip())
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_deal_is_told_as_chances(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "nim", '&config={"heaps":[3,4,5],"start":"p-position"}')
         await expect(page.locator(".log li").last).to_have_text(re.compile("^chance: deals heaps of "))
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 @pytest.mark.parametrize(("game", "part"), [("nim", "[tabindex='0']"), ("risk-duel", ".offered")])
 async def test_the_board_keeps_the_keyboard_between_turns(
     visiting: Visits, house: House, rival: Player, game: str, part: str
@@ -189,7 +189,7 @@ async def test_the_board_keeps_the_keyboard_between_turns(
         assert turns > 1
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page, PHONE) as visit:
         page, _ = await begin(visit, rival, "risk-duel", '&config={"map":"south-america","max_plies":16}')
@@ -201,7 +201,7 @@ async def test_a_person_finishes_a_duel_on_a_phone(visiting: Visits, house: Hous
         assert await sideways(page) == 0
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_move_that_is_none_is_explained_and_costs_nothing(
     visiting: Visits, house: House, rival: Player
 ) -> None:
@@ -219,7 +219,7 @@ async def test_a_move_that_is_none_is_explained_and_costs_nothing(
         assert not any(message["type"] == "rejected" for message in rival.heard)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_person_resigns_and_plays_again(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "tictactoe")
@@ -246,7 +246,7 @@ async def test_who_lost_to_a_level_is_offered_the_one_below(visiting: Visits, ho
         await two.begin()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         page, _ = await begin(visit, rival, "tictactoe")
@@ -257,7 +257,7 @@ async def test_who_gives_up_a_rematch_sees_who_comes_in(visiting: Visits, house:
             await expect(page.locator(".opponent", has_text=late.name)).to_be_visible()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
     visiting: Visits, house: House, rival: Player
 ) -> None:
@@ -271,7 +271,7 @@ async def test_a_page_that_is_loaded_again_goes_on_with_its_match(
         await expect(page.get_by_role("heading", name="You won")).to_be_visible()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_of_two_tabs_of_one_person_the_newer_one_plays(visiting: Visits, house: House, rival: Player) -> None:
     async with visiting(house.page) as visit:
         first, start = await begin(visit, rival, "nim", "&preset=classic")

@@ -27,7 +27,7 @@ OUTSIDE = """(parts) => [...document.querySelectorAll(parts)].filter((part) => {
   const { left, top, right, bottom } = part.getBoundingClientRect();
   return part.checkVisibility() && (left < 0 || top < 0 || right > innerWidth + 1 || bottom > innerHeight + 1);
 }).map((part) => part.outerHTML.slice(0, 120))"""
-SIZES = [pytest.param(DESKTOP, marks=pytest.mark.ci, id="desktop"), pytest.param(PHONE, id="phone")]
+SIZES = [pytest.param(DESKTOP, marks=pytest.mark.nightly, id="desktop"), pytest.param(PHONE, id="phone")]
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -81,7 +81,7 @@ async def test_a_person_plays_rounds_of_the_dilemma_and_reads_what_came_of_them(
 
 @pytest.mark.parametrize(
     ("game", "size"),
-    [pytest.param("kuhn", DESKTOP, marks=pytest.mark.ci, id="kuhn"), pytest.param("leduc", PHONE, id="leduc")],
+    [pytest.param("kuhn", DESKTOP, marks=pytest.mark.nightly, id="kuhn"), pytest.param("leduc", PHONE, id="leduc")],
 )
 async def test_a_person_plays_hands_of_poker_with_the_keyboard_alone(
     visiting: Visits, house: House, rival: Player, game: str, size: tuple[int, int]
@@ -131,7 +131,7 @@ async def test_a_choice_stands_when_the_page_is_loaded_again(visiting: Visits, h
         await expect(page.locator(".columns-of-marks li")).to_have_count(1)
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_two_people_choose_at_once_in_two_browsers(visiting: Visits, house: House) -> None:
     async with visiting(house.page) as hers, visiting(house.page, PHONE) as his:
         ann, bob = (f"{name}-{secrets.token_hex(3)}" for name in ("ann", "bob"))

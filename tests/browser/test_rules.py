@@ -14,13 +14,13 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
     ("game", "after"),
     [
         ("nim", ["4 from heap 2"]),
-        pytest.param("grundy", ["split 3 off heap 1"], marks=pytest.mark.ci),
-        pytest.param("tictactoe", ["middle"], marks=pytest.mark.ci),
+        pytest.param("grundy", ["split 3 off heap 1"], marks=pytest.mark.nightly),
+        pytest.param("tictactoe", ["middle"], marks=pytest.mark.nightly),
         pytest.param(
-            "risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"], marks=pytest.mark.ci
+            "risk-duel", ["reinforce Venezuela", "Peru → Argentina: taken (dice 6 : 1)"], marks=pytest.mark.nightly
         ),
         ("risk-campaign", ["draft Peru+1 Argentina+1", "Peru → Venezuela with 1: taken (dice 6 : 1), 1 troop left"]),
-        pytest.param("kuhn", ["call: K♠ and J♠, Ada wins 2 chips"], marks=pytest.mark.ci),
+        pytest.param("kuhn", ["call: K♠ and J♠, Ada wins 2 chips"], marks=pytest.mark.nightly),
         ("leduc", ["call: J♥ and K♠, Ada wins 5 chips"]),
     ],
 )
@@ -38,7 +38,7 @@ async def test_the_position_of_the_rules_and_what_each_example_makes_of_it_are_d
 
 
 @pytest.mark.parametrize(
-    ("game", "won"), [pytest.param("kuhn", ["+2", "−2"], marks=pytest.mark.ci), ("leduc", ["+5", "−5"])]
+    ("game", "won"), [pytest.param("kuhn", ["+2", "−2"], marks=pytest.mark.nightly), ("leduc", ["+5", "−5"])]
 )
 async def test_the_example_of_a_hand_ends_with_the_cards_that_were_shown_on_the_table(
     reading: Visits, library: str, game: str, won: list[str]

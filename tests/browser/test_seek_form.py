@@ -49,7 +49,7 @@ async def test_who_plays_now_is_offered_from_the_weakest_on_with_a_word(visiting
 
 
 @pytest.mark.parametrize(
-    "size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, marks=pytest.mark.ci, id="desktop")]
+    "size", [pytest.param(PHONE, id="phone"), pytest.param(DESKTOP, marks=pytest.mark.nightly, id="desktop")]
 )
 async def test_the_name_and_the_button_to_play_stay_in_sight(
     reading: Visits, house: House, size: tuple[int, int]

@@ -50,7 +50,7 @@ async def reach(page: Page, name: str) -> None:
     raise AssertionError(f"{name} was not reached: {said}")
 
 
-@pytest.mark.parametrize("game", ["risk-duel", pytest.param("risk-campaign", marks=pytest.mark.ci)])
+@pytest.mark.parametrize("game", ["risk-duel", pytest.param("risk-campaign", marks=pytest.mark.nightly)])
 async def test_the_tutorial_is_done_by_keyboard_alone(reading: Visits, library: str, game: str) -> None:
     async with reading(library, DESKTOP) as visit:
         page = await visit.open(f"/play/tutorial/{game}")
@@ -66,7 +66,7 @@ async def test_the_tutorial_is_done_by_keyboard_alone(reading: Visits, library: 
         await page.wait_for_url(f"**/play?game={game}*")
 
 
-@pytest.mark.parametrize("game", ["risk-campaign", pytest.param("risk-duel", marks=pytest.mark.ci)])
+@pytest.mark.parametrize("game", ["risk-campaign", pytest.param("risk-duel", marks=pytest.mark.nightly)])
 async def test_on_a_phone_a_tap_or_the_button_show_me_does_each_move(visiting: Visits, library: str, game: str) -> None:
     async with visiting(library, PHONE, "dark", has_touch=True) as visit:
         page = await visit.open(f"/play/tutorial/{game}")

@@ -93,7 +93,7 @@ async def boards(page: Page, button: str, most: int = 1000) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "game", ["duel", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe"))]
+    "game", ["duel", *(pytest.param(game, marks=pytest.mark.nightly) for game in ("nim", "grundy", "tictactoe"))]
 )
 async def test_a_match_is_the_same_on_the_way_back(
     reading: Visits, library: str, kept: dict[str, str], game: str
@@ -136,7 +136,7 @@ async def test_the_list_of_moves_at_the_last_one_begins_with_a_whole_row(
             assert await page.evaluate(WHOLE_ROW_ON_TOP), height
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_campaign_of_six_is_the_same_on_the_way_back(
     reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
@@ -175,12 +175,14 @@ async def test_keys_step_through_a_match_and_the_address_says_where(
     ("match", "why"),
     [
         ("leave", "ann was disconnected and did not return in time."),
-        pytest.param("sleep", "ann ran out of time.", marks=pytest.mark.ci),
-        pytest.param("resign", "ann resigned.", marks=pytest.mark.ci),
-        pytest.param("cheat", "ann made a third illegal move.", marks=pytest.mark.ci),
-        pytest.param("tictactoe", re.compile(r"^\w+ has three in a row\.$"), marks=pytest.mark.ci),
-        pytest.param("duel", re.compile(r"^\w+ holds South America\.$"), marks=pytest.mark.ci),
-        pytest.param("campaign", "The last round was played: blaise holds the most territories.", marks=pytest.mark.ci),
+        pytest.param("sleep", "ann ran out of time.", marks=pytest.mark.nightly),
+        pytest.param("resign", "ann resigned.", marks=pytest.mark.nightly),
+        pytest.param("cheat", "ann made a third illegal move.", marks=pytest.mark.nightly),
+        pytest.param("tictactoe", re.compile(r"^\w+ has three in a row\.$"), marks=pytest.mark.nightly),
+        pytest.param("duel", re.compile(r"^\w+ holds South America\.$"), marks=pytest.mark.nightly),
+        pytest.param(
+            "campaign", "The last round was played: blaise holds the most territories.", marks=pytest.mark.nightly
+        ),
     ],
 )
 async def test_the_end_of_a_match_is_told_in_words_of_its_game(
@@ -194,7 +196,7 @@ async def test_the_end_of_a_match_is_told_in_words_of_its_game(
         await expect(page.locator(".ending")).to_be_hidden()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_match_plays_by_itself_to_its_end(reading: Visits, library: str, kept: dict[str, str]) -> None:
     async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=start"))
@@ -205,7 +207,7 @@ async def test_a_match_plays_by_itself_to_its_end(reading: Visits, library: str,
         await expect(page.get_by_role("button", name="play (Space)")).to_be_visible()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_a_match_tells_what_the_bots_thought_and_what_each_move_was_worth(
     reading: Visits, library: str, kept: dict[str, str]
 ) -> None:
@@ -241,7 +243,7 @@ async def test_a_match_of_dice_tells_what_they_gave_by_the_move_and_in_all(
         await expect(page.locator(".moves [data-column=luck]").first).to_be_hidden()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_the_clock_beside_a_ply_is_that_of_its_seat(visiting: Visits, library: str, kept: dict[str, str]) -> None:
     async with visiting(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept['nim']}#ply=1"))
@@ -308,7 +310,9 @@ async def test_grades_that_come_late_leave_the_list_of_moves_where_it_was(
         await expect(page.locator(".now")).to_contain_text("was worth 75.0 %")
 
 
-@pytest.mark.parametrize("game", ["duel", *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "campaign"))])
+@pytest.mark.parametrize(
+    "game", ["duel", *(pytest.param(game, marks=pytest.mark.nightly) for game in ("nim", "campaign"))]
+)
 async def test_a_true_record_is_verified(reading: Visits, library: str, kept: dict[str, str], game: str) -> None:
     async with reading(library) as visit:
         page = await opened(await visit.open(f"/matches/{kept[game]}"))
@@ -340,7 +344,7 @@ async def test_a_forged_record_is_red_at_the_ply_that_is_wrong(
     "game",
     [
         "campaign",
-        *(pytest.param(game, marks=pytest.mark.ci) for game in ("nim", "grundy", "tictactoe", "duel", "resign")),
+        *(pytest.param(game, marks=pytest.mark.nightly) for game in ("nim", "grundy", "tictactoe", "duel", "resign")),
     ],
 )
 async def test_who_comes_late_to_a_match_sees_the_boards_before(

@@ -26,7 +26,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 
 BOTH = ANN._replace(note="I hold it"), BOB._replace(bot=ANN.bot)
 EVERYTHING, FIRST, SECOND, SPECTATORS = "everything", "what ann saw", "what bob saw", "what spectators saw"
-SIZES = [pytest.param(DESKTOP, marks=pytest.mark.ci, id="desktop"), pytest.param(PHONE, id="phone")]
+SIZES = [pytest.param(DESKTOP, marks=pytest.mark.nightly, id="desktop"), pytest.param(PHONE, id="phone")]
 
 GRADED = """async ([id, eyes]) => {
   const script = document.querySelector("script[type=module]").src;
@@ -205,7 +205,7 @@ async def test_an_exported_file_tells_what_noise_changed_to_those_who_knew(
     "name",
     [
         "leduc-resigned",
-        *(pytest.param(name, marks=pytest.mark.ci) for name in ("dilemma-open-end", "dilemma-late", "kuhn-short")),
+        *(pytest.param(name, marks=pytest.mark.nightly) for name in ("dilemma-open-end", "dilemma-late", "kuhn-short")),
     ],
 )
 async def test_what_a_seat_saw_is_verified_by_all_that_happened(visiting: Visits, tmp_path: Path, name: str) -> None:

@@ -114,7 +114,7 @@ async def test_where_more_play_than_fit_the_others_have_their_turn(visiting: Vis
         assert shown == {f"bot{number}-{seat}" for number in range(8) for seat in range(2)}
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_the_wall_goes_on_by_itself_after_the_arena_was_restarted(visiting: Visits, tmp_path: Path) -> None:
     async with visiting("http://127.0.0.1", fresh=True) as visit:
         async with house_process(tmp_path) as house, AsyncExitStack() as stack:
@@ -175,7 +175,7 @@ async def through(one: Player) -> None:
     await one.play()
 
 
-@pytest.mark.ci
+@pytest.mark.nightly
 async def test_two_people_invited_and_again_are_seen_on_the_wall(visiting: Visits, tmp_path: Path) -> None:
     async with (
         open_house(tmp_path) as house,

@@ -53,7 +53,7 @@ async def test_the_moves_that_gave_most_away_are_listed_and_shown_on_the_board(
         assert await sideways(page) == 0
 
 
-@pytest.mark.parametrize("game", ["duel", pytest.param("campaign", marks=pytest.mark.ci)])
+@pytest.mark.parametrize("game", ["duel", pytest.param("campaign", marks=pytest.mark.nightly)])
 async def test_the_worst_moves_are_at_first_those_of_who_lost_or_of_the_bot_whose_list_led_here(
     reading: Visits, library: str, kept: dict[str, str], game: str
 ) -> None:
@@ -141,7 +141,7 @@ def estimated(document: dict[str, Any], seat: int) -> tuple[dict[str, Any], list
 
 
 @pytest.mark.parametrize(
-    "played", [pytest.param(False, id="asked for"), pytest.param(True, marks=pytest.mark.ci, id="own")]
+    "played", [pytest.param(False, id="asked for"), pytest.param(True, marks=pytest.mark.nightly, id="own")]
 )
 async def test_of_a_campaign_the_moves_of_a_seat_are_estimated_for_who_played_it_or_asks(
     reading: Visits, library: str, kept: dict[str, str], played: bool
