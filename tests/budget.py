@@ -61,10 +61,12 @@ class CostMeter:
         self._unit_s = _time_unit()
         self._timed_at = time.process_time()
         self._shared_s = 0.0
+        self._is_sharing = False
         self._began_s = 0.0
         sys.addaudithook(self._count)
         _meters.append(self)
         _count_sleeps(self._counts)
+        self._compilation: _Compilation | None = None
 
     def _count(self, event: str, _arguments: tuple[Any, ...]) -> None:
         if name := _COUNTER_NAMES.get(event):
@@ -75,6 +77,8 @@ class CostMeter:
         if time.process_time() > self._timed_at + UNIT_INTERVAL_S:
             self._unit_s = _time_unit()
             self._timed_at = time.process_time()
+        if self._compilation is None and "numba.core.event" in sys.modules:
+            self._compilation = _Compilation(self)
         self._counts.clear()
         self._counts["programs"] = -zygote.programs_forked()
         self._shared_s = 0.0
@@ -96,10 +100,15 @@ class CostMeter:
     @contextlib.contextmanager
     def sharing(self) -> Iterator[None]:
         """Take the cost of what happens meanwhile off the test that runs."""
+        if self._is_sharing:
+            yield
+            return
+        self._is_sharing = True
         began, counts = _processor_time(), self._counts.copy()
         try:
             yield
         finally:
+            self._is_sharing = False
             self._shared_s += _processor_time() - began
             self._counts.clear()
             self._counts.update(counts)
@@ -114,6 +123,27 @@ class CostMeter:
             report.unit_s = self._unit_s
             report.limits = "test_in_ci" if _is_marked(item) else "test"
         return report
+
+
+class _Compilation:
+    """Takes the time in which numba compiles off the test that happens to be the first to call a function."""
+
+    def __init__(self, meter: CostMeter) -> None:
+        from numba.core import event
+
+        self._meter = meter
+        self._stacks: list[contextlib.ExitStack] = []
+        event.Listener.register(_Compilation)  # this module is imported where numba is not
+        event.register("numba:compile", self)  # type: ignore[no-untyped-call]
+
+    def notify(self, event: Any) -> None:
+        """Begin or end: the compilation of one function contains those of the functions that it calls."""
+        if event.is_start:
+            self._stacks.append(contextlib.ExitStack())
+            if len(self._stacks) == 1:
+                self._stacks[0].enter_context(self._meter.sharing())
+        else:
+            self._stacks.pop().close()
 
 
 class Budget:

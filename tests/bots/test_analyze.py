@@ -18,6 +18,11 @@ from bots.commands.output import print_table
 from bots.search.base import SEARCHED
 from commands import call, on_terminal
 from machine.compiled import FAST
+from machine.exact import (  # noqa: F401 - their code is compiled for all tests, not for the cache of one
+    duel_rows,
+    duel_sweeps,
+    duel_values,
+)
 from machine.exact.duel import solve
 from protocol.dice import Dice
 from protocol.games import NAMES, load
