@@ -311,3 +311,21 @@ async def barriers(page: Page) -> str:
 async def sideways(page: Page) -> int:
     """By how many pixels a page is wider than its window."""
     return int(await page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth"))
+
+
+_OUT_OF_REACH = """() => [...document.querySelectorAll("a[href], button:enabled, summary")].flatMap((target) => {
+  if (!target.checkVisibility({ opacityProperty: true, visibilityProperty: true })) return [];
+  target.scrollIntoView({ block: "center", behavior: "instant" });
+  const line = [...target.getClientRects()].find(({ width, height }) => width > 1 && height > 1);
+  if (line === undefined) return [];
+  const [x, y] = [line.x + line.width / 2, line.y + line.height / 2];
+  if (x < 0 || y < 0) return []; // it comes into sight for who reaches it by the keyboard
+  const hit = document.elementFromPoint(x, y);
+  if (hit !== null && target.contains(hit)) return [];
+  return [`${target.outerHTML.slice(0, 90)} is under ${hit?.outerHTML.slice(0, 90)}`];
+})"""
+
+
+async def out_of_reach(page: Page) -> list[str]:
+    """Find the links and buttons that a pointer at their centre does not hit, each with what it hits instead."""
+    return [str(found) for found in await page.evaluate(_OUT_OF_REACH)]

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import expect
 
 from arena.web.pages import ROUTES
-from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from chromium import DESKTOP, PHONE, Visits, barriers, out_of_reach, sideways
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 
@@ -127,6 +127,7 @@ async def test_a_page_keeps_nobody_out_and_nothing_sticks_out_of_it(
         page = await visit.open(address.format(**kept))
         assert await barriers(page) == ""
         assert await sideways(page) == 0
+        assert await out_of_reach(page) == []
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from playwright.async_api import Page, expect
 from arena.store.registry import add_bots
 from arena.store.store import Store
 from arena.store.tokens import hash_token
-from chromium import DESKTOP, PHONE, Visits, barriers, sideways
+from chromium import DESKTOP, PHONE, Visits, barriers, out_of_reach, sideways
 from house import House, open_house
 from players import meet, player, token_of
 from seasons import finish, result
@@ -57,6 +57,7 @@ async def test_the_name_and_the_button_to_play_stay_in_sight(
     async with reading(house.page, size) as visit:
         page = await visit.open("/play?game=risk-campaign&preset=world-3")
         assert await sideways(page) == 0
+        assert await out_of_reach(page) == []
         for way in ("0", "document.body.scrollHeight"):
             await page.evaluate(f"scrollTo(0, {way})")
             for part in (page.get_by_role("button", name="Play", exact=True), page.get_by_label("Your name")):

@@ -14,8 +14,8 @@ export class TicTacToeBoard extends Board {
     this.marks = CELLS.map(() => svg("path", { class: "mark" }));
     this.cells = CELLS.map((_, cell) => makeCell(cell, this.marks[cell]));
     this.row = svg("path", { class: "three" });
-    const rules = svg("path", { class: "rules", d: "M100 6V294M200 6V294M6 100H294M6 200H294" });
-    this.face.append(svg("svg", { viewBox: "0 0 300 300", role: "group", "aria-label": "three by three cells" }, ...this.cells, rules, this.row));
+    const lines = svg("path", { class: "lines", d: "M100 6V294M200 6V294M6 100H294M6 200H294" });
+    this.face.append(svg("svg", { viewBox: "0 0 300 300", role: "group", "aria-label": "three by three cells" }, ...this.cells, lines, this.row));
     this.roving = new Roving(this.face, (part) => this.#press(Number(part.dataset.cell)));
   }
 
