@@ -31,7 +31,7 @@ from arena.host.meters import Meters
 from arena.host.quotas import Quotas
 from arena.host.timeouts import HostTimeouts
 from arena.network.addresses import is_loopback
-from arena.network.binding import HandedOver, bound, port_of, url_of
+from arena.network.binding import HandedOver, bound, port_of, url_at, url_of
 from arena.network.tls import Encryption
 from arena.operations import disk_space
 from arena.operations.administration import operations
@@ -188,7 +188,7 @@ async def serve(
         named = settings.socket_url if encryption else None  # what the certificate is for
         operator = await _socket_for(OPERATOR, arena, operators=True)
         credentials.write(data, token, operator, stored_in, named or url_of(scheme, settings.host, port))
-        log.info("listening on %s://%s:%d (data in %s)", scheme, settings.host, port, data)
+        log.info("listening on %s (data in %s)", url_at(scheme, settings.host, port), data)
         _warn_of_clear_text(settings)
         if house is not None:
             clients = arena.host.clients

@@ -105,6 +105,11 @@ def url_of(scheme: str, host: str, port: int) -> str:
     """How others reach what listens on a host's port: by the machine's own address, where that is all of them."""
     if host in ("", "0.0.0.0", "::"):  # noqa: S104 - compared, not bound
         host = _outward()
+    return url_at(scheme, host, port)
+
+
+def url_at(scheme: str, host: str, port: int) -> str:
+    """Return the URL of a host's name or address and a port; an address of IPv6 stands in brackets."""
     return f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}"
 
 

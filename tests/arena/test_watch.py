@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 import io
 import re
+import socket
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.asyncio.client import connect
+from websockets.typing import Subprotocol
 
 from arena.commands import output, watch
 from arena.commands.watch import Nodes, Spectator, _url_of, _watch
 from arena.operator.client import NoServer
 from commands import call
+from in_process import hosting
 from processes import serving
 from protocol.errors import ArenaFault, UsageFault
 from timeouts import WITHIN
@@ -131,3 +135,19 @@ def test_an_arena_that_is_not_there_is_a_line(url: str, code: int, text: str) ->
     done = call("arena", "watch", "--url", url)
     assert (done.code, done.out) == (code, "")
     assert text in done.err
+
+
+def has_ipv6() -> bool:
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        return False
+    return True
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
+async def test_the_address_that_a_server_tells_is_one_to_connect_to_also_in_ipv6(tmp_path: Path) -> None:
+    async with hosting(tmp_path, "--host", "::1") as served:
+        assert re.fullmatch(r"ws://\[::1\]:\d+", served.url)
+        async with connect(served.url, subprotocols=[Subprotocol("arena.v1.json")]) as connection:
+            assert connection.subprotocol == "arena.v1.json"

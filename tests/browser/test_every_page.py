@@ -130,6 +130,16 @@ async def test_a_page_keeps_nobody_out_and_nothing_sticks_out_of_it(
         assert await out_of_reach(page) == []
 
 
+async def test_on_paper_a_page_is_dark_on_light_whatever_its_theme(visiting: Visits, library: str) -> None:
+    async with visiting(library, DESKTOP, "dark") as visit:
+        page = await visit.open("/leaderboard")
+        for theme in ("", "dark"):
+            await page.evaluate("(theme) => (document.documentElement.dataset.theme = theme)", theme)
+            await page.emulate_media(media="print")
+            background = await page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+            assert background == "rgb(255, 255, 255)"
+
+
 @pytest.mark.parametrize(
     "address",
     [MISSING[1], *(pytest.param(address, marks=pytest.mark.nightly) for address in MISSING if address != MISSING[1])],
