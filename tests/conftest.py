@@ -51,8 +51,8 @@ settings.register_profile(
 
 UNMEASURED = ("tests", "bots", "browser", "web")
 """Folders of tests of whose code no coverage is asked: searches would take five times as long under it."""
-MEASURED_IN_ARENA = re.compile(r"\barena\.(ratings|replay|rerun|sprt|transparency_log)\b")
-"""What coverage is asked of in `arena` (`[tool.coverage.run]`): files of tests that do not name it are not traced."""
+MEASURED_IN_ARENA = re.compile(r"\b(arena\.(ratings|replay|rerun|sprt|transparency_log)|llr|machine)\b")
+"""What coverage is asked of (`[tool.coverage.run]`): files of tests/arena that do not name any of it are not traced."""
 MEASURED_ONCE = "[postgresql"
 """In the name of a test that runs on SQLite too."""
 
