@@ -133,6 +133,11 @@ class Visit:
         """Take back the complaints that the pattern is found in, if there are any."""
         self.complaints = [complaint for complaint in self.complaints if not re.search(pattern, complaint)]
 
+    def note_complaints(self, failure: BaseException) -> None:
+        """Add what the pages complained of to a failure: it may be the cause."""
+        for complaint in self.complaints:
+            failure.add_note(f"a page complained: {complaint}")
+
     def _said(self, message: ConsoleMessage) -> None:
         if message.type in ("error", "warning", "assert"):
             self.complaints.append(f"{message.type}: {message.text} ({message.location.get('url', '')})")
@@ -215,7 +220,8 @@ class SharedTab:
         try:
             yield visit
             assert visit.complaints == [], visit.complaints
-        except BaseException:
+        except BaseException as failure:
+            visit.note_complaints(failure)
             await visit.context.close()
             raise
         await visit.leave()
@@ -255,7 +261,8 @@ class TabPool:
             yield used
             assert used.complaints == [], used.complaints
             await used.leave()
-        except BaseException:
+        except BaseException as failure:
+            used.note_complaints(failure)
             await used.context.close()
             raise
         self._free.append(used)
@@ -285,6 +292,9 @@ async def visit(
     try:
         yield visit
         assert visit.complaints == [], visit.complaints
+    except BaseException as failure:
+        visit.note_complaints(failure)
+        raise
     finally:
         await context.close()
 

@@ -38,3 +38,13 @@ async def test_a_page_that_complains_is_heard(reading: Visits, library: str, scr
         await page.evaluate("new Promise((done) => setTimeout(done))")
         visit.expects(complaint)
         visit.complaints.clear()
+
+
+async def test_a_failure_tells_what_the_page_complained_of(visiting: Visits, library: str) -> None:
+    with pytest.raises(AssertionError) as failure:
+        async with visiting(library) as visit:
+            page = await visit.open()
+            async with visit.context.expect_event("console"):
+                await page.evaluate("console.error('so bad')")
+            raise AssertionError
+    assert any("error: so bad" in note for note in failure.value.__notes__)
