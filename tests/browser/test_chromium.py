@@ -41,10 +41,13 @@ async def test_a_page_that_complains_is_heard(reading: Visits, library: str, scr
 
 
 async def test_a_failure_tells_what_the_page_complained_of(visiting: Visits, library: str) -> None:
-    with pytest.raises(AssertionError) as failure:
+    async def fail() -> None:
         async with visiting(library) as visit:
             page = await visit.open()
             async with visit.context.expect_event("console"):
                 await page.evaluate("console.error('so bad')")
             raise AssertionError
+
+    with pytest.raises(AssertionError) as failure:
+        await fail()
     assert any("error: so bad" in note for note in failure.value.__notes__)
