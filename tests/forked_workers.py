@@ -185,14 +185,19 @@ class ForkedWorkers:
                 terminalreporter.line(f"  {environ}scripts/test --seed {seed} {' '.join(before)}")
 
     def _interrupt_workers(self) -> None:
-        """End the workers that still run: at Ctrl-C, at the first failure of `-x`, or after an error here."""
+        """End the workers that still run: at Ctrl-C, at the first failure of `-x`, or after an error here.
+
+        A test may have caught the interrupt. Its worker ends all the same when it reports to a channel that is closed.
+        """
+        for worker in self._workers.values():
+            worker.channel.close()
         for sent in (signal.SIGINT, signal.SIGKILL):
             for pid in self._workers:
                 process_tree.send_signal(pid, sent)
             deadline = time.monotonic() + INTERRUPT_TIMEOUT_S
             while self._workers and time.monotonic() < deadline:
                 for pid in process_tree.reap_ended(list(self._workers)):
-                    self._workers.pop(pid).channel.close()
+                    del self._workers[pid]
                 process_tree.wait_briefly()
 
 
@@ -220,7 +225,7 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
             _send(channel, "file done")
         session._setupstate.teardown_exact(None)
         status = 0
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, BrokenPipeError, ConnectionResetError):
         session._setupstate.teardown_exact(None)
     except BaseException:
         traceback.print_exc(file=sys.__stderr__)

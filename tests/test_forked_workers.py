@@ -134,6 +134,19 @@ def test_nothing_that_tests_have_started_is_left_after_an_interrupt_or_a_killed_
     assert "still running after the tests, and ended: sleep 1000" in out
 
 
+def test_a_worker_whose_test_caught_the_interrupt_runs_no_other_one(suite: Path) -> None:
+    text = "import pytest\ndef test_catches():\n  with pytest.raises(KeyboardInterrupt):\n"
+    text += "    open('begun', 'w').close()\n    open('pipe').read()\ndef test_next(): open('next', 'w').close()\n"
+    os.mkfifo(suite / "begun")
+    os.mkfifo(suite / "pipe")
+    process = start(suite, catches=text)
+    (suite / "begun").read_text()
+    os.kill(process.pid, signal.SIGINT)
+    process.communicate(timeout=WITHIN)
+    assert process.returncode == 2
+    assert not (suite / "next").exists()
+
+
 def test_a_process_that_outlives_its_test_makes_the_run_red(suite: Path) -> None:
     code, out = run(suite, leaves="import subprocess\ndef test_leaves(): subprocess.Popen(['sleep', '1000'])\n")
     assert code == 1
