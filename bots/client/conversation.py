@@ -225,7 +225,9 @@ class Conversation(Talk):
             rules = self._rules_of(start)
         except Fault as exc:
             return [self.trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
-        seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
+        # Whoever assigns matches gives each bot a seed of its own. Two bots that people start may have the same one.
+        seed = self._seed if self._settings.assigned else f"{self._seed}/seat-{start.seat}"
+        seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, seed)
         return seat.begin() + (self._go_on() if self._settings.open else [])
 
     def _ended(self, end: messages.End) -> list[Effect]:

@@ -105,10 +105,31 @@ def test_a_bot_stops_where_the_arena_plays_none_of_its_games(script: Any) -> Non
     assert effects[-1] == Stop(1)
 
 
-def test_the_nonce_follows_from_the_seed_and_the_match(talk: Talk, script: Any) -> None:
+def test_the_nonce_follows_from_the_seed_the_seat_and_the_match(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    (ready,) = of(messages.Ready, talk.hears(script.start("m-9")))
+    assert ready.nonce == hmac.new(b"7/seat-0", b"nonce/m-9", hashlib.sha256).digest()[:16].hex()
+
+
+def test_a_seed_that_is_assigned_with_the_matches_is_the_bots_own_and_is_taken_as_it_is(script: Any) -> None:
+    talk = Talk(First("mine"), assigned=True)
     talk.hears(script.welcome())
     (ready,) = of(messages.Ready, talk.hears(script.start("m-9")))
     assert ready.nonce == hmac.new(b"7", b"nonce/m-9", hashlib.sha256).digest()[:16].hex()
+
+
+def test_two_bots_of_one_seed_in_two_seats_of_a_match_have_chances_of_their_own(script: Any) -> None:
+    nonces, drawn = [], []
+    for seat in range(2):
+        talk = Talk(First(f"bot-{seat}"))
+        talk.hears(script.welcome())
+        (ready,) = of(messages.Ready, talk.hears(replace(script.start(seek="s1"), seat=seat)))
+        turn = script.turn()
+        (choose,) = of(Choose, talk.hears(replace(turn, to_move=seat, state={**turn.state, "to_move": seat})))
+        nonces.append(ready.nonce)
+        drawn.append([choose.turn.random.random() for _ in range(4)])
+    assert nonces[0] != nonces[1]
+    assert not set(drawn[0]) & set(drawn[1])
 
 
 def test_without_a_seed_the_nonces_of_two_bots_differ(script: Any) -> None:
