@@ -185,9 +185,50 @@ def test_what_a_bot_thought_of_its_move_travels_as_info(script: Any) -> None:
             return Choice(turn.legal[0], value=float("inf"), depth=3, nodes=99, note="n" * 300)
 
     talk = Talk(Thoughtful("mine"))
-    (move,) = talk.thinks(at_its_turn(talk, script))
+    said, move = talk.thinks(at_its_turn(talk, script))
     assert isinstance(move, messages.Move)
     assert move.info == {"depth": 3, "nodes": 99, "note": "n" * 256}
+    assert lines([said]) == [
+        "mine: its move at ply 0 of m-1 goes without what cannot be kept: "
+        "value is of type float: a finite number (ValueError)"
+    ]
+    (second,) = talk.thinks(talk.hears(script.turn(ply=2)))
+    assert second.info == move.info, "it is said once a match"
+
+
+class Unreadable:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("thinking", "says"),
+    [
+        ({"nodes": 2**64}, "nodes is of type int: an integer from 0, of 64 bits at most"),
+        ({"nodes": 10**5000}, "nodes is of type int: an integer from 0, of 64 bits at most"),
+        ({"depth": -1}, "depth is -1: an integer from 0"),
+        ({"depth": "deep"}, "depth is of type str: an integer from 0"),
+        ({"depth": float("inf")}, "depth is of type float: an integer from 0"),
+        ({"value": float("nan")}, "value is of type float: a finite number"),
+        ({"value": [1]}, "value is of type list: a finite number"),
+        ({"value": 10**400}, "value is of type int: a finite number"),
+        ({"note": "a\x1b[2J"}, "note is 'a\\x1b[2J': at most 256 characters"),
+        ({"note": "\ud800"}, "note is"),
+        ({"note": Unreadable()}, "note is of type Unreadable: a text of 256 characters"),
+    ],
+)
+def test_thinking_that_cannot_be_kept_leaves_the_move_standing_and_is_told(
+    script: Any, thinking: dict[str, Any], says: str
+) -> None:
+    class Thoughtful(Bot):
+        def choose(self, turn: Turn) -> Choice:
+            return Choice(turn.legal[0], **thinking)
+
+    talk = Talk(Thoughtful("mine"))
+    said, move = talk.thinks(at_its_turn(talk, script))
+    assert move == messages.Move(match="m-1", ply=0, move={"heap": 0, "take": 1})
+    assert f"goes without what cannot be kept: {says}" in lines([said])[0]
+    assert MSGPACK.decode_client(MSGPACK.encode(move)) == move
 
 
 def test_a_rejected_move_is_explained_and_chosen_again(talk: Talk, script: Any) -> None:
