@@ -77,7 +77,8 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         """Begin all games anew, as `VectorGames.reset`. `options` have no meaning here. Raises `UsageFault`."""
         self.games.reseed(seed)
         if seed is not None:
-            self.np_random = np.random.default_rng(seed)
+            # Not the stream of `default_rng(seed)`, from which a learner of the same seed may draw its own moves.
+            self.np_random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
         self._begin(self._all)
         self._over = np.zeros(self.num_envs, bool)
         return self._see(), self._infos()
