@@ -3,6 +3,9 @@
 Seconds are simulated: some bots take long for a match, some come and go. Printed is Kendall's tau between rating and
 strength after so many matches a bot, the share of the possible pairs that met, and the matches of the bot that had the
 fewest, as a share of the mean; all of them means over as many ladders as are played.
+
+With `--in-rounds` everybody is there and plays once a round, so that pairing is all that differs: printed is how many
+matches a bot it takes by lot and at best until tau is so much. `--spread 0.5` has strengths lie half as wide apart.
 """
 
 from __future__ import annotations
@@ -86,6 +89,10 @@ def as_now(
 
 
 ARRANGED: Mapping[str, Pairing] = {"random": at_random, "before": as_before, "now": as_now}
+LOTS = "lots"
+"""By lot, in rounds for which everybody is there."""
+TAUS = (0.6, 0.7, 0.8, 0.85, 0.9)
+"""With `--in-rounds`, how many matches a bot each of these takes is told."""
 BEST = "best"
 """Those from whom most is learnt of all, in rounds for which everybody is there."""
 
@@ -93,12 +100,12 @@ BEST = "best"
 class Ladder:
     """Bots that play, and what is noted of them when they have had so many matches a bot."""
 
-    def __init__(self, count: int, chance: Random) -> None:
+    def __init__(self, count: int, chance: Random, spread: float = 1.0) -> None:
         self.chance = chance
         self.bots = {
             name: Entrant(
                 name,
-                chance.gauss(MU, SIGMA),
+                chance.gauss(MU, spread * SIGMA),
                 SLOW if number % 4 == 3 else QUICK,
                 number % 5 == 4,
             )
@@ -182,6 +189,17 @@ def is_here(bot: Entrant, now: float) -> bool:
     return not bot.comes_and_goes or now % (HERE + AWAY) < HERE
 
 
+def by_lot(ladder: Ladder) -> None:
+    """In every round pairs by lot, everybody once."""
+    while not ladder.over:
+        names = ladder.chance.sample(list(ladder.bots), len(ladder.bots))
+        for one, other in zip(names[::2], names[1::2], strict=False):
+            if not ladder.over:
+                ladder.bots[one].met[other] += 1
+                ladder.bots[other].met[one] += 1
+                ladder.play(one, other)
+
+
 def at_best(ladder: Ladder) -> None:
     """In every round the pairs that teach most, everybody once."""
     while not ladder.over:
@@ -198,23 +216,46 @@ def at_best(ladder: Ladder) -> None:
                 ladder.play(one.bot, other.bot)
 
 
-def played(count: int, kind: str, seed: int) -> Ladder:
-    """A ladder of so many bots, paired in such a way."""
-    ladder = Ladder(count, Random(f"{count}/{seed}"))
+def played(count: int, kind: str, seed: int, spread: float) -> Ladder:
+    """A ladder of so many bots, paired in such a way, whose strengths spread by so much of the prior's deviation."""
+    ladder = Ladder(count, Random(f"{count}/{seed}"), spread)
     if kind == BEST:
         at_best(ladder)
+    elif kind == LOTS:
+        by_lot(ladder)
     else:
         in_time(ladder, ARRANGED[kind])
     return ladder
 
 
-def measured(count: int, kind: str, ladders: int) -> list[dict[str, float]]:
+def measured(count: int, kind: str, ladders: int, spread: float) -> list[dict[str, float]]:
     """The means of what is noted, by `AFTER`."""
-    ended = [played(count, kind, seed) for seed in range(ladders)]
+    ended = [played(count, kind, seed, spread) for seed in range(ladders)]
     return [
         {what: statistics.mean(ladder.noted[after][what] for ladder in ended) for what in ("tau", "met", "least")}
         for after in AFTER
     ]
+
+
+def matches_to(tau_wanted: float, means: Sequence[Mapping[str, float]]) -> float | None:
+    """How many matches a bot it takes to know the order so well, between those noted; None for more than all."""
+    before, known = 0.0, 0.0
+    for after, row in zip(AFTER, means, strict=True):
+        if row["tau"] >= tau_wanted:
+            return before + (after - before) * (tau_wanted - known) / (row["tau"] - known)
+        before, known = after, row["tau"]
+    return None
+
+
+def in_rounds(count: int, ladders: int, spread: float) -> None:
+    """Print how many matches a bot it takes by lot and by choice, where pairing is all that differs."""
+    print(f"\n{count} bots, strengths of {spread:g} deviations: matches a bot until tau is so much")
+    lots, best = (measured(count, kind, ladders, spread) for kind in (LOTS, BEST))
+    for wanted in TAUS:
+        by_lots, by_choice = (matches_to(wanted, means) for means in (lots, best))
+        told = "".join(f"{'over 100' if each is None else f'{each:.0f}':>10}" for each in (by_lots, by_choice))
+        times = "" if by_lots is None or by_choice is None else f"{by_lots / by_choice:>8.1f} times"
+        print(f"{wanted:.2f}{told}{times}", flush=True)
 
 
 def draw(found: Mapping[int, Mapping[str, Sequence[Mapping[str, float]]]], path: Path) -> None:
@@ -249,17 +290,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bots", type=int, nargs="+", default=[8, 30, 300])
     parser.add_argument("--of-each", type=int, default=1200, help="bots of all ladders of a size: 150 ladders of 8")
+    parser.add_argument("--in-rounds", action="store_true", help="only by lot and at best, with everybody there")
+    parser.add_argument("--spread", type=float, default=1.0, help="of strengths, in deviations of the prior")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg")
     arguments = parser.parse_args()
     found: dict[int, dict[str, list[dict[str, float]]]] = {}
     for count in arguments.bots:
+        if arguments.in_rounds:
+            in_rounds(count, max(1, arguments.of_each // count), arguments.spread)
+            continue
         print(f"\n{f'{count} bots':8}" + "".join(f"{f'{after} matches':>19}" for after in AFTER))
         print(" " * 8 + f"{'tau   met  least':>19}" * len(AFTER))
         found[count] = {}
         for kind in (*ARRANGED, BEST):
-            row = found[count][kind] = measured(count, kind, max(1, arguments.of_each // count))
+            row = found[count][kind] = measured(count, kind, max(1, arguments.of_each // count), arguments.spread)
             print(f"{kind:8}" + "".join(f"{r['tau']:8.2f} {r['met']:5.2f} {r['least']:4.2f}" for r in row), flush=True)
-    if arguments.plot:
+    if arguments.plot and found:
         draw(found, arguments.plot)
 
 

@@ -8,6 +8,9 @@ Each line is a kind of pairs, moved to the mean in question. `errors` are the te
 at most alpha and beta are wanted, 0.05 each. `games` are the mean number until a verdict. `left` is the share of tests
 in which the true mean was ever outside the confidence sequence, looked at after each of 1,000 pairs: 0.05 at most.
 
+The last kinds, `--only assumed:`, are none that the methods are for: they show what it costs where pairs leave 0 to 1,
+depend on each other, or drift.
+
 A file of `--pairs` has a pair's mean score on each line, as it came out or less luck, and is drawn from with
 replacement. Loops are compiled by numba where it is installed (the extra `fast`); the functions are those of the tests.
 """
@@ -44,6 +47,8 @@ Scores = NDArray[numpy.float64]
 Draw = Callable[[numpy.random.Generator, int, float], Scores]
 """The mean scores of so many pairs, with this expectation."""
 
+DRIFT = 1024
+"""Pairs in which a bot that drifts does so once; of FIRST it has a first half."""
 FIRST = 512
 """Pairs that are drawn for a test at first, and twice as many whenever they decide nothing."""
 COMPARED = 5
@@ -114,6 +119,28 @@ def mistakes(pairs_in_one: int, spread: float, lost: float) -> Draw:
     return draw
 
 
+def dependent(share: float, spread: float) -> Draw:
+    """Normal, each with so much of what the one before was off by: bots that learn, or a machine that is busy."""
+
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        off = chance.normal(0, spread, pairs)
+        for at in range(1, pairs):
+            off[at] = share * off[at - 1] + math.sqrt(1 - share**2) * off[at]
+        return mean + off
+
+    return draw
+
+
+def drifting(way: float, spread: float) -> Draw:
+    """Normal, in each `DRIFT` pairs from so much above the mean to as much below: a bot that the other one learns."""
+
+    def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
+        passed = numpy.arange(pairs) % DRIFT / DRIFT
+        return mean + way * (1 - 2 * passed) + chance.normal(0, spread, pairs)
+
+    return draw
+
+
 def drawn_from(scores: Scores, *, raw: bool) -> Draw:
     """The pairs of a file: results with those chances of the mean that are likeliest, others moved there."""
 
@@ -164,7 +191,13 @@ KINDS = [
     Kind("adjusted, half a game turned in 1 of 10", RealValued, 0.02, blunders(10, 0.03, 0.25)),
     Kind("adjusted, half a game turned in 1 of 20", RealValued, 0.01, blunders(20, 0.03, 0.25)),
     *_lost_games(),
+    Kind("assumed: a point lost in 1 of 50", RealValued, 0.02, mistakes(50, 0.005, 1.0)),
+    Kind("assumed: 1.5 points lost in 1 of 75", RealValued, 0.02, mistakes(75, 0.005, 1.5)),
+    Kind("assumed: normal, 1.0", RealValued, 0.2, normal(1.0)),
+    Kind("assumed: 0.3 of the pair before", RealValued, 0.02, dependent(0.3, 0.1)),
+    Kind("assumed: drifts from 0.02 up to down", RealValued, 0.02, drifting(0.02, 0.1)),
 ]
+"""The last are none that the methods are for: pairs beyond 0 to 1, that depend on each other, or whose mean changes."""
 
 _Loop = Callable[..., Any]  # of arrays here, of lists in the tests
 _solve: _Loop = compiled(multiplier)

@@ -40,6 +40,9 @@ def run_bot(
         ),
     ],
     url: Annotated[str | None, typer.Option(help="The arena, ws://host:port [ARENA_URL].")] = None,
+    hosts: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Other hosts that its nodes may be on [ARENA_HOSTS].")
+    ] = None,
     token: Annotated[str | None, typer.Option(help="Its token; else a saved or new one [ARENA_TOKEN].")] = None,
     name: Annotated[str | None, typer.Option(help="The name to play under [ARENA_BOT].")] = None,
     game: Annotated[str | None, typer.Option(help="The game to seek [ARENA_GAME].")] = None,
@@ -69,6 +72,7 @@ def run_bot(
 
     given = Given(
         url=url,
+        hosts=hosts,
         token=token,
         name=name,
         game=game,

@@ -7,9 +7,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
 _STEPS = 100
 _CLOSE = 1e-12
+_MAX_SINGLE_PEAK = 0.25
+"""Deviations up to which the likelihood had a single peak in thousands of counts drawn at random, as long as no value
+had more than `_MAX_SHARE` of them."""
+_MAX_SHARE = 0.9
+_CELLS = 64
+"""Cells in which further peaks are looked for between two bounds of the standard deviation."""
+_HALVINGS = 50
 
 
 def with_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
@@ -23,31 +32,162 @@ def with_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> 
 def with_deviations(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
     """As `with_mean`, among those whose mean is so many of their own standard deviations above `centre`.
 
-    With more than half of one, either way, there may be likelier ones elsewhere.
+    The values ascend, and some are above the centre and some below.
     """
+    if deviations < 0:
+        mirrored = [2 * centre - value for value in reversed(values)]
+        return with_deviations(mirrored, counts[::-1], centre, -deviations)[::-1]
+    if not deviations:
+        return with_mean(values, counts, centre)
+    found = [_nearby(values, counts, centre, deviations)]
+    if deviations > _MAX_SINGLE_PEAK or max(counts) > _MAX_SHARE * sum(counts):
+        found += _peaks(values, counts, centre, deviations)
+    return max(found, key=lambda chances: _log_likelihood(counts, chances))
+
+
+def _log_likelihood(counts: Sequence[float], chances: Sequence[float]) -> float:
+    return sum(count * math.log(chance) for count, chance in zip(counts, chances, strict=True))
+
+
+def _terms(values: Sequence[float], centre: float, deviations: float, mean: float, spread: float) -> list[float]:
+    """By value, how much more of it takes the mean from its place above the centre, to first order, about chances of
+    this mean and this standard deviation.
+    """
+    return [value - centre - deviations / 2 * (spread + (value - mean) ** 2 / spread) for value in values]
+
+
+def _moments(values: Sequence[float], chances: Sequence[float]) -> tuple[float, float]:
+    """The mean and the standard deviation."""
+    mean = sum(chance * value for chance, value in zip(chances, values, strict=True))
+    return mean, math.sqrt(sum(chance * (value - mean) ** 2 for chance, value in zip(chances, values, strict=True)))
+
+
+def _nearby(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
+    """Chances than which none near them are likelier."""
     # It begins where all weight is on the centre and an end, so that what is held does hold. From there, to first order
     # about the last chances, it says that terms have mean 0; some are below 0 and some above, ever after: a standard
     # deviation is concave in the chances, and its tangent above it.
     weight = deviations**2 / (1 + deviations**2)
-    aside = (values[-1] if deviations > 0 else values[0]) - centre
-    mean, spread = centre + weight * aside, abs(aside) * math.sqrt(weight * (1 - weight))
+    aside = values[-1] - centre
+    mean, spread = centre + weight * aside, aside * math.sqrt(weight * (1 - weight))
     if not spread:
         return with_mean(values, counts, centre)
     chances = [0.0] * len(values)
     for _ in range(_STEPS):
-        terms = [value - centre - deviations / 2 * (spread + (value - mean) ** 2 / spread) for value in values]
-        last, chances = chances, _balanced(terms, counts)
-        mean = sum(chance * value for chance, value in zip(chances, values, strict=True))
-        spread = math.sqrt(sum(chance * (value - mean) ** 2 for chance, value in zip(chances, values, strict=True)))
+        last, chances = chances, _balanced(_terms(values, centre, deviations, mean, spread), counts)
+        mean, spread = _moments(values, chances)
         if max(abs(one - other) for one, other in zip(last, chances, strict=True)) < _CLOSE:
             break
     return chances
 
 
+def _peaks(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[list[float]]:
+    """All chances than which none near them are likelier, found by their standard deviation: for each there is one
+    candidate, and it is a solution where its mean is right too.
+    """
+    root = math.sqrt(1 + deviations**2)
+    # Between these bounds for each value above the centre, its term is above 0, as one has to be.
+    bounds = [
+        ((value - centre) * deviations / (root * (root + 1)), (value - centre) * deviations / (root * (root - 1)))
+        for value in values
+        if value > centre
+    ]
+    edges = sorted({edge for pair in bounds for edge in pair})
+    found = []
+    for low, high in pairwise(edges):
+        shares = [(1 - math.cos(math.pi * at / _CELLS)) / 2 for at in range(1, _CELLS)]
+        spreads = [low * (high / low) ** share for share in shares]
+        tried = [(spread, _candidate(values, counts, centre, deviations, spread)) for spread in spreads]
+        for (lower, one), (upper, other) in pairwise(tried):
+            if one is None or other is None or (one.excess > 0) == (other.excess > 0):
+                continue
+            peak = _bisected(values, counts, centre, deviations, (lower, upper), one)
+            found.append(peak.chances)
+    return found
+
+
+class _Candidate(NamedTuple):
+    """Chances, and by how much their mean is above what it has to be."""
+
+    chances: list[float]
+    excess: float
+
+
+def _candidate(
+    values: Sequence[float], counts: Sequence[float], centre: float, deviations: float, spread: float
+) -> _Candidate | None:
+    """Return the only chances of this standard deviation that can be a peak; None where there are none."""
+    mean = centre + deviations * spread
+    terms = _terms(values, centre, deviations, mean, spread)
+    if not min(terms) < 0 < max(terms):
+        return None
+    chances = _balanced(terms, counts)
+    return _Candidate(chances, _moments(values, chances)[0] - mean)
+
+
+def _bisected(
+    values: Sequence[float],
+    counts: Sequence[float],
+    centre: float,
+    deviations: float,
+    bounds: tuple[float, float],
+    first: _Candidate,
+) -> _Candidate:
+    """Return the candidate between two standard deviations whose mean is right; `first` is that of the lower one."""
+    low, high = bounds
+    best = first
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        between = _candidate(values, counts, centre, deviations, middle)
+        if between is not None and (between.excess > 0) == (first.excess > 0):
+            low, best = middle, between
+        else:
+            high = middle
+    return best
+
+
 def _balanced(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """The likeliest chances under which the terms, some below 0 and some above, have mean 0."""
-    x, total = multiplier(terms, counts), sum(counts)
-    return [count / total / (1 + x * term) for term, count in zip(terms, counts, strict=True)]
+    """The likeliest chances under which the terms, some below 0 and some above, have mean 0.
+
+    They are count / total / (1 + x * term). Where most counts are on one side, x is close to where one of these
+    divisors is 0, and 1 + x * term is lost in rounding. So it is not x that is solved for, but that divisor itself:
+    all the others are sums of what is not negative.
+    """
+    total, heavier = sum(counts), sum(count * term for term, count in zip(terms, counts, strict=True))
+    if not heavier:
+        return [count / total for count in counts]
+    end = min(terms) if heavier > 0 else max(terms)
+    shares = [term / end for term in terms]
+    least = _least_divisor(shares, counts)
+    return [count / total / _divisor(share, least) for share, count in zip(shares, counts, strict=True)]
+
+
+def _divisor(share: float, least: float) -> float:
+    """By its share of the term at the end, the divisor of any term: `least` for the end, 1 for a term of 0."""
+    return (1 - share) + least * share if share > 0 else 1 - share * (1 - least)
+
+
+def _least_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
+    """The divisor of the term at the end, from 0 to 1, under which the terms have mean 0. Newton's steps are kept
+    between bounds that close in, by factors, as it may be small.
+    """
+    against = sum(-share * count for share, count in zip(shares, counts, strict=True) if share < 0)
+    low, high = min(1.0, counts[shares.index(1.0)] / against), 1.0
+    least = math.sqrt(low * high)
+    for _ in range(_STEPS):
+        mean = slope = 0.0
+        for share, count in zip(shares, counts, strict=True):
+            part = share / _divisor(share, least)
+            mean += count * part
+            slope -= count * part * part
+        low, high = (least, high) if mean > 0 else (low, least)
+        after = least * math.exp(-mean / (slope * least)) if abs(mean) < abs(slope * least) else 0.0
+        if not low < after < high:
+            after = math.sqrt(low * high)
+        if abs(after - least) <= _CLOSE * least:
+            break
+        least = after
+    return least
 
 
 def multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:

@@ -46,6 +46,9 @@ RequestId = Annotated[
         description="a word of your own, 1 to 64 characters, none a control or invisible one",
     ),
 ]
+PresetName = Annotated[str, Meta(max_length=64, description="the name of a preset of the game")]
+MAX_PRESETS = 64
+"""Presets that an open seek may name."""
 GameName = Annotated[str, Meta(max_length=64, description="the name of a game, as welcome has them")]
 Followed = Annotated[str, Meta(max_length=40, description="the id of a match, or * for all")]
 Nonce = Annotated[str, Meta(pattern=r"^[0-9a-f]{32}$(?!\n)", description="16 bytes in lower-case hex, 32 digits")]
@@ -143,6 +146,7 @@ class ListedSeek(Struct, frozen=True, kw_only=True, omit_defaults=True):
     preset: str | None = None
     rated: bool = False
     open: bool = False
+    presets: list[str] = []
     private: bool = False
     opponents: list[str] = []
     unknown: list[str] = []
@@ -210,8 +214,8 @@ class Hello(FromClient, frozen=True, kw_only=True):
 class Seek(FromClient, frozen=True, kw_only=True):
     """Ask for a match. Answered by `start` carrying this id, or by `error` with `ref`.
 
-    One that is `open` takes any match of the game, one that is `private` only who names its bot; `opponent` is short
-    for `opponents` with one name.
+    One that is `open` takes any match of the game, or only those of `presets` where it names some; one that is
+    `private` only who names its bot; `opponent` is short for `opponents` with one name.
     """
 
     id: RequestId
@@ -221,6 +225,7 @@ class Seek(FromClient, frozen=True, kw_only=True):
     opponent: BotName | None = None
     opponents: list[BotName] = []
     open: bool = False
+    presets: Annotated[list[PresetName], Meta(max_length=MAX_PRESETS)] = []
     slow: bool = False
     private: bool = False
 

@@ -65,8 +65,8 @@ class SeekBoard:
     def private(self, bot: str, ref: str = "private", game: str = "nim", **config: Any) -> None:
         self.add(bot, Seek(id=ref, game=game, config=config, private=True))
 
-    def open(self, bot: str, ref: str = "open", game: str = "nim") -> None:
-        self.add(bot, Seek(id=ref, game=game, open=True))
+    def open(self, bot: str, ref: str = "open", game: str = "nim", presets: Sequence[str] = ()) -> None:
+        self.add(bot, Seek(id=ref, game=game, open=True, presets=[*presets]))
 
     def add(self, bot: str, seek: Seek, *, person: bool = False) -> None:
         session = cast(Session, Bot(bot, person=person))

@@ -77,8 +77,9 @@ def test_a_test_ends_in_a_sentence_that_is_a_line_and_shows_its_numbers_on_80_co
     assert re.fullmatch(rf"less luck       0\.\d{{3}} \(0\.5\d\d-0\.6\d\d\)  {elo}", lines[2])
     assert re.fullmatch(r"luck by the value exact, worth \d{3} games with luck left in", lines[3])
     bounds = r"h0 \(0 points a game\) below -2\.94, h1 \(0\.02 points a game\) above 2\.94"
-    assert re.fullmatch(r"at any time     0\.\d{3}-0\.\d{3}, valid whenever one stops", lines[4])
-    assert re.fullmatch(rf"LLR \d\.\d\d: {bounds}", lines[5])
+    assert re.fullmatch(r"at any time     0\.\d{3}-0\.\d{3}, valid whenever one stops,", lines[4])
+    assert lines[5] == "                if bots stay as they are and pairs within 0 to 1"
+    assert re.fullmatch(rf"LLR \d\.\d\d: {bounds}", lines[6])
     assert len(duel.matches) == int(decided[1]) >= 2 * MIN_UNITS
 
 

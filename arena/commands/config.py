@@ -110,6 +110,14 @@ def _check_nodes(made: ServerSettings, names: Mapping[str, str]) -> None:
             if value != getattr(ServerSettings(), key):
                 text = f"{names[key]} is {value}: nodes share a database on a server, so give db too: postgresql://…"
                 raise UsageFault(text)
+    elif made.public_url is None and made.tls_cert is None:
+        socket = made.socket_url or ""
+        tells = "trusted_proxy" if made.trusted_proxy else "socket_url" if socket.startswith("wss:") else None
+        if tells is not None:
+            raise UsageFault(
+                f"{names[tells]} is {getattr(made, tells)}, so there is a proxy, and public_url is missing: nodes "
+                f"would send bots past it, without TLS. Write where bots connect, like wss://arena.example.org/{NAME}"
+            )
     if made.nodes > 1 and made.public_url is not None and NAME not in made.public_url:
         raise UsageFault(
             f"{names['public_url']} is {made.public_url}, the same for {made.nodes} nodes: "

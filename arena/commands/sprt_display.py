@@ -95,7 +95,7 @@ def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
         )
         rows.append(Text(f"luck by the value {question.value}{worth}"))
     if findings.any_time is not None:
-        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, valid whenever one stops"))
+        rows.append(Text(f"at any time     {score_format.interval(findings.any_time)}, {_validity(findings)}"))
     if question.hypotheses is not None and findings.ratio is not None:
         asked, ratio = question.hypotheses, findings.ratio
         if asked.unit == "nelo" and findings.normalised is not None:
@@ -104,6 +104,15 @@ def shown(plan: Plan, evidence: Evidence, findings: Findings) -> RenderableType:
         h0, h1 = (amount(edge, asked.unit) for edge in (asked.h0, asked.h1))
         rows.append(Text(f"LLR {ratio.llr:z.2f}: h0 ({h0}) below {ratio.lower:.2f}, h1 ({h1}) above {ratio.upper:.2f}"))
     return Group(*rows)
+
+
+def _validity(findings: Findings) -> str:
+    """Say on what the interval at any time rests."""
+    if findings.outside:
+        return f"which may be wrong: {units(findings, findings.outside)} left 0 to 1"
+    if findings.adjusted is not None:
+        return f"valid whenever one stops,\n{'':<15} if bots stay as they are and pairs within 0 to 1"
+    return "valid whenever one stops, if bots stay as they are"
 
 
 def _row(what: str, found: Comparison) -> Text:

@@ -23,6 +23,7 @@ from arena.server.playban import Playbans, paused
 from arena.server.seek_index import ActiveSeek
 from machine.histogram import Histogram
 from protocol import error_codes
+from protocol.display import among, shown
 from protocol.errors import BadConfig, BotFault, MalformedMessage
 from protocol.games import game_class, load
 from protocol.games.base import Game
@@ -127,6 +128,7 @@ class Ladder:
                 sought.kind.preset,
                 sought.kind.rated,
                 sought.kind.open,
+                sought.presets,
                 sought.private,
                 sought.opponents,
             )
@@ -138,11 +140,12 @@ class Ladder:
                 preset=preset,
                 rated=rated,
                 open=is_open,
+                presets=sorted(presets),
                 private=private,
                 opponents=sorted(opponents),
                 unknown=self._unknown.of(opponents),
             )
-            for game, preset, rated, is_open, private, opponents in islice(alike, MOST_SEEKS)
+            for game, preset, rated, is_open, presets, private, opponents in islice(alike, MOST_SEEKS)
         ]
         return seeks, ceil(self.seeks.paced(bot))
 
@@ -196,6 +199,8 @@ class Ladder:
             raise Unavailable(paused(pause))
         if message.open:
             _check_open(message)
+        elif message.presets:
+            raise NotAllowed("seek: presets are of an open seek: this one has the preset in its config")
         self.seeks.add(session, message, None if message.open else _rules(bot, message))
         self._unknown.ask(name for name in map(folded, named(message)) if not self._clients.was_online(name))
 
@@ -233,7 +238,10 @@ class Ladder:
 
 def _check_open(message: Seek) -> None:
     """Refuse an open seek that asks for more than a game."""
-    game_class(message.game)
+    known = game_class(message.game).presets
+    for preset in message.presets:
+        if preset not in known:
+            raise BadConfig(f"seek: {message.game} has no preset {shown(preset)}: {among(known)}")
     if message.config:
         raise BadConfig("seek: an open seek has no config: it takes that of whoever wants to play")
     if named(message):

@@ -187,6 +187,7 @@ class Matchmaker:
                 ratable=ratable,
                 private=message.private,
                 people_rated=message.rated and not message.private,
+                presets=frozenset(message.presets),
             )
         )
 
@@ -419,7 +420,8 @@ class Matchmaker:
             return []
         looked_at = seeks if len(seeks) <= AT_ONCE else self._chance.sample(list(seeks), AT_ONCE)
         there = {sought.key for sought in group}
-        first = {bot: next(iter(seeks[bot].values())) for bot in looked_at if bot not in there and self._most(bot)}
+        fitting = {bot: next((one for one in seeks[bot].values() if one.takes(kind)), None) for bot in looked_at}
+        first = {bot: one for bot, one in fitting.items() if one is not None and bot not in there and self._most(bot)}
         free = [
             self._seeker(bot, (*group, other))
             for bot, other in first.items()

@@ -76,9 +76,10 @@ NOBODY: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, eq=False, slots=True)
 class ActiveSeek:
-    """A seek in force. `opponents` are folded names; `since` is in seconds of the loop's clock; `ratable`: its match is
-    to be rated if that of its bot may be; `private`: it goes only with a seek that names its bot; `people_rated`: if it
-    is a person's, its match is to be rated among people.
+    """A seek in force. An open one takes only matches of its `presets`, where it has some. `opponents` are folded
+    names; `since` is in seconds of the loop's clock; `ratable`: its match is to be rated if that of its bot may be;
+    `private`: it goes only with a seek that names its bot; `people_rated`: if it is a person's, its match is to be
+    rated among people.
     """
 
     session: Session
@@ -91,6 +92,11 @@ class ActiveSeek:
     ratable: bool = False
     private: bool = False
     people_rated: bool = True
+    presets: frozenset[str] = frozenset()
+
+    def takes(self, kind: MatchSpec) -> bool:
+        """Whether a match of this kind is one that it wants, if it is open."""
+        return not self.presets or kind.preset in self.presets
 
     @property
     def key(self) -> str:
@@ -178,7 +184,12 @@ class SeekIndex:
         for opponent in sought.opponents:
             return self.answer(kind, opponent, frozenset((bot, opponent)))
         if kind.open:
-            named_by = self._by_rival.get((kind.game, bot), {})
+            by_rival = self._by_rival.get((kind.game, bot), {})
+            fitting = (
+                (other, {name: one for name, one in seeks.items() if sought.takes(one.kind)})
+                for other, seeks in by_rival.items()
+            )
+            named_by = {other: seeks for other, seeks in fitting if seeks}
         else:
             named_by = self._by_aim.get((kind, frozenset((bot,))), {}) if kind.seats == 2 else {}
         found = next((other for other in named_by if free(other)), None) or next(iter(named_by), None)
@@ -192,7 +203,7 @@ class SeekIndex:
                 if sought.opponents:
                     return sought
                 found = found or sought
-        return found or _first(self.unnamed(open_match_spec(kind.game)).get(bot, {}))
+        return found or _first_that_takes(kind, self.open(kind.game).get(bot, {}))
 
     def unnamed(self, kind: MatchSpec) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """By bot and id, the seeks of a kind that name nobody."""
@@ -201,6 +212,10 @@ class SeekIndex:
     def open(self, game: str) -> Mapping[str, Mapping[str, ActiveSeek]]:
         """By bot and id, the open seeks of a game."""
         return self.unnamed(open_match_spec(game))
+
+
+def _first_that_takes(kind: MatchSpec, seeks: Mapping[str, ActiveSeek]) -> ActiveSeek | None:
+    return next((sought for sought in seeks.values() if sought.takes(kind)), None)
 
 
 class FairQueue:

@@ -9,9 +9,12 @@ from msgspec import Struct
 from measuring.elo import Comparison, EloDifference, compare_scores, normalised_elo_of_counts
 from measuring.scores import score_of_counts
 from measuring.sequential import Hypotheses, Verdict, multinomial_llr
+from protocol.display import shown
 from protocol.errors import UsageFault
 
 PENTANOMIAL, TRINOMIAL = 5, 3
+MAX_COUNT = 10**15
+"""More than anybody has played; sums of such counts are exact as numbers with a point."""
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):
@@ -38,6 +41,8 @@ def check_counts(counts: Sequence[int]) -> None:
         )
     if min(counts) < 0:
         raise UsageFault(f"a count is {min(counts)}: it must be 0 or more")
+    if max(counts) > MAX_COUNT:
+        raise UsageFault(f"a count is {shown(max(counts))}: it must be {MAX_COUNT:,} or less")
     if not any(counts):
         raise UsageFault("all counts are 0: what is to be said of no game?")
 

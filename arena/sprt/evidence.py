@@ -20,6 +20,8 @@ ONE_SIDED = 0.95
 """A share of matches, or of pairs, above which they say next to nothing of the bots."""
 ENOUGH = 10
 """Pairs before anything is said of the bots, or of what the pairs have in common, where no test says when."""
+ROUNDING = 1e-9
+"""What the mean of a pair's scores may be beyond 0 or 1 by rounding."""
 MANY = 0.05
 """A share of a bot's matches above which its forfeits decide more than its play."""
 
@@ -75,6 +77,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     alike: bool
     reasons: dict[str, int]
     forfeits: dict[str, int]
+    outside: int = 0
+    """Pairs that are less luck below 0 or above 1, for which neither the verdict nor `any_time` is proved."""
 
     @property
     def best(self) -> Comparison | None:
@@ -159,6 +163,7 @@ class Evidence:
             same_seat=self._same_seat / pairs if pairs else 0.0,
             alike=len(self._courses) == 1,
             reasons=dict(Counter(one.result.reason for one in self.matches)),
+            outside=sum(not -ROUNDING <= score <= 1 + ROUNDING for score in self._adjusted),
             forfeits=dict(zip(self.bots, map(self._forfeits, self.sides), strict=True)),
         )
 

@@ -29,6 +29,10 @@ PAIRS: Sequence[tuple[str, Mapping[str, Any], Sequence[str]]] = (
     ("dilemma", {"rounds": 2000, "go_on": str(GO_ON)}, ("tit-for-tat", "pavlov")),
     ("dilemma", {"rounds": 2000, "go_on": str(GO_ON)}, ("generous", "random")),
     ("dilemma", {"rounds": 200, "noise": "0.05"}, ("tit-for-tat", "generous")),
+    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("generous", "random")),
+    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("always-cooperate", "random")),
+    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("always-defect", "tit-for-tat")),
+    ("dilemma", {"rounds": 10, "go_on": str(GO_ON)}, ("grim", "random")),
 )
 
 
@@ -36,15 +40,20 @@ def main() -> None:
     """Play and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--matches", type=int, default=100, help="of each pair")
-    matches = parser.parse_args().matches
+    parser.add_argument("--only", default="", help="of games whose config has this, as `'rounds': 10`")
+    options = parser.parse_args()
+    matches = options.matches
     print("| game | seat 0, seat 1 | payoff | less luck | factor | z |\n|---|---|---|---|---|---|")
     for game, config, bots in PAIRS:
-        print(row(game, config, bots, matches), flush=True)
+        if options.only in f"{game} {config}":
+            print(row(game, config, bots, matches), flush=True)
 
 
 def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
     """A pair of bots."""
-    units = HANDS if game != "dilemma" else 1 / (1 - GO_ON) if "go_on" in config else config["rounds"]
+    units = HANDS
+    if game == "dilemma":
+        units = (1 - GO_ON ** config["rounds"]) / (1 - GO_ON) if "go_on" in config else config["rounds"]
     rules = load(game, config)
     paid, lucks = [], []
     for played in islice(play_all(bots, game, map(str, count()), config=config), matches):
@@ -55,7 +64,7 @@ def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int)
     less = [result - luck for result, luck in zip(paid, lucks, strict=True)]
     z = fmean(lucks) / (variance(lucks) / matches) ** 0.5
     what = ", ".join(f"`{key}` {value}" for key, value in config.items() if key != "hands")
-    factor = "all" if variance(less) < 1e-12 else f"{variance(paid) / variance(less):.1f}"
+    factor = "all" if variance(less) < 1e-12 else f"{variance(paid) / variance(less):.2g}"
     return f"| {game}{what and ', '}{what} | {', '.join(bots)} | {_mean(paid)} | {_mean(less)} | {factor} | {z:+.1f} |"
 
 

@@ -166,9 +166,9 @@ class AgentTalk(Talk):
         assert match is not None
         assert match.asked is not None
         work = match.asked
-        answer = read_choice(work.turn, move)
+        answer, left_out = read_choice(work.turn, move)
         match.asked = match.rejected = None
-        return self._sendable(match.seat.thought(Thought(work, answer)))
+        return self._sendable(match.seat.thought(Thought(work, answer, left_out=left_out)))
 
     def resign(self) -> list[Effect]:
         """Give the match under way up."""

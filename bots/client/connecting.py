@@ -24,6 +24,7 @@ from websockets.typing import Subprotocol
 
 from bots.client.timeouts import ClientTimeouts
 from protocol.codec import MSGPACK
+from protocol.display import printable
 from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_SERVER_FRAME
 
@@ -44,10 +45,20 @@ class Refused(Fault):
     """Coming back would not help."""
 
 
+class _Opening(open_websocket):
+    """A connection that follows a redirection on its host only: elsewhere the token is none of their business."""
+
+    def process_redirect(self, exc: Exception) -> Exception | str:
+        found = super().process_redirect(exc)
+        if isinstance(found, str) and urlsplit(found).hostname != urlsplit(self.uri).hostname:
+            return Refused(f"{self.uri} sends bots on to {printable(found)[:80]}: if that is right, give that URL")
+        return found
+
+
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
     """A connection to the arena at `url`, in msgpack. Raises `Away`, `Refused`; `UsageFault` for URL or proxy."""
     try:
-        return await open_websocket(
+        return await _Opening(
             url,
             subprotocols=[Subprotocol(MSGPACK.subprotocol)],
             compression=None,
@@ -60,12 +71,14 @@ async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
         )
     except InvalidStatus as exc:
         raise _not_upgraded(url, exc.response) from exc
-    except (InvalidURI, UnicodeError) as exc:
+    except (InvalidURI, UnicodeError, OverflowError) as exc:
         raise UsageFault(f"the arena's URL: {exc}") from exc
     except (InvalidProxy, ImportError) as exc:
         raise UsageFault(f"the proxy that the environment names: {exc}") from exc
     except ssl.SSLCertVerificationError as exc:
         raise Refused(f"{url}: {_reason(exc)}") from exc
+    except ValueError as exc:  # which a certificate that cannot be verified is, too
+        raise UsageFault(f"the arena's URL: {exc}") from exc
     except (OSError, EOFError, WebSocketException) as exc:
         raise Away(f"no arena answers at {url}: {_reason(exc)}{_other_scheme(url, exc)}") from exc
 

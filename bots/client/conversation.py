@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import os
 from collections import defaultdict
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -22,7 +23,7 @@ from machine.backoff import Backoff
 from protocol import games, messages
 from protocol.close_codes import GOING_AWAY
 from protocol.error_codes import AUTH_FAILED, BAD_MESSAGE, NAME_TAKEN, NO_SLOTS, NOT_ALLOWED, UNAVAILABLE
-from protocol.errors import Fault
+from protocol.errors import Fault, UsageFault
 from protocol.games.base import Game
 from protocol.messages import FromClient
 
@@ -98,6 +99,8 @@ class Conversation(Talk):
         """The traceback that was told last."""
         self._parting = ""
         """Why the arena is about to close the connection."""
+        self._presets: dict[str, list[str]] = {}
+        """By game, what its open seeks name."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
         if game is not None:
             self._rules[game.name, _rules_key(game.config)] = game
@@ -225,7 +228,9 @@ class Conversation(Talk):
             rules = self._rules_of(start)
         except Fault as exc:
             return [self.trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
-        seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, self._seed)
+        # Whoever assigns matches gives each bot a seed of its own. Two bots that people start may have the same one.
+        seed = self._seed if self._settings.assigned else f"{self._seed}/seat-{start.seat}"
+        seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, seed)
         return seat.begin() + (self._go_on() if self._settings.open else [])
 
     def _ended(self, end: messages.End) -> list[Effect]:
@@ -314,13 +319,45 @@ class Conversation(Talk):
         if self._settings.open:
             taken = {*self._seeks.values(), *self._cold, *self._held}
             free = [game for game in games if game not in taken]
-            return [messages.Seek(id=self._new_seek(game), game=game, open=True) for game in free[:count]]
+            return self._seek_openly(free, count)
         if games[0] in self._held:
             return []
         config, rated, opponent = dict(self._settings.config), self._settings.rated, self._settings.opponent
         names = [self._new_seek(games[0]) for _ in range(count)]
         seeks = [messages.Seek(id=name, game=games[0], config=config, rated=rated, opponent=opponent) for name in names]
         return [*seeks, *self._look_later()]
+
+    def _seek_openly(self, wanted: Sequence[str], count: int) -> list[Effect]:
+        """Seek some games openly, each with what the bot plays of it."""
+        effects: list[Effect] = []
+        for game in wanted[:count]:
+            try:
+                presets = self._presets_of(game)
+            except UsageFault as fault:
+                self._wanted.remove(game)
+                effects.append(self.trouble(f"it does not play {game}: {fault}"))
+                continue
+            effects.append(messages.Seek(id=self._new_seek(game), game=game, open=True, presets=presets))
+        return effects if self._wanted else [*effects, Stop(1)]
+
+    def _presets_of(self, game: str) -> list[str]:
+        """The presets of a game that the bot plays; none where it plays all of them, and so whatever it is asked.
+
+        Raises `UsageFault`, as the bot does, where there is not one.
+        """
+        if game not in self._presets:
+            known = games.game_class(game).presets
+            plays, faults = [], []
+            for preset in known:
+                try:
+                    self._bot.check_game(games.load(game, {"preset": preset}))
+                    plays.append(preset)
+                except UsageFault as fault:
+                    faults.append(fault)
+            if faults and not plays:
+                raise faults[0]
+            self._presets[game] = plays if faults else []
+        return self._presets[game]
 
     def _withdraw(self) -> list[Effect]:
         """Take all seeks back: there is enough to play."""
@@ -347,7 +384,10 @@ class Conversation(Talk):
         if rules is None:
             if len(self._rules) >= MOST_CACHED:
                 self._rules.clear()
-            rules = self._rules[key] = games.load(start.game, start.config)
+            rules = games.load(start.game, start.config)
+            if self._settings.open:  # what others seek it has not seen before
+                self._bot.check_game(rules)
+            self._rules[key] = rules
         return rules
 
     def trouble(self, text: str) -> Say:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from bots.client.node_urls import MAX_NODES, refusal
 from bots.client.progress_report import STOPPING
 from bots.client.talk import Effect, Say, Stop, Talk
 from protocol import messages
@@ -22,6 +23,8 @@ TRIES = 3
 """After so many in vain nothing new is asked of a node, until it is there again."""
 PATIENT = 7
 """After so many, some five seconds, its matches are not waited for with others."""
+MAX_COMPLAINTS = 4
+"""Reasons that are said why nodes are left out, so that a server cannot fill the screen."""
 MOST_SENT_ON = 4
 """Times that a seek is sent on to another node; then it is tried again later, as nodes may come and go now."""
 
@@ -74,11 +77,14 @@ class _Sought:
 
 class Nodes:
     """Has `talk` go on with all nodes of an arena as if they were one, of which `first` is the URL that was given; with
-    `stays` that one is the only one.
+    `stays` that one is the only one. Others are on the same host, or on `hosts`.
     """
 
-    def __init__(self, talk: Talk, first: str, *, stays: bool = False) -> None:
+    def __init__(self, talk: Talk, first: str, *, stays: bool = False, hosts: tuple[str, ...] = ()) -> None:
         self._stays = stays
+        self._hosts = hosts
+        self._complaints: set[str] = set()
+        """Why URLs were not followed, as far as it was said; no more than `MAX_COMPLAINTS`."""
         self._talk = talk
         self._first = _Place(first, first)
         self._places = {first: self._first}
@@ -217,7 +223,7 @@ class Nodes:
         self._matches = {
             match: node for match, node in self._matches.items() if match in self._talk.kept or match in welcome.resumed
         }
-        self._known = [] if self._stays else [*welcome.nodes]
+        self._known = [] if self._stays else [url for url in welcome.nodes if self._refusal(url) is None][:MAX_NODES]
         others = [] if self._stays else welcome.elsewhere
         connecting: list[Directed] = []
         for url in others:
@@ -254,14 +260,30 @@ class Nodes:
             later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
             effects = self._directed(self._talk.receive(later, now))
             return [effect for effect in effects if not (self._stays and isinstance(effect, Say))]
-        sought.place, effects = self._connect(url)
-        self._pairing[sought.seek.game] = sought.place
+        place, effects = self._connect(url)
+        if place is None:
+            del self._seeks[sought.seek.id]
+            later = messages.Error(code=UNAVAILABLE, message=error.message, ref=error.ref)
+            return effects + self._directed(self._talk.receive(later, now))
+        sought.place = self._pairing[sought.seek.game] = place
         return effects + self._ask(sought)
 
-    def _connect(self, url: str) -> tuple[_Place, list[Directed]]:
+    def _refusal(self, url: str) -> str | None:
+        return refusal(url, self._first.url, self._hosts)
+
+    def _connect(self, url: str) -> tuple[_Place | None, list[Directed]]:
+        """Return the node at a URL, and what is to be done to be connected to it; None where it is not followed."""
         place = self._place(url)
         if place is not None:
             return place, []
+        why = self._refusal(url)
+        if why is None and len(self._places) > MAX_NODES:
+            why = f"it is connected to {MAX_NODES} nodes already, and that is as many as an arena may have"
+        if why is not None:
+            if why in self._complaints or len(self._complaints) >= MAX_COMPLAINTS:
+                return None, []
+            self._complaints.add(why)
+            return None, [self._talk.trouble(f"a node that the arena names is left out: {why}")]
         self._places[url] = place = _Place(url, url)
         return place, [Connect(url)]
 

@@ -24,6 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Let a command line say where, what and how a bot plays."""
     integer, number = partial(_read, int, "an integer"), partial(_read, float, "a number")
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
+    parser.add_argument("--hosts", metavar="A,B", help="other hosts of its nodes [ARENA_HOSTS]")
     parser.add_argument("--token", help="the bot's token; without it a saved one, or a new one [ARENA_TOKEN]")
     parser.add_argument("--name", help="play under another name [ARENA_BOT]")
     parser.add_argument("--game", help="the game to seek [ARENA_GAME]")

@@ -113,7 +113,7 @@ class Link(ABC):
         self._clock = clock
         self._name = name
         self._settings = settings
-        self._nodes = Nodes(talk, settings.url, stays=settings.stay)
+        self._nodes = Nodes(talk, settings.url, stays=settings.stay, hosts=settings.hosts)
         self._first = self._connection_to(settings.url, settings.patience)
         self._others: dict[str, Connection] = {}
         """By URL."""

@@ -42,6 +42,8 @@ class Seat:
         self._turn: Turn | None = None
         self._answer: messages.Move | None = None
         self._waiting: Work | None = None
+        self._told_left_out = False
+        """Whether it was said that some of its thinking is left out: once a match, as it may be so at every turn."""
 
     @property
     def done(self) -> bool:
@@ -131,6 +133,10 @@ class Seat:
                 effects.append(self._ready())
         elif thought.move is not None and self._turn is not None and thought.move.ply == self._turn.ply:
             self._answer = thought.move
+            if thought.left_out is not None and not self._told_left_out:
+                self._told_left_out = True
+                where = f"at ply {thought.move.ply} of {thought.move.match}"
+                effects.append(self._trouble(f"its move {where} goes without what cannot be kept: {thought.left_out}"))
             if not self.over:
                 effects.append(thought.move)
         if self._waiting is not None:

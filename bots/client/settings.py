@@ -6,6 +6,7 @@ Pure, but for a file that a value names: the environment comes in.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypedDict, TypeVar
@@ -13,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from machine.arguments import read_value
 from protocol import PORT, bot_launch
+from protocol.display import shown
 from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
@@ -20,6 +22,7 @@ from protocol.names import NAME_FORM, is_bot_name
 
 Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{PORT}"
+MAX_URL_CHARS = 2000
 OPEN_SLOTS = 16
 """Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
 MAX_MIN_MOVE_TIME = 60.0
@@ -46,6 +49,7 @@ class Given(TypedDict, total=False):
     patience: float | None
     assigned: bool | None
     stay: bool | None
+    hosts: str | tuple[str, ...] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +79,8 @@ class Settings:
     """A tournament assigns the matches: seek none, and end when the arena goes away."""
     stay: bool = False
     """Play at this node of the arena alone, whatever others pair."""
+    hosts: tuple[str, ...] = ()
+    """Hosts, besides that of `url`, on which the arena may have nodes: `b.example`, or `*.example` for all below it."""
 
 
 def settle(*sources: Given) -> Settings:
@@ -92,6 +98,8 @@ def settle(*sources: Given) -> Settings:
         settled.setdefault("slots", OPEN_SLOTS)
     if settled.get("assigned"):
         settled.setdefault("patience", ASSIGNED_PATIENCE)
+    if isinstance(settled.get("hosts"), str):
+        settled["hosts"] = read_hosts(settled["hosts"])
     settings = Settings(**settled)
     _check(settings)
     return settings
@@ -121,6 +129,22 @@ def _read_map(text: str) -> dict[str, Any]:
     return read
 
 
+def read_hosts(text: str) -> tuple[str, ...]:
+    """Return the names in `a.example,*.b.example`, in lower case. Raises `UsageFault` naming what is none."""
+    hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
+    for host in hosts:
+        if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
+            raise UsageFault(
+                f"--hosts or ARENA_HOSTS has {shown(host, 80)}: it is names of hosts, like a.example,*.b.example"
+            )
+    return hosts
+
+
+def allows_host(hosts: tuple[str, ...], host: str) -> bool:
+    """Whether a host is one of these, or below one that is written `*.example`."""
+    return any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in hosts)
+
+
 def _read_switch(text: str) -> bool:
     return text not in ("0", "false", "no")
 
@@ -138,6 +162,7 @@ _VARIABLES: Mapping[str, tuple[str, Callable[[str], Any]]] = {
     bot_launch.PATIENCE: ("patience", float),
     bot_launch.ASSIGNED: ("assigned", _read_switch),
     bot_launch.STAY: ("stay", _read_switch),
+    bot_launch.HOSTS: ("hosts", str),
 }
 
 
@@ -167,9 +192,12 @@ def _check(settings: Settings) -> None:
 
 def address_parts(url: str, *schemes: str) -> SplitResult | None:
     """The parts of a URL of one of these schemes; None where it is no such address."""
+    if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
+        return None
     try:
         parts = urlsplit(url)
-        sound = parts.scheme in schemes and parts.hostname and parts.port != 0
+        sound = parts.scheme in schemes and parts.hostname and parts.port != 0 and not parts.fragment
+        (parts.hostname or "").encode("idna")  # what no name server would be asked for
     except ValueError:
         return None
     return parts if sound else None

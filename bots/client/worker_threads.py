@@ -19,7 +19,8 @@ from bots.mistakes import is_library
 from protocol.codec import MSGPACK
 from protocol.display import shown
 from protocol.errors import Fault
-from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Move, Rejected, Start
+from protocol.field_errors import field_error
+from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Info, Move, Rejected, Start
 
 MOST_SHOWN = 80
 """Characters of what `choose` returned, in a message."""
@@ -78,6 +79,12 @@ class Thought:
     """How the author's code failed, in a line; None where it did not."""
     cause: BaseException | None = None
     """What the author's code raised, or is blamed for."""
+    left_out: str | None = None
+    """What of the thinking cannot be kept, and why: the move stands without it."""
+
+
+MAX_COUNTED = 2**64 - 1
+"""The largest integer that a message carries."""
 
 
 def think(bot: Bot, work: Work) -> Thought:
@@ -86,7 +93,8 @@ def think(bot: Bot, work: Work) -> Thought:
         if type(work) is Choose:
             if work.rejected is not None:
                 bot.rejected(work.rejected)
-            return Thought(work, read_choice(work.turn, bot.choose(work.turn)))
+            move, left_out = read_choice(work.turn, bot.choose(work.turn))
+            return Thought(work, move, left_out=left_out)
         if type(work) is Prepare:
             bot.prepare(work.start)
         elif type(work) is Conclude:
@@ -112,12 +120,16 @@ class NoMove(Fault):
         self.failure = failure
 
 
-def read_choice(turn: Turn, choice: Any) -> Move:
-    """What `choose` returned, as a message that fits a frame. Raises `NoMove`."""
+def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
+    """Return what `choose` returned, as a message that fits a frame, and what of its thinking is left out of that.
+
+    Raises `NoMove`.
+    """
     info: dict[str, Any] | None = None
-    move = choice
+    move, left_out = choice, None
     if isinstance(choice, Choice):
-        move, info = choice.move, _info(choice)
+        move = choice.move
+        info, left_out = _info(choice)
     if not isinstance(move, Mapping):
         example = msgspec.json.encode(turn.legal[0]).decode()
         raise NoMove(f"choose returned {shown(choice, MOST_SHOWN)}", turn, f": a move is a map like {example}")
@@ -128,21 +140,56 @@ def read_choice(turn: Turn, choice: Any) -> Move:
         raise NoMove(f"choose returned {shown(move, MOST_SHOWN)}", turn, f", which cannot be sent: {exc}") from exc
     if size > MAX_CLIENT_FRAME:
         raise NoMove(f"choose returned a move of {size} bytes", turn, f": at most {MAX_CLIENT_FRAME}")
-    return message
+    return message, left_out
 
 
-def _info(choice: Choice) -> dict[str, Any] | None:
-    """What can be told of the thinking: no infinities (they are not numbers on the wire), no endless notes."""
+def _info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
+    """Return what can be told of the thinking, and what cannot, with the reason: each of its fields by itself."""
     info: dict[str, Any] = {}
-    if choice.value is not None and math.isfinite(choice.value):
-        info["value"] = float(choice.value)
-    if choice.depth is not None:
-        info["depth"] = int(choice.depth)
-    if choice.nodes is not None:
-        info["nodes"] = int(choice.nodes)
-    if choice.note is not None:
-        info["note"] = str(choice.note)[:MAX_NOTE]
-    return info or None
+    left_out = []
+    for name, convert in _INFO_FIELDS.items():
+        given = getattr(choice, name)
+        if given is None:
+            continue
+        try:
+            value = convert(given)
+            wrong = field_error({name: value}, Info)
+        except Exception as exc:  # an object of the author's may raise anything
+            wrong = f"{name} is of type {type(given).__name__}: {_RIGHT_INFO[name]} ({type(exc).__name__})"
+        if wrong is None:
+            info[name] = value
+        else:
+            left_out.append(wrong)
+    return info or None, "; ".join(left_out) or None
+
+
+def _finite(value: Any) -> float:
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError
+    return number
+
+
+def _counted(value: Any) -> int:
+    number = int(value)
+    if number > MAX_COUNTED:
+        raise ValueError
+    return number
+
+
+def _noted(value: Any) -> str:
+    text = str(value)[:MAX_NOTE]
+    text.encode()  # half a surrogate pair travels nowhere
+    return text
+
+
+_RIGHT_INFO = {
+    "value": "a finite number",
+    "depth": "an integer from 0, of 64 bits at most",
+    "nodes": "an integer from 0, of 64 bits at most",
+    "note": f"a text of {MAX_NOTE} characters",
+}
+_INFO_FIELDS: dict[str, Callable[[Any], Any]] = {"value": _finite, "depth": _counted, "nodes": _counted, "note": _noted}
 
 
 def on(turn: Turn) -> str:

@@ -50,7 +50,7 @@ def mcp(
 
 def _of_it(given: Given) -> Given:
     """What of the environment is for an agent, who seeks by its tools."""
-    return Given(url=given.get("url"), name=given.get("name"), token=given.get("token"))
+    return Given(url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts"))
 
 
 def _token(settings: Settings, name: str, file: Path | None) -> str:

@@ -7,8 +7,10 @@ for a turn, which begins with what a program without JSON looks for.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import errno
+import json
 import os
 import select
 import shutil
@@ -17,8 +19,9 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +35,8 @@ from machine.keeper import FAILED
 from machine.subprocesses import ending
 from machine.terminal import say
 from protocol import bot_launch
-from protocol.display import shown
+from protocol.display import among, shown
 from protocol.errors import Fault, UsageFault
-from protocol.field_errors import field_error
 from protocol.messages import MAX_CLIENT_FRAME, End, Info, Rejected, Start
 from referee.clock import most_given
 
@@ -46,6 +48,7 @@ MOST_SHOWN = 60
 """Characters of what a program wrote, in a message."""
 LONGEST_LINE = MAX_CLIENT_FRAME
 """Bytes; no longer move could be sent."""
+_INFO_NAMES = Info.__struct_fields__
 KILL_WITHIN = 2.0
 """Seconds that a keeper has to end all, on a busy machine."""
 _READ = 65536
@@ -266,18 +269,20 @@ def asked(turn: Turn) -> bytes:
     return msgspec.json.encode(message) + b"\n"
 
 
-def answer(line: bytes, turn: Turn) -> Choice | None:
-    """The move in a line; None where there is nothing to it, and another one has to be waited for.
+def answer(line: bytes, turn: Turn, left_out: Callable[[str], None] = lambda what: None) -> Choice | None:
+    """The move in a line; None where there is nothing to it, and another one has to be waited for. `left_out` is told
+    what of its `info` nobody keeps.
 
     A line is a move as in `legal`, or the protocol's message `move`, of which only `move` is needed, or `resign`.
     Raises `Passed` for another turn's, `Unusable` for what is none of that, `GiveUp` for `resign`.
     """
+    line = line.removeprefix(codecs.BOM_UTF8)
     if not line.strip():
         return None
     try:
         said = msgspec.json.decode(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
-        said = None
+        said = _move_with_odd_numbers(line)
     if not isinstance(said, dict):
         raise Unusable(f"wrote {quoted(line)}, which is no map in JSON: {_right(turn)}")
     match said.get("type"):
@@ -286,22 +291,37 @@ def answer(line: bytes, turn: Turn) -> Choice | None:
         case "resign":
             raise GiveUp
         case "move":
-            return _moved(said, turn)
+            return _moved(said, turn, left_out)
     raise Unusable(f"wrote {quoted(line)}, whose type is neither move nor resign: {_right(turn)}")
 
 
-def _moved(said: Mapping[str, Any], turn: Turn) -> Choice:
-    """The choice in a `move`, with an `info` that the arena would take."""
+def _move_with_odd_numbers(line: bytes) -> Any:
+    """Return a message `move` in whose `info` are numbers that JSON has no form for, as NaN and 1e400; None for others.
+
+    Many libraries write them. They cannot be kept, and the move stands without them.
+    """
+    try:
+        said = json.loads(line)
+        json.dumps({key: value for key, value in said.items() if key != "info"}, allow_nan=False)
+    except (AttributeError, ValueError, RecursionError):
+        return None
+    return said if said.get("type") == "move" else None
+
+
+def _moved(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], None]) -> Choice:
+    """The choice in a `move`, with what its `info` has of the fields that are kept."""
     match, ply = said.get("match", turn.match), said.get("ply", turn.ply)
     if (match, ply) != (turn.match, turn.ply):
         raise Passed(f"answered ply {str(ply)[:20]} of {str(match)[:40]}")
-    move, info = said.get("move"), said.get("info", {})
+    move, info = said.get("move"), said.get("info") or {}
     if not isinstance(move, dict):
         raise Unusable(f"wrote a move without a map in the field move: {_right(turn)}")
-    fault = field_error(info, Info) if isinstance(info, dict) else "it is no map"
-    if fault is not None:
-        raise Unusable(f"wrote a move whose info can't be sent: {fault}")
-    return Choice(move, **info)
+    if not isinstance(info, dict):
+        left_out(f"wrote a move whose info is {shown(info, MOST_SHOWN)}, no map")
+        return Choice(move)
+    for name in sorted(info.keys() - {*_INFO_NAMES}):
+        left_out(f"wrote a move whose info has {shown(name, MOST_SHOWN)}: {among(_INFO_NAMES)}")
+    return Choice(move, **{name: info[name] for name in _INFO_NAMES if name in info})
 
 
 def _right(turn: Turn) -> str:
@@ -393,20 +413,20 @@ class Piped(Bot):
         if program is None:
             program = match.program = self._started()
             program.tell(match.start)
-        if (written := program.unasked()).strip():
-            self._leave_out(match, f"wrote {quoted(written)} before it was asked", turn)
+        if (written := program.unasked().removeprefix(codecs.BOM_UTF8)).strip():
+            self._leave_out(match, turn, f"wrote {quoted(written)} before it was asked")
         program.tell(asked(turn))
         until = time.monotonic() + turn.time_left + match.grace
         while True:
             try:
-                choice = answer(program.hear(until), turn)
+                choice = answer(program.hear(until), turn, partial(self._leave_out, match, turn))
             except Passed as exc:
-                self._leave_out(match, str(exc), turn)
+                self._leave_out(match, turn, str(exc))
                 continue
             if choice is not None:
                 return choice
 
-    def _leave_out(self, match: _Match, what: str, turn: Turn) -> None:
+    def _leave_out(self, match: _Match, turn: Turn, what: str) -> None:
         """Say what is left out, once a match: a program that writes too much does so at every turn."""
         if not match.warned:
             match.warned = True

@@ -15,9 +15,10 @@ from gymnasium import Env
 from gymnasium.spaces import Box, Dict, Discrete
 from gymnasium.utils import seeding
 from pettingzoo import AECEnv, ParallelEnv
-from pettingzoo.utils.conversions import aec_to_parallel
+from pettingzoo.utils.conversions import aec_to_parallel_wrapper
 from pettingzoo.utils.wrappers import OrderEnforcingWrapper
 
+from bots.environments.copying import CopiedWhole
 from bots.environments.encodings import Mask, Vector, encoding_of
 from machine.terminal import say
 from measuring.luck import luck_at
@@ -53,7 +54,7 @@ def env(
 
     Raises `UnknownGame`, `BadConfig` or `UsageFault`.
     """
-    return OrderEnforcingWrapper(Environment(game, config, luck=luck, render_mode=render_mode))
+    return _InOrder(Environment(game, config, luck=luck, render_mode=render_mode))
 
 
 def parallel_env(
@@ -69,10 +70,18 @@ def parallel_env(
     world = env(game, config, render_mode=render_mode)
     if not world.metadata["is_parallelizable"]:
         raise UsageFault(f"in {game} agents take turns: use env")
-    return aec_to_parallel(world)
+    return _Parallel(world)
 
 
-class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
+class _InOrder(CopiedWhole, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
+    """PettingZoo's wrapper, as an environment that can be copied."""
+
+
+class _Parallel(CopiedWhole, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
+    """PettingZoo's wrapper, as an environment that can be copied."""
+
+
+class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
     """Agents `seat_0`, `seat_1`, …; an observation is the `vector` of the game's encoding, as `observation`, and its
     `action_mask`, all 0 for who is not to move.
 
@@ -102,8 +111,7 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self.render_mode = render_mode
         self.rules = load(game, config)
         self.encoding = encoding_of(self.rules)
-        value = value_of(self.rules, luck)
-        self._value = None if isinstance(value, NoLuck) else value
+        self._measure_luck(luck)
         name = f"{self.rules.name}_v{self.encoding.version}"
         self.metadata = {
             "name": name,
@@ -115,6 +123,19 @@ class Environment(AECEnv):  # type: ignore[misc]  # PettingZoo comes without typ
         self.action_spaces = {agent: Discrete(self.encoding.actions) for agent in self.possible_agents}
         self.observation_spaces = {agent: self._observation_space() for agent in self.possible_agents}
         self._random, _ = seeding.np_random()
+
+    def _measure_luck(self, luck: str | None) -> None:
+        value = value_of(self.rules, luck)
+        self._luck = value.name
+        self._value = None if isinstance(value, NoLuck) else value
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the value of luck: it has functions that cannot be pickled, and follows from its name."""
+        return {name: kept for name, kept in self.__dict__.items() if name != "_value"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._measure_luck(self._luck)
 
     def _observation_space(self) -> Dict:
         vector = Box(0, 1, (self.encoding.size,), np.float32)
@@ -237,7 +258,7 @@ def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
     return int(random.choice(np.flatnonzero(mask)))
 
 
-class Single(Env[Vector, np.int64]):
+class Single(CopiedWhole, Env[Vector, np.int64]):
     """A learner in a seat that is drawn for each game, while `opponent` plays all others; at random, where none is
     given. Games in which it is out before its first turn are left out.
 

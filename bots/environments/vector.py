@@ -11,6 +11,7 @@ from gymnasium.spaces import Box, Discrete
 from numpy.typing import NDArray
 
 from bots.environments.batched.batch import Masks, Numbers, Vectors, batch_of
+from bots.environments.copying import CopiedWhole
 from machine.generator import SEEDS
 from measuring.value_function import NoLuck
 from protocol.display import few, shown
@@ -22,7 +23,7 @@ Seeds = int | Sequence[int] | None
 """Game i has the dice of seed + i, or of the i-th of as many seeds; None: they go on from where they are."""
 
 
-class VectorGames:
+class VectorGames(CopiedWhole):
     """`num_envs` games, each of which waits for the seat that is `to_move`, as an AEC environment of PettingZoo does.
     What vectors, masks, actions and rewards are, `bots.environments.env` says, and what `luck` is.
 

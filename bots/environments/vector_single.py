@@ -11,6 +11,7 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from bots.environments.batched.batch import Masks, Numbers, Vectors, draws
+from bots.environments.copying import CopiedWhole
 from bots.environments.vector import VectorGames, checked_actions
 from measuring.value_function import NoLuck
 from protocol.display import shown
@@ -29,7 +30,7 @@ def at_random(vectors: Vectors, masks: Masks, random: np.random.Generator) -> ND
     return actions
 
 
-class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
+class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     """`Single`, `num_envs` times: a learner in a seat of each game, drawn anew for every one, while `opponent` plays
     the others, all that wait at once; at random, where none is given.
 
@@ -76,7 +77,8 @@ class VectorSingle(VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         """Begin all games anew, as `VectorGames.reset`. `options` have no meaning here. Raises `UsageFault`."""
         self.games.reseed(seed)
         if seed is not None:
-            self.np_random = np.random.default_rng(seed)
+            # Not the stream of `default_rng(seed)`, from which a learner of the same seed may draw its own moves.
+            self.np_random = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
         self._begin(self._all)
         self._over = np.zeros(self.num_envs, bool)
         return self._see(), self._infos()

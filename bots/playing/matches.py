@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -35,6 +36,7 @@ from referee.record import Ply, Record, RecordedSeat, header_of
 from referee.replay import replay
 from referee.result import Result, points
 
+_PLAIN = (str, int, float, bool, type(None))
 UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
 """What a bot's clock shows at every turn where no time is taken."""
 
@@ -94,7 +96,8 @@ def play(
 
     A bot is an instance, a class that is made of a name, or a word as `arena tournament` has it: a reference bot
     (`"greedy"`, `"deep=alphabeta:depth=4"`) or a Python file (`"mine.py"`, `"mine.py:Mine"`). Dice, the bots' own
-    chance and the match's id follow from `seed`, names, game and config; without one it is drawn.
+    chance and the match's id follow from `seed`, names, game and config, and from the bots' words or classes where two
+    have one name; without one it is drawn.
 
     With a `clock` each bot pays for its thinking and may lose by time; without, nobody does. What a bot does wrong
     costs it what it would in an arena, and is told to `say`, else on standard error; with `raises`, what its code
@@ -134,7 +137,7 @@ def play_all(
     if jobs is not None and jobs < 1:
         raise UsageFault(f"jobs is {jobs}: 1 or more, or None for one a core")
     crew = processes(jobs or os.cpu_count() or 1) if dask is None else cluster(dask)
-    work = partial(_play_some, _packed((bots, game, config, clock, raises)))
+    work = partial(_play_some, _packed((bots, game, config, clock, raises, table.entrants)))
     return _in_order(crew, work, [str(seed) for seed in seeds], say or _to_author)
 
 
@@ -149,6 +152,7 @@ class _Table:
         clock: Clock | None,
         *,
         raises: bool,
+        entrants: tuple[Any, ...] | None = None,
     ) -> None:
         self._rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
         self._clock, self._timed = _checked(clock), clock is not None
@@ -157,7 +161,12 @@ class _Table:
         self._bots = [_made(bot) for bot in bots]
         for bot in self._bots:
             bot.check_game(self._rules)
-        names = _apart([bot.name for bot in self._bots])
+        given = [bot.name for bot in self._bots]
+        names = _apart(given)
+        if entrants is None:
+            entrants = None if names == given else tuple(map(_identity, bots, self._bots))
+        self.entrants = entrants
+        """By seat, what tells the bots apart where names do not, so that two orders of them have different matches."""
         # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
@@ -171,7 +180,7 @@ class _Table:
 
     def play(self, seed: str, say: Callable[[str], None]) -> Played:
         self._say = say
-        return _played(self._rules, self._guests, self._clock, seed, timed=self._timed)
+        return _played(self._rules, self._guests, self._clock, seed, self.entrants, timed=self._timed)
 
     def _tell(self, line: str) -> None:
         self._say(line)
@@ -190,8 +199,8 @@ def _packed(asked: tuple[Any, ...]) -> bytes:
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> _Table:
     """The table of a process that plays for another, kept from chunk to chunk."""
-    bots, game, config, clock, raises = pickle.loads(packed)  # noqa: S301  by this program's own `_packed`
-    table = _Table(bots, game, config, clock, raises=raises)
+    bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_packed`
+    table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
     table.warm_up()
     return table
 
@@ -260,9 +269,27 @@ def _apart(names: Sequence[str]) -> list[str]:
     return apart
 
 
-def _played(rules: Game[Any, Any], guests: Sequence[LocalClient], clock: Clock, seed: str, *, timed: bool) -> Played:
+def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
+    """Return what tells a bot from another of its name: its word, or its class and the plain values that it has."""
+    if isinstance(given, str):
+        return [given]
+    plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN)}
+    made = type(bot)
+    return [made.__module__, made.__qualname__, getattr(sys.modules.get(made.__module__), "__file__", None), plain]
+
+
+def _played(
+    rules: Game[Any, Any],
+    guests: Sequence[LocalClient],
+    clock: Clock,
+    seed: str,
+    entrants: tuple[Any, ...] | None,
+    *,
+    timed: bool,
+) -> Played:
     """A match whose id no other match of these bots has."""
-    told = canonical([seed, rules.name, rules.config, [guest.name for guest in guests]])
+    what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
+    told = canonical(what if entrants is None else [*what, list(entrants)])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"
     secret = hashlib.sha256(f"{seed}/{match}/dice".encode()).digest()
     header = header_of(

@@ -151,6 +151,14 @@ def test_no_password_is_printed(url: str) -> None:
             ("--nodes", "3", "--db", "postgresql://host/arena", "--public-url", "wss://a.example"),
             "public_url is wss://a.example, the same for 3 nodes: write {node} where the name of each belongs",
         ),
+        (
+            ("--db", "postgresql://host/arena", "--trusted-proxy", "127.0.0.1"),
+            "trusted_proxy is 127.0.0.1, so there is a proxy, and public_url is missing: nodes would send bots past it",
+        ),
+        (
+            ("--db", "postgresql://host/arena", "--nodes", "2", "--socket-url", "wss://a.example/socket"),
+            "socket_url is wss://a.example/socket, so there is a proxy, and public_url is missing",
+        ),
         (("--public-url", "wss://a.example/{nod}"), "public_url is 'wss://a.example/{nod}': it is where clients"),
     ],
 )

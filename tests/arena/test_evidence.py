@@ -131,6 +131,23 @@ def test_the_interval_valid_at_any_time_is_of_what_the_test_is_of() -> None:
     assert evidence([match(0, 1.0)]).findings().any_time is None
 
 
+def test_pairs_that_left_0_to_1_are_counted_and_named_where_the_figures_stand() -> None:
+    within = evidence(freed([0.53 + 0.01 * (-1) ** k for k in range(80)]), BETTER, "exact")
+    assert within.findings().outside == 0
+    assert not any("below 0 or above 1" in line for line in warned(within))
+    assert "left 0 to 1" not in told(within)
+    scores = [0.53 + 0.01 * (-1) ** k for k in range(300)]
+    scores[5], scores[9], scores[20] = 1.2, -0.1, 1.001
+    beyond = evidence(freed(scores), BETTER, "exact")
+    found = beyond.findings()
+    assert found.verdict is not None
+    assert found.outside == 3
+    (warning,) = (line for line in warned(beyond) if "below 0 or above 1" in line)
+    assert warning.startswith(f"3 pairs of {found.pairs} are less luck below 0 or above 1")
+    assert f"5 of 100 tests if no pair left 0 to 1, and 3 of {found.pairs} pairs did" in told(beyond)
+    assert evidence(results([(1.0, 1.0), (0.0, 0.0)] * 20)).findings().outside == 0
+
+
 def test_nothing_is_decided_before_so_many_pairs_once_luck_is_taken_out() -> None:
     chance = Random(1)
     sure = [0.6 + chance.gauss(0, 0.001) for _ in range(2 * MIN_UNITS)]

@@ -71,6 +71,8 @@ REFUSED = [
     (("1", "2", "3", "--h1", "3"), "h1 is 3: a score between -0.5 and 0.5"),
     (("1", "2", "3", "--h1", "nan"), "h1 is nan: a score between -0.5 and 0.5"),
     (("1", "2", "3", "--h1", "1", "--unit", "elos"), "unit is 'elos': one of score, elo, nelo"),
+    (("1", "2", "1" + 400 * "0"), "a count is 1000000000000"),
+    (("1", "2", "1000000000000001"), "a count is 1000000000000001: it must be 1,000,000,000,000,000 or less"),
     (("1", "-2", "3"), "a count is -2: it must be 0 or more"),
     (("1", "2", "--h1", "3"), "2 counts: it takes five"),
     (("1", "2", "3", "--unit", "elo"), "--h1 is missing: what A has more than B if it is better, like"),
@@ -82,3 +84,21 @@ def test_what_cannot_be_meant_is_refused_in_a_line(words: tuple[str, ...], says:
     done = call("arena", "llr", *words)
     assert done.err.startswith(f"arena: {says}")
     assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("counts", "h0", "h1"),
+    [
+        ((707501, 0, 0), 35.988596104185746, 67.12820979339328),
+        ((0, 668299102968, 0), 96.16, 676.18),
+        ((2824038554737, 0, 8), -291.08, 874.26),
+        ((0, 0, 10**15), -990.0, 990.0),
+        ((10**15, 0, 0, 0, 0), 900.0, 901.0),
+        ((1418, 684038, 22015, 2, 0), 56.46920040077121, 94.03636262371313),
+    ],
+)
+def test_counts_far_from_both_hypotheses_have_a_ratio(counts: tuple[int, ...], h0: float, h1: float) -> None:
+    words = [str(count) for count in counts]
+    done = call("arena", "llr", *words, "--unit", "nelo", "--h0", f"{h0}", "--h1", f"{h1}")
+    assert (done.code, done.err) == (0, "")
+    assert "LLR" in done.out

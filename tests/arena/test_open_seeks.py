@@ -308,3 +308,40 @@ async def test_an_unrated_match_in_which_somebody_asks_for_it_has_the_slow_clock
     await house.send(type="seek", id="any", game="nim", open=True)
     await ann.send(type="seek", id="s", game="nim", rated=rated, slow=True)
     assert (await house.expect("start"))["clock"]["bank_ms"] == bank_ms
+
+
+# With presets
+
+
+async def test_an_open_seek_takes_only_the_presets_that_it_names(board: SeekBoard) -> None:
+    board.open("tit-for-tat", game="dilemma", presets=["axelrod", "chicken"])
+    board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}))
+    board.add("bob", Seek(id="s", game="dilemma", config={"payoffs": [[[1, 1]] * 3] * 3}))
+    await rest(board)
+    assert not board.begun
+    board.add("cid", Seek(id="s", game="dilemma", config={"preset": "axelrod"}))
+    assert await board.until(1) == [("cid", "tit-for-tat")]
+
+
+async def test_who_names_a_bot_waits_where_it_does_not_play_the_preset(board: SeekBoard) -> None:
+    board.open("tit-for-tat", game="dilemma", presets=["axelrod"])
+    board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}, opponent="tit-for-tat"))
+    board.add("bob", Seek(id="s", game="dilemma", config={"preset": "axelrod"}, opponent="tit-for-tat"))
+    assert await board.until(1) == [("bob", "tit-for-tat")]
+
+
+async def test_an_open_seek_that_comes_later_begins_with_whoever_names_its_bot_for_what_it_plays(
+    board: SeekBoard,
+) -> None:
+    board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}, opponent="tit-for-tat"))
+    board.add("bob", Seek(id="s", game="dilemma", config={"preset": "axelrod"}, opponent="tit-for-tat"))
+    board.open("tit-for-tat", game="dilemma", presets=["axelrod"])
+    assert await board.until(1) == [("bob", "tit-for-tat")]
+
+
+async def test_of_two_open_seeks_of_a_bot_that_is_taken_which_fits(board: SeekBoard) -> None:
+    board.open("house", ref="one", game="dilemma", presets=["axelrod"])
+    board.open("house", ref="two", game="dilemma", presets=["rock-paper-scissors"])
+    board.add("ann", Seek(id="s", game="dilemma", config={"preset": "rock-paper-scissors"}))
+    assert await board.until(1) == [("ann", "house")]
+    assert [sought.id for sought in board.seeks.of("house")] == ["one"]

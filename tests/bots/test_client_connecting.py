@@ -119,6 +119,32 @@ async def test_a_peer_that_is_no_arena_now_may_be_one_later(serve: Serve, why: s
             await connect(url, timeouts)
 
 
+@pytest.mark.parametrize(
+    "url", ["ws://127.0.0.1:99999999", "ws://[::1", "ws://\u2100.example", f"ws://{'a' * 70}.example"]
+)
+async def test_a_url_that_is_none_is_said_to_be(url: str) -> None:
+    with pytest.raises(UsageFault, match="the arena's URL"):
+        await connect(url)
+
+
+async def test_a_bot_is_not_sent_on_to_another_host() -> None:
+    for status in ("301 Moved Permanently", "302 Found", "307 Temporary Redirect"):
+        async with serving(answers(f"{status}\r\nLocation: ws://localhost:1/taken")) as url:
+            with pytest.raises(
+                Refused, match="sends bots on to ws://localhost:1/taken: if that is right, give that URL"
+            ):
+                await connect(url)
+
+
+async def test_a_bot_is_sent_on_to_another_path_of_its_host() -> None:
+    async with (
+        serving(answers("503 Service Unavailable")) as there,
+        serving(answers(f"302 Found\r\nLocation: {there}/socket")) as url,
+    ):
+        with pytest.raises(Away, match="HTTP 503"):
+            await connect(url)
+
+
 async def test_tls_that_breaks_off_is_no_reason_to_stop() -> None:
     for serve in (closes, speaks_something_else):
         async with serving(serve) as url:

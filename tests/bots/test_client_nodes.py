@@ -10,7 +10,19 @@ from msgspec.structs import replace
 from bots.client.bot import Bot, Turn
 from bots.client.connecting import Refused
 from bots.client.conversation import Conversation, Say, SeekLater, Stop
-from bots.client.nodes import MOST_SENT_ON, PATIENT, TRIES, Connect, Directed, Disconnect, Nodes, NodeTalk, To
+from bots.client.node_urls import MAX_NODES
+from bots.client.nodes import (
+    MAX_COMPLAINTS,
+    MOST_SENT_ON,
+    PATIENT,
+    TRIES,
+    Connect,
+    Directed,
+    Disconnect,
+    Nodes,
+    NodeTalk,
+    To,
+)
 from bots.client.settings import Settings
 from bots.client.worker_threads import Choose, think
 from protocol import messages
@@ -253,3 +265,92 @@ def test_a_seek_is_taken_back_where_it_is(script: Any) -> None:
 def test_an_error_that_is_of_no_seek_is_told(roaming: Roaming, script: Any) -> None:
     roaming.hear(B, replace(script.welcome(), url=B))
     assert "soon" in said(roaming.hear(B, messages.Error(code=UNAVAILABLE, message="the arena stops soon")))
+
+
+TLS = "wss://arena.example"
+BAD_URLS = [
+    "",
+    "http://arena/b",
+    "ws://a\x00b",
+    "ws://[::1",
+    "ws://arena:99999999",
+    "ws://" + "a" * 70 + ".example",
+    "ws://a..b",
+    "ws://arena:0",
+    "ws://u:p@arena/b",
+    "ws:///x",
+    "ws://arena/b#frag",
+    "ws://\u2100.example",
+    "ws://arena/ \r\nX: y",
+    "ws://arena/" + "b" * 5000,
+]
+
+
+def connections(effects: list[Directed]) -> list[str]:
+    return [effect.url for effect in effects if isinstance(effect, Connect)]
+
+
+def named_by(script: Any, first: str, *urls: str, hosts: tuple[str, ...] = ()) -> list[Directed]:
+    """What a bot does that was welcomed at `first`, and told that its matches go on at these URLs."""
+    conversation = Conversation(First("mine"), Settings(seed="7", url=first, game="nim"), "t" * 20)
+    nodes = Nodes(conversation, first, hosts=hosts)
+    return nodes.at(first).receive(replace(script.welcome(), url=first, nodes=[*urls], elsewhere=[*urls]), 0.0)
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+def test_a_url_that_is_none_is_not_followed_whoever_names_it(script: Any, url: str) -> None:
+    assert connections(named_by(script, FIRST, url)) == []
+    roaming = Roaming()
+    roaming.hear(FIRST, script.welcome())
+    sent_on = roaming.hear(FIRST, elsewhere(url))
+    assert connections(sent_on) == []
+    assert "a node that the arena names is left out" in said(sent_on)
+    assert any(isinstance(effect, SeekLater) for effect in sent_on), "its seek is tried again"
+    assert connections(roaming.hear(FIRST, elsewhere(url, ref=None))) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "url", "follows"),
+    [
+        (TLS, "wss://arena.example/b", True),
+        (TLS, "wss://ARENA.example:8766/b", True),
+        (TLS, "ws://arena.example/b", False),
+        (TLS, "wss://evil.example/b", False),
+        (TLS, "wss://arena.example.evil/b", False),
+        (TLS, "wss://b.arena.example", False),
+        ("ws://arena.example", "wss://arena.example/b", True),
+        ("ws://arena.example", "ws://10.0.0.1/b", False),
+        ("ws://localhost:8765", "ws://127.0.0.1:8766", True),
+        ("ws://127.0.0.1:8765", "ws://[::1]:8766", True),
+        ("ws://arena.example", "ws://localhost:8766", False),
+    ],
+)
+def test_only_nodes_on_the_same_host_are_followed_and_from_tls_only_to_tls(
+    script: Any, first: str, url: str, follows: bool
+) -> None:
+    assert connections(named_by(script, first, url)) == ([url] if follows else [])
+
+
+@pytest.mark.parametrize("hosts", [("b.example",), ("*.example",), ("x", "b.example")])
+def test_other_hosts_are_followed_where_the_user_allows_them(script: Any, hosts: tuple[str, ...]) -> None:
+    assert connections(named_by(script, TLS, "wss://b.example", hosts=hosts)) == ["wss://b.example"]
+    assert connections(named_by(script, TLS, "ws://b.example", "wss://bexample", hosts=hosts)) == []
+    refused = said(named_by(script, TLS, "wss://c.test", hosts=hosts))
+    assert "'wss://c.test' is on another host than wss://arena.example: if that is right, add --hosts c.test" in refused
+
+
+def test_a_server_that_names_thousands_of_nodes_is_followed_to_some_and_told_of_once(script: Any) -> None:
+    effects = named_by(script, FIRST, *(f"ws://arena/{number}" for number in range(3000)))
+    assert len(connections(effects)) == MAX_NODES
+    assert said(effects).count("left out") == 1
+    strangers = named_by(script, FIRST, *(f"ws://host-{number}" for number in range(3000)))
+    assert connections(strangers) == []
+    assert said(strangers).count("left out") == MAX_COMPLAINTS
+
+
+def test_a_node_that_is_not_followed_is_not_tried_when_the_first_is_away_either(script: Any) -> None:
+    roaming = Roaming()
+    roaming.hear(FIRST, replace(script.welcome(), nodes=["ws://evil", "ws://[::1", B]))
+    roaming.does(roaming.talks[FIRST].lost(1006))
+    tried = [roaming.does(roaming.talks[FIRST].unreached()) for _ in range(TRIES + 2)]
+    assert {url for effects in tried for url in connections(effects)} == {B}

@@ -7,17 +7,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from bots.client.bot import Bot
 from bots.client.conversation import Conversation
 from bots.client.options import from_command_line
 from bots.client.settings import OPEN_SLOTS, Given, Settings, settle
 from bots.client.talk import Effect, Say, SeekLater, Stop, WarmUp
+from bots.playing.players import bot_of
 from bots.reference.random_bot import RandomBot
 from conftest import free_port
 from processes import run, serving
 from protocol import messages
+from protocol.bot_launch import parse_bot_spec
 from protocol.errors import UsageFault
+from protocol.games import load
 from protocol.games.base import Game
 from timeouts import WITHIN
 
@@ -137,3 +141,53 @@ async def test_it_plays_whoever_comes_whatever_they_seek_and_after_a_restart_too
     assert named[1].count(", unrated") == 2
     assert anybody[1].count(", rating") == 2
     assert out.count("against random") == 4
+
+
+PLAYED = {
+    "tit-for-tat": ["axelrod", "open-end", "prison", "stag-hunt", "chicken"],
+    "grim": ["axelrod", "open-end", "prison", "stag-hunt", "chicken"],
+    "pavlov": ["axelrod", "open-end", "prison", "stag-hunt", "chicken"],
+    "generous": ["axelrod", "open-end", "prison"],
+    "extort": ["axelrod", "open-end", "prison"],
+    "equilibrium": [],
+    "random": [],
+}
+"""By reference bot, the presets of the dilemma that its open seek names; none: whatever comes."""
+
+
+@pytest.mark.parametrize("name", PLAYED)
+def test_an_open_seek_names_the_presets_that_the_bot_plays_where_it_does_not_play_all(script: Any, name: str) -> None:
+    talk = conversation(bot_of(parse_bot_spec(name, "")), game="dilemma")
+    welcome = replace(script.welcome(), games=["dilemma"])
+    seeks = [each for each in talk.receive(welcome, 0.0) if isinstance(each, messages.Seek)]
+    assert [seek.presets for seek in seeks] == [PLAYED[name]]
+
+
+class Fussy(RandomBot):
+    def check_game(self, game: Game[Any, Any]) -> None:
+        super().check_game(game)
+        if game.name == "nim" or game.config.get("misere"):
+            raise UsageFault("house plays no heaps")
+
+
+def test_a_game_of_which_a_bot_plays_nothing_is_not_sought_and_told(script: Any) -> None:
+    talk = conversation(Fussy("house"))
+    effects = talk.receive(script.welcome(), 0.0)
+    assert sought(effects) == ["tictactoe"]
+    assert "house: it does not play nim: house plays no heaps" in [e.line for e in effects if isinstance(e, Say)]
+    alone = conversation(Fussy("house"), game="nim").receive(script.welcome(), 0.0)
+    assert sought(alone) == []
+    assert alone[-1] == Stop(1)
+
+
+def test_a_config_that_the_bot_does_not_play_is_given_up_in_a_line_and_the_bot_goes_on(script: Any) -> None:
+    talk = conversation(bot_of(parse_bot_spec("tit-for-tat", "")), game="dilemma")
+    talk.receive(replace(script.welcome(), games=["dilemma"]), 0.0)
+    config = load("dilemma", {"payoffs": [[[1, 1]] * 3] * 3, "rounds": 3}).config
+    for number in range(5):
+        start = script.start(f"m-{number}", seek=f"s{number + 1}", game="dilemma", config=config)
+        effects = talk.receive(start, 0.0)
+        (resigned,) = (effect for effect in effects if isinstance(effect, messages.Resign))
+        assert "tit-for-tat plays matrices of 2 choices each" in (resigned.failure or "")
+        talk.receive(script.end(f"m-{number}"), 0.0)
+        assert not any(isinstance(effect, Stop) for effect in effects)

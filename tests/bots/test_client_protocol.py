@@ -105,10 +105,31 @@ def test_a_bot_stops_where_the_arena_plays_none_of_its_games(script: Any) -> Non
     assert effects[-1] == Stop(1)
 
 
-def test_the_nonce_follows_from_the_seed_and_the_match(talk: Talk, script: Any) -> None:
+def test_the_nonce_follows_from_the_seed_the_seat_and_the_match(talk: Talk, script: Any) -> None:
+    talk.hears(script.welcome())
+    (ready,) = of(messages.Ready, talk.hears(script.start("m-9")))
+    assert ready.nonce == hmac.new(b"7/seat-0", b"nonce/m-9", hashlib.sha256).digest()[:16].hex()
+
+
+def test_a_seed_that_is_assigned_with_the_matches_is_the_bots_own_and_is_taken_as_it_is(script: Any) -> None:
+    talk = Talk(First("mine"), assigned=True)
     talk.hears(script.welcome())
     (ready,) = of(messages.Ready, talk.hears(script.start("m-9")))
     assert ready.nonce == hmac.new(b"7", b"nonce/m-9", hashlib.sha256).digest()[:16].hex()
+
+
+def test_two_bots_of_one_seed_in_two_seats_of_a_match_have_chances_of_their_own(script: Any) -> None:
+    nonces, drawn = [], []
+    for seat in range(2):
+        talk = Talk(First(f"bot-{seat}"))
+        talk.hears(script.welcome())
+        (ready,) = of(messages.Ready, talk.hears(replace(script.start(seek="s1"), seat=seat)))
+        turn = script.turn()
+        (choose,) = of(Choose, talk.hears(replace(turn, to_move=seat, state={**turn.state, "to_move": seat})))
+        nonces.append(ready.nonce)
+        drawn.append([choose.turn.random.random() for _ in range(4)])
+    assert nonces[0] != nonces[1]
+    assert not set(drawn[0]) & set(drawn[1])
 
 
 def test_without_a_seed_the_nonces_of_two_bots_differ(script: Any) -> None:
@@ -164,9 +185,50 @@ def test_what_a_bot_thought_of_its_move_travels_as_info(script: Any) -> None:
             return Choice(turn.legal[0], value=float("inf"), depth=3, nodes=99, note="n" * 300)
 
     talk = Talk(Thoughtful("mine"))
-    (move,) = talk.thinks(at_its_turn(talk, script))
+    said, move = talk.thinks(at_its_turn(talk, script))
     assert isinstance(move, messages.Move)
     assert move.info == {"depth": 3, "nodes": 99, "note": "n" * 256}
+    assert lines([said]) == [
+        "mine: its move at ply 0 of m-1 goes without what cannot be kept: "
+        "value is of type float: a finite number (ValueError)"
+    ]
+    (second,) = talk.thinks(talk.hears(script.turn(ply=2)))
+    assert second.info == move.info, "it is said once a match"
+
+
+class Unreadable:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+@pytest.mark.parametrize(
+    ("thinking", "says"),
+    [
+        ({"nodes": 2**64}, "nodes is of type int: an integer from 0, of 64 bits at most"),
+        ({"nodes": 10**5000}, "nodes is of type int: an integer from 0, of 64 bits at most"),
+        ({"depth": -1}, "depth is -1: an integer from 0"),
+        ({"depth": "deep"}, "depth is of type str: an integer from 0"),
+        ({"depth": float("inf")}, "depth is of type float: an integer from 0"),
+        ({"value": float("nan")}, "value is of type float: a finite number"),
+        ({"value": [1]}, "value is of type list: a finite number"),
+        ({"value": 10**400}, "value is of type int: a finite number"),
+        ({"note": "a\x1b[2J"}, "note is 'a\\x1b[2J': at most 256 characters"),
+        ({"note": "\ud800"}, "note is"),
+        ({"note": Unreadable()}, "note is of type Unreadable: a text of 256 characters"),
+    ],
+)
+def test_thinking_that_cannot_be_kept_leaves_the_move_standing_and_is_told(
+    script: Any, thinking: dict[str, Any], says: str
+) -> None:
+    class Thoughtful(Bot):
+        def choose(self, turn: Turn) -> Choice:
+            return Choice(turn.legal[0], **thinking)
+
+    talk = Talk(Thoughtful("mine"))
+    said, move = talk.thinks(at_its_turn(talk, script))
+    assert move == messages.Move(match="m-1", ply=0, move={"heap": 0, "take": 1})
+    assert f"goes without what cannot be kept: {says}" in lines([said])[0]
+    assert MSGPACK.decode_client(MSGPACK.encode(move)) == move
 
 
 def test_a_rejected_move_is_explained_and_chosen_again(talk: Talk, script: Any) -> None:

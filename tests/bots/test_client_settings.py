@@ -38,6 +38,7 @@ def test_every_variable_is_read() -> None:
         "ARENA_SEED": "7",
         "ARENA_PATIENCE": "1.5",
         "ARENA_ASSIGNED": "1",
+        "ARENA_HOSTS": "b.example, *.c.example",
     }
     assert from_environment(environ) == {
         "url": "wss://arena.example",
@@ -51,7 +52,15 @@ def test_every_variable_is_read() -> None:
         "seed": "7",
         "patience": 1.5,
         "assigned": True,
+        "hosts": "b.example, *.c.example",
     }
+
+
+def test_hosts_of_further_nodes_are_names_with_commas_between() -> None:
+    assert settle(Given(hosts="B.example, *.c.example,")).hosts == ("b.example", "*.c.example")
+    for wrong in ("ws://b.example", "b.example/x", "a b", "*"):
+        with pytest.raises(UsageFault, match="it is names of hosts, like"):
+            settle(Given(hosts=wrong))
 
 
 def test_a_bot_of_a_tournament_does_not_wait_for_ever() -> None:

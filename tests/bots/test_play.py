@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -162,6 +162,36 @@ def test_bots_that_cannot_be_sent_and_workers_that_there_are_not_are_refused_bef
 def test_bots_of_one_name_are_told_apart_by_a_number() -> None:
     played, _ = quiet(First("mine"), First("Mine"), "mine-2=random", game="risk-campaign", config={"players": 3})
     assert [seat.bot for seat in played.result.seats] == ["mine", "Mine-2", "mine-2-2"]
+
+
+def commitments(bots: Sequence[Any], **options: Any) -> list[str]:
+    return [played.record.header.commitment for played in play_all(bots, "risk-duel", range(3), **options)]
+
+
+class Deep(First):
+    def __init__(self, name: str, depth: int) -> None:
+        super().__init__(name)
+        self.depth = depth
+
+
+def test_bots_of_one_name_have_other_dice_in_another_order(tmp_path: Path) -> None:
+    files = []
+    for version in ("v1", "v2"):
+        (tmp_path / version).mkdir()
+        file = tmp_path / version / "mine.py"
+        file.write_text("from bots import Bot\nclass Mine(Bot):\n    def choose(self, turn): return turn.legal[0]\n")
+        files.append(str(file))
+    pairs: list[tuple[Any, Any]] = [
+        (files[0], files[1]),
+        ("mine=random", files[0]),
+        (First("one"), Chance("one")),
+        (Deep("one", 2), Deep("one", 3)),
+        (First, First("FIRST")),
+    ]
+    for a, b in pairs:
+        assert not {*commitments([a, b])} & {*commitments([b, a])}
+        assert commitments([a, b]) == commitments([a, b])
+    assert commitments(files, jobs=2) == commitments(files)
 
 
 def test_the_states_are_those_of_the_rules_from_the_first_to_the_last() -> None:

@@ -106,6 +106,18 @@ def test_a_game_depends_on_its_seed_and_not_on_those_beside_it(game: str, config
             assert (one[0] == three[0]).all()
 
 
+def test_opponents_do_not_draw_what_a_learner_of_the_same_seed_draws() -> None:
+    seen = []
+
+    def opponent(vectors: Vectors, masks: Masks, random: np.random.Generator) -> np.ndarray:
+        seen.append((vectors, masks, at_random(vectors, masks, random)))
+        return np.asarray(seen[-1][2])
+
+    VectorSingle("tictactoe", num_envs=64, opponent=opponent).reset(seed=7)
+    vectors, masks, actions = seen[0]
+    assert (at_random(vectors, masks, np.random.default_rng(7)) != actions).any()
+
+
 def test_resets_without_a_seed_go_on_from_the_last_one_and_the_first_is_drawn() -> None:
     def boards(seed: int | None) -> list[Any]:
         world = VectorSingle("risk-campaign", num_envs=2, render_mode="ansi")

@@ -88,6 +88,60 @@ def test_no_distribution_of_the_deviations_held_is_likelier(counts: list[int], h
     assert likelihood(counts, found) >= likelihood(counts, other) - 1e-6
 
 
+@pytest.mark.parametrize(
+    ("counts", "held", "likeliest"),
+    [
+        ([45, 174793, 478, 838, 4], -3.8091353668737424, -9795.96),
+        ([0.001, 0.001, 0.001, 89226, 3068], 3.6773485071664975, -13900.47),
+        ([65, 4664, 692848, 2778, 0.001], -0.28360953786532406, -88353.96),
+        ([0.001, 1, 5953, 2, 0.001], -0.05224877610143941, -42.80),
+        ([13, 69, 14732, 47, 7], 0.24874854350851353, None),
+    ],
+)
+def test_the_likeliest_distribution_is_found_where_another_is_the_likeliest_of_those_near_it(
+    counts: list[float], held: float, likeliest: float | None
+) -> None:
+    found = with_deviations(QUARTERS, counts, 0.5, held)
+    mirrored = with_deviations(QUARTERS, counts[::-1], 0.5, -held)
+    assert found == pytest.approx(mirrored[::-1], rel=1e-6)
+    if likeliest is not None:
+        weight = sum(count * math.log(chance) for count, chance in zip(counts, found, strict=True))
+        assert weight == pytest.approx(likeliest, abs=0.01)
+
+
+def log_likelihood_of_three(counts: tuple[float, float, float], held: float) -> float:
+    """The greatest of chances of a loss, a draw and a win whose mean is so many of their deviations above one half.
+
+    With y above 1 and below the root of k = 1 + 1 / held² they are y (y - 1) / 2k, 1 - y² / k and y (y + 1) / 2k: one
+    number, of which the likelihood is looked up closely, closer still near both ends.
+    """
+    lost, drawn, won = counts if held > 0 else counts[::-1]
+    k = 1 + 1 / held**2
+    width = math.sqrt(k) - 1
+    aside = [width / 2 * 10 ** (-at / 400) for at in range(6400)]
+
+    def weight(above: float, below: float) -> float:
+        y = 1 + above
+        draws = below * (math.sqrt(k) + y) / k
+        return lost * math.log(y * above / (2 * k)) + drawn * math.log(draws) + won * math.log(y * (y + 1) / (2 * k))
+
+    return max(max(weight(each, width - each), weight(width - each, each)) for each in aside)
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [(707501, 0, 0), (0, 34, 0), (48000, 0, 31), (3, 40000000, 0), (146318102, 1, 0), (120, 300, 140), (0, 0, 10**12)],
+)
+@pytest.mark.parametrize(("h0", "h1"), [(36.0, 67.1), (-400.0, 90.0), (400.0, 900.0), (-900.0, -899.0)])
+def test_counts_of_three_weigh_as_the_likeliest_of_all_chances_do(
+    counts: tuple[int, int, int], h0: float, h1: float
+) -> None:
+    lost, drawn, won = (count or 1e-3 for count in counts)
+    null, other = (log_likelihood_of_three((lost, drawn, won), each / (800 / math.log(10))) for each in (h0, h1))
+    found = multinomial_llr(Hypotheses(h0=h0, h1=h1, unit="nelo"), counts)
+    assert found == pytest.approx(other - null, rel=2e-3, abs=2e-3)
+
+
 @given(counts, st.floats(-0.2, 0.1), st.floats(0.01, 0.2), st.sampled_from(["score", "nelo"]))
 def test_seen_from_the_other_side_the_evidence_is_the_opposite(
     counts: list[int], h0: float, width: float, unit: str

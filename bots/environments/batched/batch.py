@@ -45,18 +45,30 @@ class Batch(ABC, Generic[S]):
 
     values: ClassVar[tuple[str, ...]] = (NoLuck.name,)
     """What luck can be measured by here, of what `measuring.value_registry` has."""
-    turn: Numbers
-    """By game, the seat to move; of a game that is over it says nothing."""
-    over: Numbers
-    """By game, whether it is over: 1 or 0."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str = NoLuck.name) -> None:
         self.rules = rules
         self.count = count
         self.luck = luck
         self.encoding: Encoding[S, Any] = encoding_of(rules)
-        self.generators: Numbers = np.ones((count, 2), np.int64)
+        self._generators: Numbers = np.ones((count, 2), np.int64)
+
+    # `turn`, `over` and `generators` may be parts of an array of states. They are not kept as attributes: numpy copies
+    # and pickles a part as an array of its own, so a copied batch would read what its steps no longer write.
+    @property
+    @abstractmethod
+    def turn(self) -> Numbers:
+        """By game, the seat to move; of a game that is over it says nothing."""
+
+    @property
+    @abstractmethod
+    def over(self) -> Numbers:
+        """By game, whether it is over: 1 or 0."""
+
+    @property
+    def generators(self) -> Numbers:
         """By game, what its dice are drawn with."""
+        return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
         """Give every game dice of its own."""

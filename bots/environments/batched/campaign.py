@@ -51,12 +51,19 @@ class CampaignBatch(Batch[Position]):
         self._shares = self.encoding.shares
         self._behind = cell(len(rules.map)) + BLOCK_WIDTH * len(rules.map.continents)
         self._states = np.zeros((count, self._behind + BEYOND), np.int64)
-        self.turn, self.over, self.generators = (
-            self._states[:, TURN],
-            self._states[:, OVER],
-            self._states[:, FIRST:POSITION],
-        )
         self._room, self._pressure = ints([0] * (2 * len(rules.map))), floats([0.0] * len(rules.map))
+
+    @property
+    def turn(self) -> Numbers:
+        return self._states[:, TURN]
+
+    @property
+    def over(self) -> Numbers:
+        return self._states[:, OVER]
+
+    @property
+    def generators(self) -> Numbers:
+        return self._states[:, FIRST:POSITION]
 
     def _flat(self, position: Position) -> Numbers:
         gone = [0] * MOST_PLAYERS

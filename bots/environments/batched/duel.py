@@ -62,9 +62,16 @@ class DuelBatch(Batch[Position]):
         self._mode = MODES[luck]
         self._seen = FEATURES if self._mode == BY_FEATURES else NONE
         self._states = np.zeros((2, count, cell(len(rules.map))), np.int64)
-        self.turn, self.over = self._states[0, :, TURN], self._states[0, :, OVER]
         worths, weights = _values_of(rules.map, rules.max_troops) if self._mode == BY_TABLE else ((), ())
         self._worths, self._weights = np.array(worths, np.float64), np.array(weights, np.int64)
+
+    @property
+    def turn(self) -> Numbers:
+        return self._states[0, :, TURN]
+
+    @property
+    def over(self) -> Numbers:
+        return self._states[0, :, OVER]
 
     def _flat(self, position: Position) -> Numbers:
         states = [state_of(self._board, position, seat, self._seen) for seat in range(2)]

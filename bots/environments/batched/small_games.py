@@ -25,7 +25,14 @@ class _SmallBatch(Batch[Any]):
     def __init__(self, rules: Game[Any, Any], count: int, luck: str, *, width: int) -> None:
         super().__init__(rules, count, luck)
         self._states = np.zeros((count, CELLS + width), np.int64)
-        self.turn, self.over = self._states[:, TURN], self._states[:, OVER]
+
+    @property
+    def turn(self) -> Numbers:
+        return self._states[:, TURN]
+
+    @property
+    def over(self) -> Numbers:
+        return self._states[:, OVER]
 
     def _row(self, position: Any, seat: int, at: int, cells: tuple[int, ...]) -> Numbers:
         return np.array([seat, self.rules.to_move(position) is None, at, *cells], np.int64)

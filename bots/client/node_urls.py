@@ -1,0 +1,31 @@
+"""Which URLs of other nodes a client follows: its token goes there."""
+
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from bots.client.connecting import is_loopback
+from bots.client.settings import allows_host, check_url
+from protocol.display import shown
+from protocol.errors import UsageFault
+
+MAX_NODES = 32
+"""Nodes of an arena that a bot is connected to at once; what a server names beyond that are no nodes."""
+
+
+def refusal(url: str, first: str, hosts: tuple[str, ...]) -> str | None:
+    """Return why a URL that an arena names is not followed, None where it is.
+
+    `first` is the URL that the user gave, `hosts` are other hosts that the user allows. TLS is never given up.
+    """
+    try:
+        check_url(url)
+    except UsageFault:
+        return f"{shown(url, 80)} is no URL of a WebSocket"
+    given, named = urlsplit(first), urlsplit(url)
+    if given.scheme == "wss" and named.scheme != "wss":
+        return f"{shown(url, 80)} has no TLS, and {first} has: the token would travel in clear text"
+    host = named.hostname or ""
+    if host == given.hostname or (is_loopback(url) and is_loopback(first)) or allows_host(hosts, host):
+        return None
+    return f"{shown(url, 80)} is on another host than {first}: if that is right, add --hosts {host}"
