@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.matches import Selection, selected
-from arena.commands.output import Writer, writing
+from arena.commands.output import Writer, check_is_file, writing
 from arena.replay.ply_rows import rows as ply_rows
 from arena.store.export_rows import (
     BOOLEAN,
@@ -46,6 +46,7 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
     """
     if form not in FORMATS:
         raise UsageFault(f"--format is {form!r}: it is {among(FORMATS)}")
+    check_is_file("--to", to)
     with closing(Reader.open(where)) as reader:
         search = selected(reader, chosen)
         with writing(to), folder_in_place_of(to) as folder:

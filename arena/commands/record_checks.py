@@ -15,6 +15,7 @@ from urllib.request import urlopen
 import msgspec
 from msgspec import Struct
 
+from arena.commands.output import check_is_file
 from arena.replay.verify import differences
 from arena.store.database import DatabaseNotFound
 from arena.store.integrity_check import as_recorded
@@ -28,7 +29,7 @@ from arena.transparency_log.signed_log import (
     check_head,
     check_inclusion,
 )
-from machine.atomic_write import in_place_of
+from machine.atomic_write import check_replaceable, in_place_of
 from protocol.display import counted, shown
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault, os_errors_as
 from protocol.reasons import VOID
@@ -67,6 +68,10 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
             raise UsageFault("--key is that of a log: it goes with --log")
         if self.head is not None and (self.log is None or not _is_url(self.log)):
             raise UsageFault("--head is of a log that an arena serves: it goes with --log URL")
+        if self.head is not None:
+            check_is_file("--head", self.head)
+            with os_errors_as(UsageFault, f"--head {self.head} can't be written"):
+                check_replaceable(self.head)
 
 
 def compare(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:

@@ -23,6 +23,7 @@ from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap
 from arena.tournament.schedule_limits import FORMATS, MOST_ROUNDS, at_once, check_size
 from machine.arguments import read_clock, read_value
+from machine.output_file import refusal_of
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import config_keys, load
@@ -287,5 +288,6 @@ def _check_meant(game: str, key: str, value: Any) -> None:
 
 def check_writable(file: Path | None) -> None:
     """Say before the first match, not after the last, that the result could not be written."""
-    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
-        raise UsageFault(f"--json {file} can't be written: name a file in a folder that is there")
+    refusal = None if file is None else refusal_of(file)
+    if refusal is not None:
+        raise UsageFault(f"--json {file} can't be written: {refusal}")
