@@ -26,7 +26,13 @@ from arena.sprt.pilot import RAW, Prospect, pair_means, prospects
 from arena.sprt.summary import amount
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import StoredTournament, finish_tournament, tournaments_alike
+from arena.store.tournament_state import (
+    StoredTournament,
+    finish_tournament,
+    tournament_randomness,
+    tournaments_alike,
+)
+from arena.tournament.plan import place_of
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
 from machine.terminal import say
@@ -127,7 +133,7 @@ def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question
         former = _former(store, setup)
         if former is not None:
             said = f"a former test of these bots, seed {former.seed}, id {former.id}"
-            return Pilot(_freed(store, former.id, setup, question), said)
+            return Pilot(_freed(store, former.id, former.seed, setup, question), said)
     pairs = PILOT_PAIRS if options.pairs is None else options.pairs
     arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
     seed = None if options.seed is None else f"{options.seed}-pilot"  # its games are not to be those of the test
@@ -139,7 +145,7 @@ def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question
             play_on(test, evidence)
         test.store.write(finish_tournament, test.plan.id)
         said = f"a pilot, seed {test.plan.seed}, id {test.plan.id}"
-        return Pilot(_freed(test.store, test.plan.id, setup, question), said)
+        return Pilot(_freed(test.store, test.plan.id, test.plan.seed, setup, question), said)
 
 
 def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
@@ -153,9 +159,14 @@ def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
     return None
 
 
-def _freed(store: Store, tournament: str, setup: TournamentSetup, question: Question) -> dict[str, list[float]]:
+def _freed(
+    store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
+) -> dict[str, list[float]]:
     """The pairs of a tournament as they came out, and less luck by every value, or by the one that was asked for."""
     results = store.read(tournament_results, tournament)
+    rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
+    of_them = replace(setup, options=replace(setup.options, rounds=rounds))
+    results = of_them.plan(tournament, seed, *store.read(tournament_randomness, tournament)).named(results)
     luck: dict[str, dict[str, float]] = {value: {} for value in _values(setup, question)}
     for result in results:
         record = None if result.reason == VOID else _record(store, result.match)
