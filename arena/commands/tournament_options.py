@@ -30,6 +30,7 @@ from protocol.games import config_keys, load
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.names import is_bot_name
+from protocol.secret_text import strip_invisible
 
 LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
@@ -193,7 +194,7 @@ def _server(options: TournamentOptions) -> Server | None:
             raise UsageFault(
                 "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
             )
-        return ServerAt(options.at, options.operator_token)
+        return ServerAt(options.at, strip_invisible(options.operator_token))
     folder = Path(options.at).absolute()
     if credentials.of_running(folder) is None:
         raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")

@@ -13,8 +13,10 @@ from arena.store.data_folder import FILE, is_held
 from arena.store.database import Database
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
+from machine.input_file import decode, read_bytes
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.messages import LONGEST_TOKEN, SHORTEST_TOKEN
+from protocol.secret_text import strip_invisible
 
 NAME = "operator.json"
 
@@ -69,7 +71,7 @@ def token_of(folder: Path, file: Path | None = None) -> str:
         found = read(folder)
         return new_token() if found is None else found.token
     with os_errors_as(UsageFault, f"the operator's token can't be read from {file}"):
-        token = file.read_text(errors="replace").strip()
+        token = strip_invisible(decode(read_bytes(file), errors="replace"))
     if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN or not token.isascii() or not token.isprintable():
         raise UsageFault(f"{file} holds no token: it has {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and signs")
     return token

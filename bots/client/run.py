@@ -19,7 +19,7 @@ from bots.client.connection import Connection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
 from bots.client.nodes import Connect, Directed, Disconnect, Nodes, To
-from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
+from bots.client.settings import Given, Settings, check_name, from_environment, read_token, settle
 from bots.client.still_running import StillRunning
 from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
 from bots.client.timeouts import ClientTimeouts
@@ -98,9 +98,7 @@ def _token(settings: Settings, bot: str) -> str:
     if settings.token_fd is None:
         return token_for(settings.url, bot, default_path())
     keep_private()  # who hands it over wants it kept from the other bots on this machine
-    token = handed(settings.token_fd)
-    check_token(token)
-    return token
+    return read_token(handed(settings.token_fd))
 
 
 class Link(ABC):
