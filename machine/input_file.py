@@ -22,6 +22,7 @@ _BOMS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MARK = "\ufeff"
 _CHUNK_BYTES = 64 * 1024
 
 
@@ -36,7 +37,7 @@ def decode(data: bytes, errors: str = "strict") -> str:
     Notepad and PowerShell write such marks. Raises `UnicodeDecodeError`.
     """
     mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", "utf-8"))
-    return data[len(mark) :].decode(encoding, errors)
+    return data[len(mark) :].decode(encoding, errors).lstrip(_MARK)
 
 
 def read_bytes(path: Path, most: int = MAX_BYTES, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:

@@ -35,6 +35,7 @@ from arena.store.tournament_state import (
 from arena.tournament.plan import place_of
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
+from machine.input_file import decode, read_bytes
 from machine.terminal import say
 from measuring import score_format
 from measuring.luck import luck_of
@@ -48,6 +49,8 @@ from referee.record_reader import read
 from referee.result import Result
 
 PILOT_PAIRS = 50
+MAX_DOCUMENT_BYTES = 1024**3
+"""Of the pairs that a test wrote."""
 OWN = ("rounds", "test")
 """What tells tests of the same bots in the same games from each other."""
 
@@ -107,11 +110,11 @@ def run_plan(options: SprtOptions) -> None:
 def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
     """The pairs that `arena test --json` has written. Raises `UsageFault`."""
     try:
-        written = msgspec.json.decode(file.read_bytes(), type=_Written)
+        written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_Written)
         value = written.arguments["test"]["value"]
     except OSError as exc:
         raise UsageFault(f"--pilot {file} can't be read: {exc.strerror}") from exc
-    except (msgspec.DecodeError, KeyError, TypeError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as exc:
         why = f"its arguments have no {exc}" if isinstance(exc, KeyError) else exc
         raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {why}") from exc
     if _but_own(written.arguments) != _but_own(json.loads(setup.key)):

@@ -46,7 +46,7 @@ def read(folder: Path) -> Credentials | None:
     """Those of a data folder; None where no server ever ran. Raises `ArenaFault` for a file that can't be used."""
     file = folder / NAME
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Credentials)
+        return msgspec.json.decode(decode(file.read_bytes()), type=Credentials)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as exc:
