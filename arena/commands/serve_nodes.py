@@ -20,6 +20,7 @@ from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, reserved
 from arena.operator import credentials
 from arena.store.data_folder import FILE, FOLDER
+from machine import standard_streams
 from machine.atomic_write import in_place_of
 from machine.backoff import Backoff
 from machine.event_loop import Tasks, running
@@ -45,6 +46,7 @@ log = logging.getLogger("arena.nodes")
 
 def run_nodes(settings: ServerSettings) -> None:
     """Run them until SIGINT or SIGTERM. Raises `Fault` for what keeps them from starting."""
+    standard_streams.tolerate_lost_output()
     write_log(settings.log_level, settings.log)
     data = Path(settings.data)
     with contextlib.ExitStack() as stack:
