@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from commands import call
 from machine.arguments import read_value
 from machine.input_file import read_bytes
 from protocol.errors import UsageFault
+from timeouts import WITHIN
 
 Written = Callable[[str, str], Path]
 ENCODINGS = ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"]
@@ -123,3 +126,13 @@ def test_a_pipe_into_which_nobody_writes_is_not_waited_for_for_ever(tmp_path: Pa
     os.close(writes)
     assert read_bytes(Path(f"/dev/fd/{reads}")) == b"port = 1"
     os.close(reads)
+
+
+def test_tokens_are_written_in_utf_8_in_any_locale(tmp_path: Path) -> None:
+    (tmp_path / "names.csv").write_text("name,place\nanna,Łódź\n", "utf-8")
+    words = ["bot", "add", "--from", "names.csv", "--tokens-to", "tokens.csv", "--data", "data"]
+    locale = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    subprocess.run(
+        [sys.executable, "-m", "arena", *words], check=True, cwd=tmp_path, env={**os.environ, **locale}, timeout=WITHIN
+    )
+    assert "anna,Łódź," in (tmp_path / "tokens.csv").read_text("utf-8")

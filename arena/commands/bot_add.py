@@ -58,7 +58,7 @@ def _write(file: Path, document: str) -> None:
     with writing(file), in_place_of(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE, exist_ok=False)
-        part.write_text(document)
+        part.write_text(document, encoding="utf-8", newline="")
 
 
 def _register(where: str, data: Path, new: NewBots) -> None:
