@@ -9,7 +9,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from machine.input_file import decode, read_bytes
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.config_values import FileTable, read_text
 from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import codecs
 import errno
 import os
 import select
@@ -11,33 +10,18 @@ import sys
 import time
 from pathlib import Path
 
+from machine.text_encoding import decode
+
 MAX_BYTES = 16 * 1024 * 1024
 """Of a file that a person writes."""
 PIPE_TIMEOUT_S = 10.0
 """Within this time a pipe has to give all that it has: one into which nobody writes would be waited for in vain."""
-_BOMS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark it begins with
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
-_MARK = "\ufeff"
 _CHUNK_BYTES = 64 * 1024
 
 
 def read_text(path: Path) -> str:
     """Return what is written in a file. Raises `OSError`, and `UnicodeDecodeError` for what is not text in Unicode."""
     return decode(read_bytes(path))
-
-
-def decode(data: bytes, errors: str = "strict") -> str:
-    """Return text by the mark that it begins with, of UTF-8, UTF-16 or UTF-32; UTF-8 without one.
-
-    Notepad and PowerShell write such marks. Raises `UnicodeDecodeError`.
-    """
-    mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", "utf-8"))
-    return data[len(mark) :].decode(encoding, errors).lstrip(_MARK)
 
 
 def read_bytes(path: Path, most: int = MAX_BYTES, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:

@@ -31,7 +31,8 @@ from arena.transparency_log.signed_log import (
 )
 from machine.atomic_write import check_replaceable, in_place_of
 from machine.bounded_fetch import Fetched, fetch
-from machine.input_file import decode, read_bytes
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.display import counted, shown
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault, os_errors_as
 from protocol.reasons import VOID

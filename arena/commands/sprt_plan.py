@@ -35,8 +35,9 @@ from arena.store.tournament_state import (
 from arena.tournament.plan import place_of
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
-from machine.input_file import decode, read_bytes
+from machine.input_file import read_bytes
 from machine.terminal import say
+from machine.text_encoding import decode
 from measuring import score_format
 from measuring.luck import luck_of
 from measuring.pair_scores import MIN_UNITS

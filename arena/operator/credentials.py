@@ -13,7 +13,8 @@ from arena.store.data_folder import FILE, is_held
 from arena.store.database import Database
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
-from machine.input_file import decode, read_bytes
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.messages import LONGEST_TOKEN, SHORTEST_TOKEN
 from protocol.secret_text import strip_invisible

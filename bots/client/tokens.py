@@ -15,7 +15,7 @@ import msgspec
 
 from machine import file_lock
 from machine.atomic_write import in_place_of
-from machine.input_file import decode
+from machine.text_encoding import decode
 from protocol.errors import Fault
 from protocol.messages import LONGEST_TOKEN
 from protocol.names import folded

@@ -12,7 +12,8 @@ import typer
 
 from bots.client.settings import Given, Settings, check_name, from_environment, read_token, settle
 from bots.client.tokens import default_path, token_for
-from machine.input_file import decode, read_bytes
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.errors import UsageFault, os_errors_as
 
 

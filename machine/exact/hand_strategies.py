@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from machine.exact.hand_solving import Knowledge, Number, Strategy
-from machine.input_file import read_text
 from machine.output_file import write_output
+from machine.text_encoding import decode
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -80,7 +80,7 @@ def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str
 def read_table(path: Path, rules: Poker, start: Table) -> tuple[Strategy, dict[str, Any]]:
     """The strategy that `write_table` left, and what is said of it. Raises `UsageFault` for what is none."""
     try:
-        head = json.loads(read_text(path))
+        head = json.loads(decode(path.read_bytes()))
         rows = head.pop("strategy")
         if head["game"] != rules.name or head["parts"] != PARTS:
             raise ValueError(head["game"])
