@@ -1,6 +1,18 @@
 """`python -m arena` is `arena`."""
 
-from arena.cli import main
+import sys
+
+
+def main() -> None:
+    """Run the command. A server keeps signals waiting from here on, before it loads anything else."""
+    if "serve" in sys.argv[1:]:
+        from machine.held_signals import hold
+
+        hold()
+    from arena.cli import main as run
+
+    run()
+
 
 if __name__ == "__main__":
     main()

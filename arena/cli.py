@@ -24,6 +24,7 @@ from arena.command_groups.options import (
 )
 from arena.commands.settings import SETTINGS, data_folder
 from machine import command_line
+from machine.output_file import text_beside
 from machine.terminal import say
 from protocol import VERSION
 from protocol.errors import UsageFault
@@ -113,7 +114,9 @@ def _of_any_tournament(
     in_process: Annotated[bool, typer.Option("--in-process", help="Bots of the library within the workers.")] = False,
     db: Database = None,
     data: Data = None,
-    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write the results there.")] = None,
+    to_json: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the results there, or -.")
+    ] = None,
     pass_env: Annotated[list[str] | None, typer.Option(metavar="NAME", help="A variable that bots get too.")] = None,
     sandbox: Annotated[str, typer.Option("--sandbox", help="Where your own bots run: none, users or bwrap.")] = "none",
     read: Annotated[
@@ -160,7 +163,8 @@ def tournament(
     if not bots and entrants is None:
         raise UsageFault("who plays? Name the bots, or a file of them with --entrants")
     given["bots"] = [*(bots or ()), *([] if entrants is None else read_entrants(entrants))]
-    run(TournamentOptions(**_read(given)))
+    with text_beside(words["to_json"]):
+        run(TournamentOptions(**_read(given)))
 
 
 @app.command("try")
@@ -219,7 +223,8 @@ def sprt(
 
     del given["words"]
     options = SprtOptions(**_read(given), any_folder=words["data"] is None)
-    (run_plan if plan else run)(options)
+    with text_beside(words["to_json"]):
+        (run_plan if plan else run)(options)
 
 
 @app.command(context_settings={"ignore_unknown_options": True})  # a count below 0 is no option

@@ -6,6 +6,7 @@ Python alone is imported here: the other packages may be hidden by files that ha
 from __future__ import annotations
 
 import atexit
+import contextlib
 import importlib.util
 import inspect
 import os
@@ -93,6 +94,10 @@ def _excepthook(kind: type[BaseException], exc: BaseException, trace: TracebackT
 def _say(text: str) -> None:
     """Print a line, fit for a terminal where the package that makes it so is there."""
     display = sys.modules.get("protocol.display")
+    with contextlib.suppress(ImportError):  # it may be what is hidden
+        from machine import standard_streams
+
+        standard_streams.prepare()
     print(text if display is None else display.printable(text, lines=True), file=sys.stderr)  # noqa: T201
 
 

@@ -6,11 +6,15 @@ import json
 import os
 import re
 import tomllib
+from pathlib import Path
 from typing import Any
 
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.config_values import FileTable, read_text
 from protocol.errors import UsageFault
 from protocol.messages import MOST_CLOCK_MS, Clock
+from protocol.secret_text import strip_invisible
 
 MOST_BYTES = 1024 * 1024
 MOST_DAYS = 36500
@@ -50,13 +54,14 @@ def text_or_file(text: str, key: str) -> str:
     `UsageFault`, naming the key and no more than the file.
     """
     if not text.startswith("@"):
-        return text
+        return strip_invisible(text)
+    name = strip_invisible(text[1:])
     try:
-        return _bytes(text[1:]).decode().split("\n", 1)[0].strip()
+        return strip_invisible(strip_invisible(decode(_bytes(name))).split("\n", 1)[0])
     except UsageFault as exc:
         raise UsageFault(f"{key}: {exc}") from exc
     except UnicodeDecodeError as exc:
-        raise UsageFault(f"{key}: the file {_shown(text[1:])} is not text") from exc
+        raise UsageFault(f"{key}: the file {_shown(name)} is not text") from exc
 
 
 def read_file(name: str) -> Any:
@@ -64,7 +69,7 @@ def read_file(name: str) -> Any:
     form = "JSON" if name.endswith(".json") else "TOML"
     too_long = UsageFault(f"the file {_shown(name)} can't be read: a number has more than {MOST_DIGITS} digits")
     try:
-        text = _bytes(name).decode()
+        text = decode(_bytes(name))
         held = json.loads(text) if form == "JSON" else tomllib.loads(text)
     except (ValueError, RecursionError) as exc:
         if type(exc) is ValueError:  # that of `int`: the parsers and the decoder have their own
@@ -89,8 +94,7 @@ def _holds_too_long(held: Any) -> bool:
 
 def _bytes(name: str) -> bytes:
     try:
-        with open(os.path.expanduser(name), "rb") as file:
-            read = file.read(MOST_BYTES + 1)
+        read = read_bytes(Path(os.path.expanduser(name)), MOST_BYTES)
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else str(exc)
         raise UsageFault(f"the file {_shown(name)} can't be read: {reason}") from exc

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,11 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def in_place_of(path: Path) -> Iterator[Path]:
-    """A file beside `path`, or beside what that links to, which takes its place in the end, or is removed."""
+    """A file beside `path`, or beside what that links to, which takes its place in the end, or is removed.
+
+    Raises `OSError` where `path` is a pipe, a device or a socket, which no file may replace.
+    """
+    check_replaceable(path)
     temporary = _beside(path, "part")
     try:
         yield temporary
@@ -21,6 +26,16 @@ def in_place_of(path: Path) -> Iterator[Path]:
     except BaseException:
         _remove(temporary)
         raise
+
+
+def check_replaceable(path: Path) -> None:
+    """Raise `OSError` where there is something at `path`, or at the end of its links, that is no file and no folder."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return  # who writes there is told what is wrong
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+        raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, and not a file", str(path))
 
 
 @contextlib.contextmanager

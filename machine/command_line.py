@@ -14,6 +14,7 @@ from typing import NoReturn
 
 import typer
 
+from machine import standard_streams
 from machine.terminal import say
 from protocol.errors import BotFault, Fault, UsageFault
 
@@ -33,10 +34,12 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
     `renamed` are options that are called otherwise now, with their commands: `serve --old`, and the new one.
     """
     gc.set_threshold(_COLLECT_AFTER)
+    standard_streams.prepare()
     code: object = 0
     try:
         with _no_interrupt_lost():
             command(app, words, renamed=renamed)
+            sys.stdout.flush()
     except Fault as fault:
         say(f"{name}: {fault}", err=True)
         code = 2 if isinstance(fault, (BotFault, UsageFault)) else 1
@@ -46,6 +49,11 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
         code = stop.code
     try:
         sys.stdout.flush()
+    except Fault as fault:
+        say(f"{name}: {fault}", err=True)
+        code = code or 1
+    except standard_streams.ReaderGone:
+        pass
     except BrokenPipeError:  # whoever read our output has had enough
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(code)

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
+from machine.standard_streams import fill_descriptors
+
 T = TypeVar("T")
 YOUNG = 50_000
 """Objects made before the collector looks; what a match leaves behind has no cycles and goes by itself."""
@@ -28,7 +30,8 @@ def collect_rarely() -> None:
 
 
 def new() -> asyncio.AbstractEventLoop:
-    """A loop of uvloop's where that is installed."""
+    """A loop of uvloop's where that is installed, which aborts where a socket gets a descriptor below 3."""
+    fill_descriptors()
     try:
         import uvloop
     except ImportError:

@@ -6,10 +6,12 @@ import contextlib
 import re
 import shlex
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from msgspec import Struct
 
 from protocol.errors import UsageFault
+from protocol.names import MAX_NAME_LENGTH
 
 REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
@@ -46,6 +48,7 @@ LEVEL = "level"
 LEVELS = 8
 """So many strengths it has, from 1."""
 _LEVEL_WORD = re.compile(rf"{LEVEL}:([^=,]+)")
+_FILE = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
 _BETWEEN_SETTINGS = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
 """A comma, as in `depth=4,weights=1,2.5,3` only the first: a bare number goes on with the list before it."""
 
@@ -70,7 +73,8 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
     `level:3` is short for `level-3=level:level=3`.
     """
     name, equals, bot = word.partition("=")
-    given, what = (name, bot) if equals and ":" not in name else (None, word)
+    of_path = ":" in name or (re.search(r"[/\\]", name) and file_in(word) is not None)
+    given, what = (name, bot) if equals and not of_path else (None, word)
     level = _LEVEL_WORD.fullmatch(what)
     if level is None:
         return given, what
@@ -78,14 +82,45 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
 
 
 def bot_name_in(word: str) -> str:
-    """The name under which a word of a command line has a bot play: that which it gives, or the bot's or file's own."""
+    """The name under which a word of a command line has a bot play: that which it gives, or the bot's or file's own.
+
+    What of a file's name can't be in a bot's is a dash there.
+    """
     name, bot = split_bot_word(word)
     if name is not None:
         return name
-    program = bot.partition(":")[0]
-    with contextlib.suppress(ValueError):  # no command line, and so no file
-        program = next(iter(shlex.split(program)), program)
-    return program.rpartition("/")[2].removesuffix(".py") if program.endswith(".py") else program
+    file = file_in(_first_word(bot) or "") or file_in(bot)
+    if file is not None:
+        return _named_after(file.path)
+    return bot.partition(":")[0]
+
+
+class BotFile(NamedTuple):
+    """A Python file that a word names, blanks and backslashes in its path, and the class and settings behind it."""
+
+    path: str
+    cls: str
+    settings: str
+
+
+def file_in(bot: str) -> BotFile | None:
+    """The file that `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…` names; None for another word."""
+    found = _FILE.fullmatch(bot)
+    return None if found is None else BotFile(*found.groups(default=""))
+
+
+def _first_word(text: str) -> str | None:
+    """The first word of a command line, whose backslashes stay; None where it can't be split."""
+    lexer = shlex.shlex(text, posix=True)
+    lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
+    with contextlib.suppress(ValueError):
+        return next(iter(lexer), None)
+    return None
+
+
+def _named_after(path: str) -> str:
+    stem = re.split(r"[/\\]", path)[-1].removesuffix(".py")
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", stem).strip("-._")[:MAX_NAME_LENGTH] or stem
 
 
 def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
@@ -106,14 +141,14 @@ def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = No
     `FILE.py` or `FILE.py:CLASS`. Raises `UsageFault`.
     """
     given, what = split_bot_word(word)
-    file = re.fullmatch(r"((?:.*[/\\])?([^/\\]*)\.py)(?::([^:=]+))?(?::(.*))?", what)
+    file = file_in(what)
     if file is None:
         bot, _, settings = what.partition(":")
         name = bot if given is None else given
     else:
-        path, stem, cls, settings = file.groups(default="")
+        path, cls, settings = file
         bot = f"{path}:{cls}" if cls else path
-        name = stem if given is None else given
+        name = _named_after(path) if given is None else given
     return BotSpec(
         name=name, bot=bot, settings=parse_bot_settings(settings, name, bot), defaults=defaults or {}, seed=seed
     )

@@ -29,6 +29,7 @@ from timeouts import WITHIN
 
 SLOWLY = ("--game", "nim", "--min-move-time", "0.1")
 """The options of a bot that is always in a match."""
+RUN = "runpy.run_module('arena', run_name='__main__')"
 FREE = 500
 """The first of a row of descriptors that nobody has."""
 HANDED = """
@@ -84,6 +85,37 @@ async def test_everybody_who_connects_while_it_starts_anew_is_let_in_and_matches
             assert re.fullmatch(r"RELOADING=1\nMONOTONIC_USEC=\d+", await told(systemd))
             assert await told(systemd) == "READY=1"
         assert await told(systemd) == "STOPPING=1"
+
+
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGUSR2])
+async def test_a_signal_that_comes_while_it_starts_anew_is_obeyed_then(tmp_path: Path, number: signal.Signals) -> None:
+    async with serving(tmp_path / "data") as arena:
+        arena.process.send_signal(signal.SIGUSR2)
+        await until(arena, "the server starts anew", 1)
+        arena.process.send_signal(number)  # the old one may still take it, and the new one has no handlers yet
+        await until(arena, "listening on", 2)
+        arena.process.send_signal(signal.SIGHUP)
+        await until(arena, "SIGHUP: there is no certificate", 1)
+
+
+async def test_signals_that_come_before_a_server_has_handlers_wait_for_them(tmp_path: Path) -> None:
+    held = "from machine.held_signals import hold; hold(); import os, sys; os.execv(sys.executable, sys.argv[1:])"
+    code = f"import os, signal; [os.kill(os.getpid(), number) for number in ({signal.SIGHUP:d}, {signal.SIGUSR2:d})]; "
+    code += "import runpy, sys; sys.argv = ['arena', 'serve', '--port', '0', '--no-web', '--data', sys.argv[1]]; " + RUN
+    command = [sys.executable, "-c", held, sys.executable, "-c", code, str(tmp_path / "data")]
+    process = await asyncio.create_subprocess_exec(*command, stderr=PIPE, cwd=REPOSITORY)
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(WITHIN):
+            said = ""
+            while "SIGHUP: there is no certificate" not in said:
+                line = (await process.stderr.readline()).decode()
+                assert line, said
+                said += line
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.communicate()
 
 
 async def told(systemd: socket.socket) -> str:

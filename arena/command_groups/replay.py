@@ -9,6 +9,7 @@ import typer
 
 from arena.command_groups.group import group
 from arena.command_groups.options import Data, Database, Game, Json, LuckBy, Target, database_of
+from machine.output_file import text_beside
 from protocol.errors import UsageFault
 
 app = group("replay", "Show, verify, grade and export match records.")
@@ -115,7 +116,7 @@ def replay_rerun(
     seed: Annotated[str | None, typer.Option(help="The same seed gives the same continuations.")] = None,
     jobs: Annotated[int, typer.Option(help="Processes that play.")] = 1,
     value: LuckBy = None,
-    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all of it there.")] = None,
+    to_json: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="Write all of it there, or -.")] = None,
     db: Database = None,
     data: Data = None,
 ) -> None:
@@ -123,24 +124,25 @@ def replay_rerun(
     from arena.commands.matches import Selection
     from arena.commands.rerun import RerunOptions, run
 
-    run(
-        RerunOptions(
-            database=database_of(db, data),
-            target=target,
-            bot=bot,
-            chosen=Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament),
-            limit=limit,
-            seat=seat,
-            old=old,
-            opponents=opponent or (),
-            stand_in=stand_in,
-            continuations=continuations,
-            seed=seed,
-            jobs=jobs,
-            value=value,
-            to_json=to_json,
+    with text_beside(to_json):
+        run(
+            RerunOptions(
+                database=database_of(db, data),
+                target=target,
+                bot=bot,
+                chosen=Selection(bot=every, game=game, won=won, lost=lost, drawn=drawn, tournament=tournament),
+                limit=limit,
+                seat=seat,
+                old=old,
+                opponents=opponent or (),
+                stand_in=stand_in,
+                continuations=continuations,
+                seed=seed,
+                jobs=jobs,
+                value=value,
+                to_json=to_json,
+            )
         )
-    )
 
 
 @app.command("export")

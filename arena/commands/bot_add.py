@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
 
 from arena.commands.name_list import read_name_list
-from arena.commands.output import writing
+from arena.commands.output import check_is_file, writing
 from arena.commands.server_or_local import by_server_or_local
 from arena.operator.new_bots import REFUSED, NewBots, names_alone
 from arena.store import registry
@@ -27,7 +28,9 @@ def add_bots(where: str, data: Path, names: Sequence[str], source: Path | None, 
         raise UsageFault("name the bots, or a file of names with --from")
     if source is not None and tokens_to is None:
         raise UsageFault("--from needs --tokens-to FILE: where the tokens go, which are shown once")
-    if tokens_to is not None and tokens_to.exists():
+    if tokens_to is not None:
+        check_is_file("--tokens-to", tokens_to)
+    if tokens_to is not None and os.path.lexists(tokens_to):
         raise UsageFault(f"{tokens_to} already exists; not overwritten: choose another name")
     listed = names_alone(names) if source is None else read_name_list(source, REFUSED)
     new = NewBots.of(listed, "" if source is None else str(source), _known(where))
@@ -55,7 +58,7 @@ def _write(file: Path, document: str) -> None:
     with writing(file), in_place_of(file) as part:
         part.unlink(missing_ok=True)
         part.touch(mode=FILE, exist_ok=False)
-        part.write_text(document)
+        part.write_text(document, encoding="utf-8", newline="")
 
 
 def _register(where: str, data: Path, new: NewBots) -> None:

@@ -18,6 +18,7 @@ from arena.feed import Broker
 from arena.network.addresses import host_names, networks, origins
 from arena.store.thinning import Retention
 from machine.arguments import read_clock, text_or_file
+from machine.input_file import read_text
 from machine.subprocesses import MAX_NICENESS_VARIABLE
 from machine.terminal import say
 from machine.timeouts import FACTOR_VARIABLE
@@ -215,11 +216,13 @@ def _read(text: str, kind: type) -> str | int | bool:
 
 def _from_file(file: Path) -> dict[str, Given]:
     try:
-        text = file.read_text()
+        text = read_text(file)
         values = tomllib.loads(text)
     except OSError as exc:
         raise UsageFault(f"the config file {file} can't be read: {exc.strerror}") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"the config file {file} is not text in UTF-8: save it as UTF-8") from exc
+    except tomllib.TOMLDecodeError as exc:
         raise UsageFault(f"the config file {file} is not TOML: {exc}") from exc
     given = {}
     for key, value in values.items():

@@ -15,6 +15,7 @@ from rich.progress import Progress
 
 from arena.builtin_bots import house_names
 from arena.commands.data_dir import exclusively
+from arena.commands.output import check_is_file
 from arena.commands.server_or_local import by_server_or_local
 from arena.operations.thinning import REST, Thin
 from arena.operator.requests import COMMAND_LINE
@@ -72,6 +73,8 @@ class Unsound(ArenaFault):
 
 def upgrade(where: str, data: Path, backup: Path | None) -> None:
     """Bring the database's schema up to date; before, if there is anything to do, it is copied to `backup`."""
+    if backup is not None:
+        check_is_file("--backup", backup)
     with exclusively(where, data) as database:
         before, after = upgrade_database(database, backup)
     if before == after:
@@ -105,6 +108,7 @@ def show_log_key(where: str, data: Path, *, new: bool) -> None:
 
 def backup(where: str, to: Path) -> None:
     """Copy the database, whoever uses it meanwhile."""
+    check_is_file("a backup", to)
     database = database_at(where)
     if database.file is None:
         with closing(Reader.open(database)) as reader:

@@ -8,16 +8,17 @@ from collections.abc import Sequence
 from pathlib import Path
 from textwrap import wrap
 
-from arena.commands.output import WIDTH, print_document
+from arena.commands.output import WIDTH, check_is_file, print_document
 from arena.doctor.cases import COURSE, FAILED, PASSED, WARNING, Case, Examined
 from arena.doctor.cases import examine as examine_bot
 from arena.doctor.timeouts import DoctorTimeouts
 from arena.processes.bot_commands import startable
 from machine import event_loop
+from machine.atomic_write import check_replaceable
 from machine.terminal import say
 from machine.timeouts import scaled
 from protocol.display import among
-from protocol.errors import UsageFault
+from protocol.errors import UsageFault, os_errors_as
 from protocol.games import NAMES, game_class
 
 _DOCUMENT = "docs/protocol.md"
@@ -42,6 +43,10 @@ def examine(
     cases = _chosen(only)
     timeouts = timeouts or scaled(DoctorTimeouts())
     command = startable(command)
+    if log is not None and log != Path(os.devnull):
+        check_is_file("--log", log)
+        with os_errors_as(UsageFault, f"--log {log} can't be written"):
+            check_replaceable(log)
     if log is None:
         handle, name = tempfile.mkstemp(prefix="arena-doctor-", suffix=".log")
         os.close(handle)

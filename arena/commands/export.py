@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.commands.matches import Selection, selected
-from arena.commands.output import Writer, writing
+from arena.commands.output import Writer, check_is_file, writing
 from arena.replay.ply_rows import rows as ply_rows
 from arena.store.export_rows import (
     BOOLEAN,
@@ -46,6 +46,7 @@ def export(where: str, to: Path, form: str, chosen: Selection, *, plies: bool) -
     """
     if form not in FORMATS:
         raise UsageFault(f"--format is {form!r}: it is {among(FORMATS)}")
+    check_is_file("--to", to)
     with closing(Reader.open(where)) as reader:
         search = selected(reader, chosen)
         with writing(to), folder_in_place_of(to) as folder:
@@ -73,12 +74,15 @@ def _write(folder: Path, form: str, batches: Iterator[Batch], *, plies: bool) ->
             if len(batch.records) != len(batch.matches):
                 missing = {row[1] for row in batch.matches} - {match for _, match, _ in batch.records}
                 raise BadRecord(f"match {min(missing)} has no record: `arena db check` tells what is wrong")
+            at, named = list(SEATS).index("seat"), list(SEATS).index("bot")
+            bots = {(row[0], row[at]): row[named] for row in batch.seats}  # as they are called now, in every table
             for number, match, data in batch.records:
                 if data is None:
                     removed += 1
                     continue
                 record = record_reader.read(data, f"the record of match {match}")
-                take("plies", [(number, match, *row) for row in ply_rows(record)])
+                told = (row._replace(bot=bots.get((number, row.seat))) for row in ply_rows(record))
+                take("plies", [(number, match, *row) for row in told])
     if removed:
         gone = "has no plies, its record was" if removed == 1 else "have no plies, their records were"
         say(f"arena: {counted(removed, 'match', 'matches')} {gone} removed", err=True)

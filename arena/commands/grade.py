@@ -23,6 +23,7 @@ from measuring.luck import Luck
 from protocol.display import counted, printable
 from protocol.errors import UsageFault
 from protocol.games import game_class
+from protocol.names import folded
 from protocol.reasons import VOID
 from referee import record_reader
 from referee.record import Record
@@ -102,7 +103,7 @@ def grade_bot(
             result for result in store.iterate(iter_results, bot, game, limit=limit or LIMIT) if result.reason != VOID
         ]
         removed: list[str] = []
-        records = tracked(_records(store, results, removed), len(results), f"grading the matches of {bot}")
+        records = tracked(_records(store, results, bot, removed), len(results), f"grading the matches of {bot}")
         graded: list[Grades] = []
         with _going_on():
             report = position_costs(
@@ -119,14 +120,15 @@ def grade_bot(
         _print_costs(bot, report)
 
 
-def _records(store: Store, results: Iterable[Result], removed: list[str]) -> Iterator[Record]:
-    """Those of matches, where they were not `removed`."""
+def _records(store: Store, results: Iterable[Result], bot: str, removed: list[str]) -> Iterator[tuple[Record, int]]:
+    """The records of matches, where they were not `removed`, each with the seat of a bot."""
     for result in results:
         body = stored_record(store, result.match)
         if body is None:
             removed.append(result.match)
         else:
-            yield record_reader.read(body, result.match)
+            seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
+            yield record_reader.read(body, result.match), seat
 
 
 def _print_costs(bot: str, report: list[Costs]) -> None:

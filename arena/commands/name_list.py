@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.operator.name_list import NAME, NameList, parse_name_list
+from machine.input_file import read_text
 from protocol.display import among, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
@@ -20,12 +21,12 @@ _KEYS = (NAME, COMMAND, BOT, SETTINGS)
 def read_name_list(file: Path, refused: Mapping[str, str] | None = None) -> NameList:
     """A file as `parse_name_list` reads it. Raises `UsageFault`, naming each line that is wrong."""
     try:
-        text = file.read_text("utf-8-sig")
+        text = read_text(file)
     except OSError as exc:
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
     except UnicodeDecodeError as exc:
         raise UsageFault(f"{file} is not text in UTF-8: save it as CSV UTF-8") from exc
-    return parse_name_list(text, str(file), refused)
+    return parse_name_list(text, str(file), refused, _KEYS)
 
 
 def read_entrants(file: Path) -> list[str]:
@@ -45,10 +46,12 @@ def _of_csv(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
 
 def _of_toml(file: Path) -> Iterator[tuple[str, Mapping[str, str]]]:
     try:
-        document = tomllib.loads(file.read_text("utf-8"))
+        document = tomllib.loads(read_text(file))
     except OSError as exc:
         raise UsageFault(f"{file} can't be read: {exc.strerror}") from exc
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as exc:
+    except UnicodeDecodeError as exc:
+        raise UsageFault(f"{file} is not text in UTF-8: save it as UTF-8") from exc
+    except tomllib.TOMLDecodeError as exc:
         raise UsageFault(f"{file} is not TOML: {exc}") from exc
     entries = document.get("entrants")
     if not isinstance(entries, list) or not entries or not all(isinstance(entry, dict) for entry in entries):

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
 
-from machine.atomic_write import in_place_of
+from machine.output_file import STDOUT, write_output
 from machine.terminal import say
 from protocol.display import csv_cell, printable, printable_json
 from protocol.errors import ArenaFault, UsageFault
@@ -132,9 +132,15 @@ def writing(to: Path) -> Iterator[None]:
 
 
 def write_document(file: Path, value: Any) -> None:
-    """Write a value as lines of JSON, whole or not at all. Raises `ArenaFault`."""
-    with writing(file), in_place_of(file) as temporary:
-        temporary.write_bytes(document(value))
+    """Write a value as lines of JSON to what a person named: a file whole or not at all. Raises `ArenaFault`."""
+    with writing(file):
+        write_output(file, document(value))
+
+
+def check_is_file(option: str, path: Path) -> None:
+    """Raise `UsageFault` where `-` is named, which stands for standard output, and a file or a folder is needed."""
+    if path == STDOUT:
+        raise UsageFault(f"{option} is a file or folder of its own, and - is standard output: name one")
 
 
 def print_document(value: Any) -> None:

@@ -6,15 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import closing
+from http import HTTPStatus
 from http.client import HTTPException
 from pathlib import Path
 from typing import TypeVar
-from urllib.error import HTTPError, URLError
-from urllib.request import urlopen
+from urllib.error import URLError
 
 import msgspec
 from msgspec import Struct
 
+from arena.commands.output import check_is_file
 from arena.replay.verify import differences
 from arena.store.database import DatabaseNotFound
 from arena.store.integrity_check import as_recorded
@@ -28,7 +29,10 @@ from arena.transparency_log.signed_log import (
     check_head,
     check_inclusion,
 )
-from machine.atomic_write import in_place_of
+from machine.atomic_write import check_replaceable, in_place_of
+from machine.bounded_fetch import Fetched, fetch
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.display import counted, shown
 from protocol.errors import ArenaFault, BadRecord, Fault, UsageFault, os_errors_as
 from protocol.reasons import VOID
@@ -67,6 +71,10 @@ class ExpectedDigest(Struct, frozen=True, kw_only=True):
             raise UsageFault("--key is that of a log: it goes with --log")
         if self.head is not None and (self.log is None or not _is_url(self.log)):
             raise UsageFault("--head is of a log that an arena serves: it goes with --log URL")
+        if self.head is not None:
+            check_is_file("--head", self.head)
+            with os_errors_as(UsageFault, f"--head {self.head} can't be written"):
+                check_replaceable(self.head)
 
 
 def compare(record: Record, name: str, database: str, expected: ExpectedDigest) -> Iterator[str]:
@@ -151,7 +159,7 @@ def _compare_with_log(record: Record, name: str, log: str, key: str | None, file
     if earlier is not None:
         _check_continued(url.partition(_API)[0], earlier, head, f"{log}: this is not the log that {file} is of")
         yield f"that log goes on from the {counted(earlier.size, 'entry', 'entries')} that {file} has seen"
-    if earlier is None or head.size > earlier.size:
+    if earlier is None or head.size > earlier.size or head.key != earlier.key:
         with os_errors_as(ArenaFault, f"{file} can't be written"), in_place_of(file) as part:
             part.write_bytes(msgspec.json.encode(head) + b"\n")
 
@@ -194,18 +202,18 @@ def _asked(where: str, form: type[T], wanted: str) -> T:
         raise BadRecord(f"{where} is not {wanted} ({exc})") from exc
 
 
-def _read(where: str) -> bytes:
+def _read(where: str, timeout_s: float = WITHIN) -> bytes:
     try:
         if not _is_url(where):
-            with Path(where).open("rb") as file:
-                return file.read(MOST_BYTES)
-        with urlopen(where, timeout=WITHIN) as answer:  # noqa: S310  of these schemes alone
-            told: bytes = answer.read(MOST_BYTES)
-            return told
-    except HTTPError as exc:
-        raise ArenaFault(f"{where} answers {exc.code}: {_message(exc)}") from exc
+            return decode(read_bytes(Path(where), MOST_BYTES, timeout_s)).encode()
+        told = fetch(where, MOST_BYTES, timeout_s)
+    except UnicodeDecodeError as exc:
+        raise BadRecord(f"{where} is not JSON: it is not text in UTF-8") from exc
     except (OSError, HTTPException, ValueError) as exc:
         raise ArenaFault(f"{where} can't be read: {_why(exc)}") from exc
+    if told.status >= HTTPStatus.BAD_REQUEST:
+        raise ArenaFault(f"{where} answers {told.status}: {_message(told)}")
+    return told.body
 
 
 def _why(exc: Exception) -> str:
@@ -215,9 +223,9 @@ def _why(exc: Exception) -> str:
     return exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
 
 
-def _message(answer: HTTPError) -> str:
+def _message(answer: Fetched) -> str:
     """What the API says is wrong."""
     try:
-        return str(json.loads(answer.read(MOST_BYTES))["error"]["message"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return str(answer.reason)
+        return str(json.loads(answer.body)["error"]["message"])
+    except (ValueError, LookupError, TypeError):
+        return answer.reason

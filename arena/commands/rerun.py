@@ -224,7 +224,7 @@ def _reruns(
         if body is not None:
             header = record_reader.read(body, result.match).header
             seat = next(at for at, each in enumerate(result.seats) if folded(each.bot) == folded(bot))
-            yield MatchRerun(header, seat, resolver.lineup(header, seat)), body
+            yield MatchRerun(header, seat, resolver.lineup(header, seat, [each.bot for each in result.seats])), body
 
 
 def _seat_of(record: Record, given: str | None, bot: str) -> int:

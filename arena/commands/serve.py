@@ -56,7 +56,7 @@ from arena.store.postgres_database import PostgresDatabase
 from arena.store.schema import REVISIONS
 from arena.store.store import Store
 from arena.store.upgrade import upgrade
-from machine import event_loop
+from machine import event_loop, held_signals, standard_streams
 from machine.arguments import read_clock, text_or_file
 from machine.event_loop import Tasks, running
 from machine.log_output import write_log
@@ -77,6 +77,7 @@ log = logging.getLogger("arena")
 
 def run(settings: ServerSettings) -> None:
     """Serve until SIGINT or SIGTERM. Raises `Fault` for what keeps it from starting."""
+    standard_streams.tolerate_lost_output()
     write_log(settings.log_level, settings.log, node_of(settings))
     for line in unknown_variables(os.environ):
         log.warning("%s", line)
@@ -153,9 +154,12 @@ async def serve(
     manager = ServiceManager(os.environ)
     async with contextlib.AsyncExitStack() as stack:
         stop = asyncio.Event()
+        if restart is not None:  # before the loop gives up its handlers
+            stack.callback(lambda: held_signals.hold() if restart.wanted else None)
         _obey_signals(stop, ports, restart)
         others: list[Callable[[], None]] = []  # who read the certificate again with the arena
         encryption = encryption_of(settings, others, manager)
+        held_signals.release()
         where = database(settings.db, data)
         stored_in = database_at(where)
         folders = {data} if stored_in.file is None else {data, stored_in.file.parent}

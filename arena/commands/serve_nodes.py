@@ -20,6 +20,7 @@ from arena.commands.settings import ServerSettings
 from arena.network.binding import bound, port_of, reserved
 from arena.operator import credentials
 from arena.store.data_folder import FILE, FOLDER
+from machine import held_signals, standard_streams
 from machine.atomic_write import in_place_of
 from machine.backoff import Backoff
 from machine.event_loop import Tasks, running
@@ -45,6 +46,7 @@ log = logging.getLogger("arena.nodes")
 
 def run_nodes(settings: ServerSettings) -> None:
     """Run them until SIGINT or SIGTERM. Raises `Fault` for what keeps them from starting."""
+    standard_streams.tolerate_lost_output()
     write_log(settings.log_level, settings.log)
     data = Path(settings.data)
     with contextlib.ExitStack() as stack:
@@ -78,6 +80,7 @@ class Nodes:
         loop.add_signal_handler(signal.SIGHUP, self._reload)
         restarts = Tasks()
         loop.add_signal_handler(signal.SIGUSR2, lambda: restarts or restarts.begin(self._restart()))
+        held_signals.release()
         async with running(self._tell()):
             async with asyncio.TaskGroup() as group:
                 keeping = [group.create_task(node.keep(stop)) for node in self._nodes]
@@ -163,7 +166,7 @@ class NodeProcess:
         words = {"NOTIFY_SOCKET": str(self._notices), "WATCHDOG_USEC": str(int(SILENT_MOST * 1e6))}
         with contextlib.closing(_listening(self._notices)) as notices:
             self._process = process = await asyncio.create_subprocess_exec(
-                *self._command, env={**os.environ, **words}, process_group=0, preexec_fn=die_with_parent
+                *self._command, env={**os.environ, **words}, process_group=0, preexec_fn=_begin_as_node
             )
             try:
                 async with running(self._hear(notices)), running(self._end_with(stop)):
@@ -194,6 +197,12 @@ class NodeProcess:
                 self._leaving.set()
             if b"READY=1" in lines:
                 self.ready.set()
+
+
+def _begin_as_node() -> None:
+    """Keep signals waiting that are passed on before there are handlers for them in the node."""
+    held_signals.hold()
+    die_with_parent()
 
 
 def words_of(settings: ServerSettings, port: int, page: int, token: str) -> dict[str, list[str]]:

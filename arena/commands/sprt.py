@@ -199,7 +199,7 @@ def _sides(setup: TournamentSetup) -> tuple[list[str], list[str]]:
 
 def stored(store: Store, plan: Plan, value: str | None = None) -> Iterable[Sample]:
     """The matches that were played before, which are the first of the schedule."""
-    results = store.read(tournament_results, plan.id)
+    results = plan.named(store.read(tournament_results, plan.id))
     if plan.rules.seats == 2 or value is None:
         lucks = store.read(luck_of_tournament, plan.id)
     else:

@@ -26,10 +26,18 @@ from arena.sprt.pilot import RAW, Prospect, pair_means, prospects
 from arena.sprt.summary import amount
 from arena.store.result_queries import RecordRemoved, record_of, tournament_results
 from arena.store.store import Store
-from arena.store.tournament_state import StoredTournament, finish_tournament, tournaments_alike
+from arena.store.tournament_state import (
+    StoredTournament,
+    finish_tournament,
+    tournament_randomness,
+    tournaments_alike,
+)
+from arena.tournament.plan import place_of
 from arena.tournament.schedule_limits import MOST_ROUNDS
 from machine.console import Console
+from machine.input_file import read_bytes
 from machine.terminal import say
+from machine.text_encoding import decode
 from measuring import score_format
 from measuring.luck import luck_of
 from measuring.pair_scores import MIN_UNITS
@@ -42,6 +50,8 @@ from referee.record_reader import read
 from referee.result import Result
 
 PILOT_PAIRS = 50
+MAX_DOCUMENT_BYTES = 1024**3
+"""Of the pairs that a test wrote."""
 OWN = ("rounds", "test")
 """What tells tests of the same bots in the same games from each other."""
 
@@ -101,11 +111,11 @@ def run_plan(options: SprtOptions) -> None:
 def _of_file(file: Path, setup: TournamentSetup) -> Pilot:
     """The pairs that `arena test --json` has written. Raises `UsageFault`."""
     try:
-        written = msgspec.json.decode(file.read_bytes(), type=_Written)
+        written = msgspec.json.decode(decode(read_bytes(file, MAX_DOCUMENT_BYTES)), type=_Written)
         value = written.arguments["test"]["value"]
     except OSError as exc:
         raise UsageFault(f"--pilot {file} can't be read: {exc.strerror}") from exc
-    except (msgspec.DecodeError, KeyError, TypeError) as exc:
+    except (msgspec.DecodeError, UnicodeDecodeError, KeyError, TypeError) as exc:
         why = f"its arguments have no {exc}" if isinstance(exc, KeyError) else exc
         raise UsageFault(f"--pilot {file} is not what `arena test --json` writes: {why}") from exc
     if _but_own(written.arguments) != _but_own(json.loads(setup.key)):
@@ -127,7 +137,7 @@ def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question
         former = _former(store, setup)
         if former is not None:
             said = f"a former test of these bots, seed {former.seed}, id {former.id}"
-            return Pilot(_freed(store, former.id, setup, question), said)
+            return Pilot(_freed(store, former.id, former.seed, setup, question), said)
     pairs = PILOT_PAIRS if options.pairs is None else options.pairs
     arguments = {**setup.arguments, "rounds": pairs, "test": "pilot"}
     seed = None if options.seed is None else f"{options.seed}-pilot"  # its games are not to be those of the test
@@ -139,7 +149,7 @@ def _of_matches(options: SprtOptions, setup: TournamentSetup, question: Question
             play_on(test, evidence)
         test.store.write(finish_tournament, test.plan.id)
         said = f"a pilot, seed {test.plan.seed}, id {test.plan.id}"
-        return Pilot(_freed(test.store, test.plan.id, setup, question), said)
+        return Pilot(_freed(test.store, test.plan.id, test.plan.seed, setup, question), said)
 
 
 def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
@@ -153,9 +163,14 @@ def _former(store: Store, setup: TournamentSetup) -> StoredTournament | None:
     return None
 
 
-def _freed(store: Store, tournament: str, setup: TournamentSetup, question: Question) -> dict[str, list[float]]:
+def _freed(
+    store: Store, tournament: str, seed: str, setup: TournamentSetup, question: Question
+) -> dict[str, list[float]]:
     """The pairs of a tournament as they came out, and less luck by every value, or by the one that was asked for."""
     results = store.read(tournament_results, tournament)
+    rounds = 1 + max((place_of(result) for result in results), default=0) // setup.rules.seats
+    of_them = replace(setup, options=replace(setup.options, rounds=rounds))
+    results = of_them.plan(tournament, seed, *store.read(tournament_randomness, tournament)).named(results)
     luck: dict[str, dict[str, float]] = {value: {} for value in _values(setup, question)}
     for result in results:
         record = None if result.reason == VOID else _record(store, result.match)

@@ -59,7 +59,7 @@ def run(options: TournamentOptions) -> None:
 
 def _play(tournament: TournamentRun) -> list[Result]:
     plan, store = tournament.plan, tournament.store
-    played = store.read(tournament_results, plan.id)
+    played = plan.named(store.read(tournament_results, plan.id))
     pending = {place_of(report.result) for report in tournament.pending()}
     before = len(played) + len(pending)
     if before:
@@ -69,7 +69,7 @@ def _play(tournament: TournamentRun) -> list[Result]:
     if len(played) < plan.count:
         _play_missing(tournament, list(played), pending)
         store.write(finish_tournament, plan.id)
-    return store.read(tournament_results, plan.id)
+    return plan.named(store.read(tournament_results, plan.id))
 
 
 def _play_missing(tournament: TournamentRun, results: list[Result], pending: set[int]) -> None:

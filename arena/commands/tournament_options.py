@@ -23,12 +23,14 @@ from arena.tournament.plan import Plan
 from arena.tournament.sandbox import BWRAP, KINDS, NONE, USERS, BotEnvironment, Sandbox, check_bubblewrap
 from arena.tournament.schedule_limits import FORMATS, MOST_ROUNDS, at_once, check_size
 from machine.arguments import read_clock, read_value
+from machine.output_file import refusal_of
 from protocol.display import shown
 from protocol.errors import BadConfig, UsageFault
 from protocol.games import config_keys, load
 from protocol.games.base import Game
 from protocol.messages import Clock
 from protocol.names import is_bot_name
+from protocol.secret_text import strip_invisible
 
 LEAST_MEMORY_MIB = 64
 MOST_JOBS = 1024
@@ -192,7 +194,7 @@ def _server(options: TournamentOptions) -> Server | None:
             raise UsageFault(
                 "--at URL needs --operator-token or ARENA_OPERATOR_TOKEN: it is in the server's operator.json"
             )
-        return ServerAt(options.at, options.operator_token)
+        return ServerAt(options.at, strip_invisible(options.operator_token))
     folder = Path(options.at).absolute()
     if credentials.of_running(folder) is None:
         raise NoServer(f"no server runs on {options.at}: --at takes a server's data folder, or its URL")
@@ -287,5 +289,6 @@ def _check_meant(game: str, key: str, value: Any) -> None:
 
 def check_writable(file: Path | None) -> None:
     """Say before the first match, not after the last, that the result could not be written."""
-    if file is not None and (file.is_dir() or not os.access(file if file.exists() else file.parent, os.W_OK)):
-        raise UsageFault(f"--json {file} can't be written: name a file in a folder that is there")
+    refusal = None if file is None else refusal_of(file)
+    if refusal is not None:
+        raise UsageFault(f"--json {file} can't be written: {refusal}")

@@ -24,7 +24,7 @@ from arena.store.store import Reader
 from arena.store.tokens import hash_token
 from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.process_messages import RELOAD, WebServerConfig
-from machine import event_loop
+from machine import event_loop, standard_streams
 from machine.event_loop import running, until_first
 from machine.log_output import write_log
 from machine.subprocesses import ending, give_memory_back, leave_process_group
@@ -54,6 +54,7 @@ def web(where: str, host: str, port: int) -> None:
         log.info("the page is at %s", url_of("http", host, port_of(listening)))
         await server.serve(listening)
 
+    standard_streams.tolerate_lost_output()
     write_log("info", "text")
     give_memory_back()
     with contextlib.closing(Reader.open(where)) as reader:

@@ -13,8 +13,11 @@ from arena.store.data_folder import FILE, is_held
 from arena.store.database import Database
 from arena.store.tokens import new_token
 from machine.atomic_write import in_place_of
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.errors import ArenaFault, UsageFault, os_errors_as
 from protocol.messages import LONGEST_TOKEN, SHORTEST_TOKEN
+from protocol.secret_text import strip_invisible
 
 NAME = "operator.json"
 
@@ -44,7 +47,7 @@ def read(folder: Path) -> Credentials | None:
     """Those of a data folder; None where no server ever ran. Raises `ArenaFault` for a file that can't be used."""
     file = folder / NAME
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Credentials)
+        return msgspec.json.decode(decode(file.read_bytes()), type=Credentials)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except OSError as exc:
@@ -69,7 +72,7 @@ def token_of(folder: Path, file: Path | None = None) -> str:
         found = read(folder)
         return new_token() if found is None else found.token
     with os_errors_as(UsageFault, f"the operator's token can't be read from {file}"):
-        token = file.read_text(errors="replace").strip()
+        token = strip_invisible(decode(read_bytes(file), errors="replace"))
     if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN or not token.isascii() or not token.isprintable():
         raise UsageFault(f"{file} holds no token: it has {SHORTEST_TOKEN} to {LONGEST_TOKEN} letters, digits and signs")
     return token

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,6 +12,8 @@ from protocol.display import counted, shown
 from protocol.errors import UsageFault
 
 NAME = "name"
+_DELIMITERS = (",", ";", "\t")
+_SEPARATOR = re.compile(r"sep=([,;\t|])", re.IGNORECASE)
 
 
 class NameList(NamedTuple):
@@ -22,25 +25,31 @@ class NameList(NamedTuple):
     delimiter: str = ","
 
 
-def parse_name_list(text: str, source: str, refused: Mapping[str, str] | None = None) -> NameList:
+def parse_name_list(
+    text: str, source: str, refused: Mapping[str, str] | None = None, known: Sequence[str] = (NAME,)
+) -> NameList:
     """The names of a CSV and all that stands beside them; `refused` are columns that it may not have, and why.
 
-    Raises `UsageFault`, naming the `source` and each line that is wrong.
+    Spreadsheets are allowed their ways: fields between commas, semicolons or tabs, a first line `sep=;`, empty columns
+    at the end, and `known` columns in whatever case, which rows have in the usual one. Raises `UsageFault`, naming the
+    `source` and each line that is wrong.
     """
-    head = text.partition("\n")[0]
-    delimiter = ";" if ";" in head and "," not in head else ","
+    text = text.lstrip("\ufeff")
+    delimiter, text, skipped = _delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows: list[tuple[int, list[str]]] = []
-    line = 1
+    line = 1 + skipped
     try:
         for fields in reader:
             if any(stripped := [field.strip() for field in fields]):
                 rows.append((line, stripped))
-            line = reader.line_num + 1
+            line = reader.line_num + 1 + skipped
     except csv.Error as exc:
         raise UsageFault(f"{source}, line {line}: not CSV: {exc}") from exc
-    columns = rows[0][1] if rows else []
-    wrong = list(_wrong_head(source, columns, refused or {}))
+    columns = _without_empty_end(rows[0][1], 0) if rows else []
+    rows[1:] = [(line, _without_empty_end(fields, len(columns))) for line, fields in rows[1:]]
+    keys = _keys(columns, (*known, *(refused or ())))
+    wrong = list(_wrong_head(source, rows[0][0] if rows else 1, keys, refused or {}))
     wrong += [
         f"{source}, line {line}: it has {counted(len(fields), 'field', 'fields')}, the first line {len(columns)}"
         for line, fields in rows[1:]
@@ -48,20 +57,50 @@ def parse_name_list(text: str, source: str, refused: Mapping[str, str] | None = 
     ]
     if wrong:
         raise UsageFault("\n".join(wrong))
-    named = [dict(zip(columns, fields, strict=True)) for _, fields in rows[1:]]
+    named = [dict(zip(keys, fields, strict=True)) for _, fields in rows[1:]]
     if not named:
         raise UsageFault(f"{source} has no names below its first line")
     return NameList(columns, named, [line for line, _ in rows[1:]], delimiter)
 
 
-def _wrong_head(source: str, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
+def _delimiter(text: str) -> tuple[str, str, int]:
+    """What stands between fields, the text without a line that says so, and how many lines that took."""
+    head, _, rest = text.partition("\n")
+    said = _SEPARATOR.fullmatch(head.strip('\r "'))
+    if said is not None:
+        return said[1], rest, 1
+    found = max(_DELIMITERS, key=head.count)
+    return found, text, 0
+
+
+def _without_empty_end(fields: list[str], least: int) -> list[str]:
+    """Fields without empty ones at their end, as far as there are more than so many."""
+    most = len(fields)
+    while most > least and not fields[most - 1]:
+        most -= 1
+    return fields[:most]
+
+
+def _keys(columns: Sequence[str], known: Sequence[str]) -> list[str]:
+    """What rows call columns: known ones as they are usually written, unless a column is written so."""
+    usual = {name.casefold(): name for name in known if name not in columns}
+    return [usual.get(column.casefold(), column) for column in columns]
+
+
+def is_headed(text: str) -> bool:
+    """Return whether a text is a CSV with columns, and not a list of names alone, one a line."""
+    head = text.lstrip("\ufeff").partition("\n")[0]
+    return any(each in head for each in _DELIMITERS) or head.strip().casefold() == NAME
+
+
+def _wrong_head(source: str, line: int, columns: Sequence[str], refused: Mapping[str, str]) -> Iterator[str]:
     if NAME not in columns:
         there = f"there are {', '.join(map(shown, columns))}" if columns else "the file is empty"
         form = "the first line names the columns, as in name,group"
-        yield f"{source}, line 1: there is no column {NAME}, {there}: {form}"
+        yield f"{source}, line {line}: there is no column {NAME}, {there}: {form}"
     for column, why in refused.items():
         if column in columns:
-            yield f"{source}, line 1: there is a column {column} already, and {why}: leave it out"
+            yield f"{source}, line {line}: there is a column {column} already, and {why}: leave it out"
     for column in dict.fromkeys(columns):
         if columns.count(column) > 1:
-            yield f"{source}, line 1: the column {column!r} is there {columns.count(column)} times"
+            yield f"{source}, line {line}: the column {column!r} is there {columns.count(column)} times"

@@ -20,7 +20,6 @@ from measuring.scores import Z95
 from protocol.bot_launch import APPRAISERS
 from protocol.errors import UsageFault
 from protocol.games.base import Game
-from protocol.names import folded
 from referee.in_process import Appraisal, Appraiser, NoEstimate
 from referee.record import Record
 from referee.replay import Moved, moves, replay
@@ -216,22 +215,22 @@ class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 def position_costs(
     bot: str,
-    records: Iterable[Record],
+    records: Iterable[tuple[Record, int]],
     sims: int,
     *,
     told: Callable[[Grades], object] = lambda grades: None,
     keeping: Keeping | None = None,
 ) -> list[Costs]:
     """What the bot's moves in these matches gave away, by game; matches of games that nobody can grade are left out.
+    Each record comes with the bot's seat, as the record may have a name that the bot had before.
 
     By so many simulations a move where a game is not solved; estimates are kept where `keeping` says. Of each match the
     grades are `told`.
     """
     found: defaultdict[str, list[Grades]] = defaultdict(list)
-    for record in records:
-        seats = [seat for seat, player in enumerate(record.header.seats) if folded(player.bot) == folded(bot)]
+    for record, seat in records:
         try:
-            grades = grade(record, sims=sims, seat=seats[0], with_luck=False, keeping=keeping)
+            grades = grade(record, sims=sims, seat=seat, with_luck=False, keeping=keeping)
         except NoEstimate:
             continue
         told(grades)

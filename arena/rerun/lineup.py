@@ -78,14 +78,16 @@ class BotResolver:
         for what in self._given:
             in_process_spec("bot", what)
 
-    def lineup(self, header: Header, seat: int) -> Lineup:
-        """Who plays the match of a header on. Raises `UsageFault` for a seat that nobody can play."""
+    def lineup(self, header: Header, seat: int, called: Sequence[str] | None = None) -> Lineup:
+        """Who plays the match of a header on; `called` are the names of its bots today, where some were renamed.
+
+        Raises `UsageFault` for a seat that nobody can play.
+        """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
-        found = {
-            at: self._known(name, header.game, origin, self._old if at == seat else None)
-            for at, name in enumerate(names)
-        }
+        given = [self._named.get(folded(name)) for name in called or names]
+        given[seat] = self._old or given[seat]
+        found = {at: self._known(name, header.game, origin, given[at]) for at, name in enumerate(names)}
         old = found.pop(seat)
         others = {at: known or self._standing_in(names[at], header.game) for at, known in found.items()}
 

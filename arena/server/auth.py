@@ -34,6 +34,7 @@ from protocol import error_codes
 from protocol.errors import ArenaFault, BotFault
 from protocol.messages import Hello
 from protocol.names import folded
+from protocol.secret_text import strip_invisible
 
 WRITE_EVERY = 5.0
 """Seconds that a sighting waits for others at most."""
@@ -206,6 +207,8 @@ class Authenticator:
         """Register a name that is new or free again, if it is; None if it is neither."""
         assert hello.bot is not None
         bot, token = hello.bot, hello.token
+        if token is not None and strip_invisible(token) != token:
+            raise AuthFailed(f"the token for {bot} begins or ends with what is not seen, like a blank: leave that out")
         if not self._registration.open:
             raise NotAllowed(f"{bot} is not registered, and registration is closed: ask the operator")
         wait = self._registrations.take(address, self._clock())

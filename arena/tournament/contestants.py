@@ -18,7 +18,8 @@ from arena.processes.bot_commands import (
     reference_spec,
     startable,
 )
-from protocol.bot_launch import BotSpec, bot_name_in, parse_bot_spec, split_bot_word
+from machine.command_words import split_command
+from protocol.bot_launch import BotSpec, bot_name_in, file_in, parse_bot_spec, split_bot_word
 from protocol.errors import UsageFault
 from protocol.names import is_bot_name
 
@@ -56,7 +57,7 @@ def in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = No
     Raises `UsageFault`.
     """
     what = bot.partition(":")[0]
-    by_name = is_bot_name(what) and not what.endswith(".py")
+    by_name = is_bot_name(what) and file_in(bot) is None
     spec = _contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
     assert spec is not None
     return replace(spec, name=name)
@@ -70,12 +71,20 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         spec = reference_spec(word, defaults)
         asked = reference_command(spec)
         return Contestant(name, asked, reference=True, spec=spec)
+    file = file_in(what)
+    is_program = given is not None or what.endswith(".py")
+    if is_program and (shutil.which(what) or Path(what).is_file()):  # with blanks, quotes and backslashes in its name
+        return _of_path(name, what, "", in_process=in_process)
+    if in_process and file is not None and Path(file.path).is_file():
+        return _of_path(name, file.path, what[len(file.path) :], in_process=True)
     try:
-        command = shlex.split(what)
+        command = split_command(what)
     except ValueError as exc:
         raise UsageFault(f"{name}: {what!r} is no command line: {str(exc).lower()}") from exc
     program = command[0] if command else what
-    of_file = program.partition(":")[0].endswith(".py")
+    of_file = file_in(program) is not None
+    if given is None and what.endswith(".py") and not Path(program).is_file() and (len(command) == 1 or not of_file):
+        return _of_path(name, what, "", in_process=in_process)  # which is told to be missing
     if in_process and (given is not None or of_file):
         spec = _of_file(name, command)
         return Contestant(spec.name, tuple(command), spec=spec)
@@ -85,16 +94,24 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         return Contestant(name, tuple(command))
     if given is not None and not text:
         raise UsageFault(f"{name}: there is no program {program!r}{_instead(program, known)}")
-    if of_file:
-        raise UsageFault(f"{program!r}: a class of a file plays in process: add --in-process, or name the file alone")
+    if of_file or (given is None and file is not None):
+        raise UsageFault(f"{what!r}: a class of a file plays in process: add --in-process, or name the file alone")
     own = "FILE.py" if in_process else "NAME=COMMAND LINE"
     raise UsageFault(f"there is no bot {bot!r}: one of {', '.join(known)}, or {own} for your own")
 
 
+def _of_path(name: str, path: str, more: str, *, in_process: bool) -> Contestant:
+    """The bot that is a file, with what stands behind it: `:CLASS`, settings."""
+    if not in_process:
+        return Contestant(name, startable([path]))
+    spec = _of_file(name, [f"{path}{more}"])
+    return Contestant(spec.name, (f"{path}{more}",), spec=spec)
+
+
 def _of_file(name: str, command: Sequence[str]) -> BotSpec:
     """The bot of a Python file that a command line is, or that it runs and no more. Raises `UsageFault`."""
-    words = command[1:] if command and Path(command[0]).name.startswith("python") else command
-    if len(words) != 1 or not words[0].partition(":")[0].endswith(".py"):
+    words = command[1:] if len(command) > 1 and Path(command[0]).name.startswith("python") else command
+    if len(words) != 1 or file_in(words[0]) is None:
         raise UsageFault(
             f"{name}: {shlex.join(command)!r} can't play in process, which reference bots and Python files can: "
             f"write {name}=FILE.py or {name}=FILE.py:CLASS; "

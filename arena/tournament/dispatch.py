@@ -23,6 +23,7 @@ from arena.tournament.host import host_pool
 from arena.tournament.in_process import InProcessHost
 from arena.tournament.job import Aborted, MatchJob, MatchReport, write_down
 from arena.tournament.plan import place_of
+from machine import standard_streams
 from machine.source_digest import digest_of_all
 from machine.workers.local import WorkerPool, spread_chunks
 from measuring.luck import luck_of
@@ -143,7 +144,7 @@ def _print_to(log: Path) -> None:
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)
-            sys.stdout = sys.stderr = log.open("a", buffering=1)
+            sys.stdout = sys.stderr = log.open("a", buffering=1, encoding="utf-8", errors=standard_streams.ERRORS)
 
 
 def _measured(report: MatchReport, value: str | None) -> MatchReport:

@@ -85,14 +85,23 @@ class Plan(Struct, frozen=True, kw_only=True):
             if len(done) < len(pairings):
                 break
             scores = dict.fromkeys(self.names, 0.0)
+            seats = {pairing.place: pairing.seats for pairing in pairings}
             for result in done:
-                for seat, score in zip(result.seats, points(result), strict=True):
-                    scores[seat.bot] += score
+                for bot, score in zip(seats.get(place_of(result), ()), points(result), strict=False):
+                    scores[bot] += score
             for bot, count in tournament_pairing.byes(self.names, pairings).items():
                 scores[bot] += count * (2 if self.paired else 1)
             chance = Random(self.derive(f"swiss/{number}"))
             pairings += tournament_pairing.swiss(self.names, pairings, scores, chance, paired=self.paired)
         return pairings
+
+    def named(self, results: Sequence[Result]) -> list[Result]:
+        """Return stored results with the names that the plan has for who sat there.
+
+        The store has the names of today: a bot may have been renamed since, or be spelled in other cases.
+        """
+        seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
+        return [_with_bots(result, seats.get(place_of(result))) for result in results]
 
     @property
     def count(self) -> int:
@@ -139,6 +148,12 @@ class Plan(Struct, frozen=True, kw_only=True):
         if not self.paired:
             return self.rules
         return load(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{match.start}"), 0)))
+
+
+def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:
+    if bots is None:
+        return result
+    return replace(result, seats=[replace(seat, bot=bot) for seat, bot in zip(result.seats, bots, strict=True)])
 
 
 def bot_seed(seed: str, stem: str, bot: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import re
 import urllib.error
-import urllib.request
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
@@ -14,6 +13,7 @@ import msgspec
 
 from bots.client.connecting import is_loopback
 from bots.client.settings import address_parts
+from machine.bounded_fetch import fetch
 from protocol.display import printable, shown
 from protocol.errors import Fault, UsageFault
 
@@ -77,14 +77,9 @@ class Page:
 
 def _get(url: str, seconds: float) -> tuple[int, bytes, Mapping[str, str]]:
     """Status, body and headers, whatever the status. Raises `NoPage`."""
-    request = urllib.request.Request(url, headers={"Accept": "application/json"})  # noqa: S310 - http or https
-    proxies = urllib.request.ProxyHandler({} if is_loopback(url) else None)
     try:
-        with urllib.request.build_opener(proxies).open(request, timeout=seconds) as answer:
-            return answer.status, answer.read(LARGEST_ANSWER), dict(answer.headers)
-    except urllib.error.HTTPError as answer:
-        with answer:
-            return answer.code, answer.read(LARGEST_ANSWER), dict(answer.headers)
+        told = fetch(url, LARGEST_ANSWER, seconds, headers={"Accept": "application/json"}, proxies=not is_loopback(url))
+        return told.status, told.body, told.headers
     except (OSError, http.client.HTTPException, ValueError) as exc:
         reason = exc.reason if isinstance(exc, urllib.error.URLError) else exc
         why = reason.strerror if isinstance(reason, OSError) and reason.strerror else reason

@@ -19,14 +19,14 @@ from bots.client.connection import Connection
 from bots.client.conversation import Conversation
 from bots.client.loading import hand_over, refuse
 from bots.client.nodes import Connect, Directed, Disconnect, Nodes, To
-from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
+from bots.client.settings import Given, Settings, check_name, from_environment, read_token, settle
 from bots.client.still_running import StillRunning
 from bots.client.talk import Effect, LookLater, Say, SeekLater, Stop, Talk, WarmUp
 from bots.client.timeouts import ClientTimeouts
 from bots.client.tokens import default_path, handed, token_for
 from bots.client.warm_up import warm_up
 from bots.client.worker_threads import Choose, Conclude, Prepare, Thought, WorkerThreads, on
-from machine import event_loop
+from machine import event_loop, standard_streams
 from machine.subprocesses import keep_private
 from machine.terminal import say
 from machine.timeouts import scaled
@@ -47,6 +47,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> 
     """
     from bots.client.options import from_command_line
 
+    standard_streams.prepare()
     mistakes.bot_made()
     if wrong := _no_bot(bot):
         refuse(wrong)
@@ -74,6 +75,7 @@ def _no_bot(given: Any) -> str:
 
 def play(bot: Bot, command_line: Given, code: Given) -> None:
     """As `run`, with the command line read. Raises `Fault`, or `SystemExit` where the code is not 0."""
+    standard_streams.tolerate_lost_output()  # nobody who plays gives a match up for a line
     settings = settle(command_line, from_environment(os.environ), code, Given(matches=bot.matches))
     if settings.name is not None:
         bot.name = settings.name
@@ -98,9 +100,7 @@ def _token(settings: Settings, bot: str) -> str:
     if settings.token_fd is None:
         return token_for(settings.url, bot, default_path())
     keep_private()  # who hands it over wants it kept from the other bots on this machine
-    token = handed(settings.token_fd)
-    check_token(token)
-    return token
+    return read_token(handed(settings.token_fd))
 
 
 class Link(ABC):

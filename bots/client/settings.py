@@ -19,6 +19,7 @@ from protocol.errors import BadConfig, UnknownGame, UsageFault
 from protocol.games import game_class
 from protocol.messages import LONGEST_TOKEN, MAX_SLOTS, SHORTEST_TOKEN
 from protocol.names import NAME_FORM, is_bot_name
+from protocol.secret_text import hidden_in, strip_invisible
 
 Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{PORT}"
@@ -100,6 +101,8 @@ def settle(*sources: Given) -> Settings:
         settled.setdefault("patience", ASSIGNED_PATIENCE)
     if isinstance(settled.get("hosts"), str):
         settled["hosts"] = read_hosts(settled["hosts"])
+    if settled.get("token") is not None:
+        settled["token"] = read_token(settled["token"])
     settings = Settings(**settled)
     _check(settings)
     return settings
@@ -177,8 +180,6 @@ def _check(settings: Settings) -> None:
         raise UsageFault(f"min_move_time is {settings.min_move_time:g}: 0 to {MAX_MIN_MOVE_TIME:g} seconds")
     if settings.matches is not None and settings.matches < 1:
         raise UsageFault(f"matches is {settings.matches}: 1 or more")
-    if settings.token is not None:
-        check_token(settings.token)
     if settings.open and (settings.config or settings.opponent or not settings.rated):
         raise UsageFault("who is open takes what others seek: leave the preset, config, opponent and --unrated out")
     if settings.config and settings.game is None:
@@ -213,10 +214,15 @@ def check_url(url: str) -> None:
         raise UsageFault("the arena's URL carries a user or password: the token goes in --token or ARENA_TOKEN")
 
 
-def check_token(token: str) -> None:
-    """Raises `UsageFault` unless `token` has the length of one."""
+def read_token(text: str) -> str:
+    """Return a token as it was given, without what is not seen around it. Raises `UsageFault` for what is none."""
+    token = strip_invisible(text)
+    hidden = hidden_in(token)
+    if hidden is not None:
+        raise UsageFault(f"the token has {hidden}, which is not seen: copy it again, without that")
     if not SHORTEST_TOKEN <= len(token) <= LONGEST_TOKEN:
         raise UsageFault(f"the token has {len(token)} characters: it has to have {SHORTEST_TOKEN} to {LONGEST_TOKEN}")
+    return token
 
 
 def check_name(name: str, what: str) -> None:

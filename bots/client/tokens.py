@@ -15,6 +15,7 @@ import msgspec
 
 from machine import file_lock
 from machine.atomic_write import in_place_of
+from machine.text_encoding import decode
 from protocol.errors import Fault
 from protocol.messages import LONGEST_TOKEN
 from protocol.names import folded
@@ -82,7 +83,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _read(path: Path) -> dict[str, dict[str, str]]:
     try:
         os.chmod(path, 0o600)
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, dict[str, str]])
+        return msgspec.json.decode(decode(path.read_bytes()), type=dict[str, dict[str, str]])
     except FileNotFoundError:
         return {}
     except (msgspec.DecodeError, UnicodeError) as exc:

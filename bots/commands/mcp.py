@@ -10,8 +10,10 @@ from typing import Annotated
 
 import typer
 
-from bots.client.settings import Given, Settings, check_name, check_token, from_environment, settle
+from bots.client.settings import Given, Settings, check_name, from_environment, read_token, settle
 from bots.client.tokens import default_path, token_for
+from machine.input_file import read_bytes
+from machine.text_encoding import decode
 from protocol.errors import UsageFault, os_errors_as
 
 
@@ -58,6 +60,8 @@ def _token(settings: Settings, name: str, file: Path | None) -> str:
     if file is None:
         return settings.token or token_for(settings.url, name, default_path())
     with os_errors_as(UsageFault, f"the token file {file}"):
-        token = file.read_text(errors="replace").strip()
-    check_token(token)
-    return token
+        written = read_bytes(file)
+    try:
+        return read_token(decode(written))
+    except UnicodeDecodeError:
+        raise UsageFault(f"the token file {file} is not text: it has the token in a line") from None

@@ -17,6 +17,7 @@ import typer
 
 from bots.client.settings import read_config
 from bots.commands.output import Json, stoppable
+from machine.output_file import refusal_of, text_beside
 from machine.terminal import say
 from protocol.display import shown
 from protocol.errors import BadConfig, UnknownGame, UsageFault, os_errors_as
@@ -51,7 +52,8 @@ def solve(
     if game in POKER:
         if preset is not None or config or jobs is not None:
             raise UsageFault(f"{game} is solved hand by hand: of the options --rounds and --write are for it")
-        _solve_hand(game, _ROUNDS if rounds is None else rounds, write, as_json=json_)
+        with text_beside(write):
+            _solve_hand(game, _ROUNDS if rounds is None else rounds, write, as_json=json_)
     elif rounds is not None or write is not None:
         raise UsageFault(f"--rounds and --write are for {' and '.join(POKER)}, not for {shown(game)}")
     else:
@@ -64,8 +66,8 @@ def _solve_hand(game: str, rounds: int, file: Path | None, *, as_json: bool) -> 
 
     if not 1 <= rounds <= _MOST_ROUNDS:
         raise UsageFault(f"--rounds is {rounds}: 1 to {_MOST_ROUNDS:,}")
-    if file is not None and not file.absolute().parent.is_dir():
-        raise UsageFault(f"--write {file}: there is no folder {file.parent}")
+    if file is not None and (refusal := refusal_of(file)) is not None:
+        raise UsageFault(f"--write {file} can't be written: {refusal}")
     rules, start = hand_of(game)
     solver, began, told = Solver(rules, start), time.monotonic(), time.monotonic()
     with stoppable(lambda: "stopped; nothing is written"):

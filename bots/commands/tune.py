@@ -25,13 +25,14 @@ from bots.tuning.presets import PRESETS, read_preset
 from bots.tuning.session import Tuner, pace
 from bots.tuning.tuning import Tuning, check_tuning, numbers, under_way, value_name
 from bots.tuning.weights import WEIGHED
+from machine.atomic_write import check_replaceable
 from machine.terminal import say
 from machine.workers.local import WorkerPool
 from measuring.score_format import share
 from measuring.value_function import NoLuck
 from protocol import VERSION
 from protocol.display import shown
-from protocol.errors import ArenaFault, UsageFault
+from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 _PRESET = "paper"
 FRESH_STARTS = 100
@@ -88,6 +89,8 @@ def _place(option: str, name: str) -> Path:
     path = Path(os.path.expanduser(name))
     if os.path.isdir(path) or not os.access(path.parent, os.W_OK):
         raise UsageFault(f"{option} {path} can't be written: name a file in a folder that is there")
+    with os_errors_as(UsageFault, f"{option} {path} can't be written"):
+        check_replaceable(path)
     return path
 
 

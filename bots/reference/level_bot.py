@@ -45,7 +45,7 @@ class _Tables(Struct, frozen=True):
 @cache
 def tables() -> _Tables:
     """What `levels.toml` says."""
-    text = files(__package__).joinpath(TABLES).read_text()
+    text = files(__package__).joinpath(TABLES).read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), _Tables)
 
 

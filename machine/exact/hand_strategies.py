@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from machine.exact.hand_solving import Knowledge, Number, Strategy
+from machine.output_file import write_output
+from machine.text_encoding import decode
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -72,13 +74,13 @@ def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str
     rows = {_written(rules, key): _rounded(chances) for key, chances in strategy.items()}
     head = {"game": rules.name, **facts, "parts": PARTS}
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items()))
-    path.write_text(f'{json.dumps(head)[:-1]}, "strategy": {{\n{lines}\n}}}}\n', encoding="utf-8")
+    write_output(path, f'{json.dumps(head)[:-1]}, "strategy": {{\n{lines}\n}}}}\n'.encode())
 
 
 def read_table(path: Path, rules: Poker, start: Table) -> tuple[Strategy, dict[str, Any]]:
     """The strategy that `write_table` left, and what is said of it. Raises `UsageFault` for what is none."""
     try:
-        head = json.loads(path.read_text(encoding="utf-8"))
+        head = json.loads(decode(path.read_bytes()))
         rows = head.pop("strategy")
         if head["game"] != rules.name or head["parts"] != PARTS:
             raise ValueError(head["game"])

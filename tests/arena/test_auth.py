@@ -43,6 +43,17 @@ async def test_a_new_bot_without_a_token_is_given_one_once(serve: Any) -> None:
     assert "token" not in await again.expect("welcome")
 
 
+@pytest.mark.parametrize("token", [" " * 20, "abcdefghijklmnopqrstuvwxyz\r", "\ufeffabcdefghijklmnopqrstuvwxyz"])
+async def test_no_name_is_registered_by_a_token_that_nobody_could_copy(serve: Any, token: str) -> None:
+    served = await serve()
+    client = await served.connect()
+    await client.send(type="hello", bot="ann", token=token)
+    error = await client.expect("error")
+    assert error["code"] == "auth_failed"
+    assert "begins or ends with what is not seen" in error["message"]
+    await served.enter("ann")
+
+
 async def test_with_closed_registration_a_new_name_stays_out(serve: Any) -> None:
     served = await serve(registration=Registration(open=False))
     client = await served.connect()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import re
 import subprocess
 import sys
@@ -15,13 +16,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from arena.commands import record_checks
 from arena.commands.record_checks import NOTHING
 from arena.store.dialect import execute
 from arena.store.finish import finish_matches
-from arena.store.match_log import log_proof
+from arena.store.match_log import log_proof, make_key
 from arena.store.store import Reader, Store
 from arena.web.site import Site
 from commands import Done, call
+from protocol.errors import ArenaFault
 from referee.effects import Resigned
 from referee_table import Table
 from stored_matches import finished
@@ -203,3 +206,25 @@ def test_an_arena_cannot_show_another_log_to_who_keeps_its_head(folder: Path) ->
         said = refusal("true.jsonl", *words, "http://127.0.0.1:1")
         assert "head.json is not the head of a log, as --head saves it" in said
     assert "it goes with --log URL" in refusal("true.jsonl", *words, "proof.json")
+
+
+def test_a_head_has_the_new_key_that_was_given_although_the_log_has_not_grown(folder: Path) -> None:
+    with closing(Store.open("arena-data/arena.db")) as store, served(Site(store)) as url:
+        words = ("true.jsonl", "--data", "nowhere", "--head", "head.json", "--log", url)
+        assert verify(*words).code == 0
+        key = store.write(make_key)
+        assert f"the log is signed by the key {key}, not by" in refusal(*words)
+        assert verify(*words, "--key", key).code == 0
+        assert json.loads(Path("head.json").read_text())["key"] == key
+        assert verify(*words).code == 0
+
+
+def test_a_pipe_in_the_place_of_a_proof_or_a_head_is_not_waited_for_for_ever(
+    folder: Path,
+) -> None:
+    os.mkfifo("fifo")
+    assert "--head fifo can't be written: it is a pipe" in refusal("true.jsonl", "--head", "fifo", "--log", "http://x")
+    with pytest.raises(ArenaFault, match="fifo can't be read: it is a pipe or device that does not come to an end"):
+        record_checks._read("fifo", timeout_s=0.0)
+    Path("proof.json").write_bytes('{"a": "é"}'.encode("utf-16"))
+    assert record_checks._read("proof.json") == '{"a": "é"}'.encode()

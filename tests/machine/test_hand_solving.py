@@ -189,7 +189,10 @@ def test_solve_tells_programs_in_json_what_it_found(tmp_path: Path) -> None:
             "leduc is solved hand by hand: of the options --rounds and --write are for it",
         ),
         (["risk-duel", "--rounds", "5"], "--rounds and --write are for kuhn and leduc, not for 'risk-duel'"),
-        (["kuhn", "--write", "no/such/t.json"], "--write no/such/t.json: there is no folder no/such"),
+        (
+            ["kuhn", "--write", "no/such/t.json"],
+            "--write no/such/t.json can't be written: name a file in a folder that is there",
+        ),
         (["dilemma"], "dilemma is not solved here: risk-duel, kuhn and leduc are"),
     ],
 )

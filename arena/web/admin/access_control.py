@@ -26,6 +26,7 @@ from arena.web.admin_config import PREFIX, AdminConfig
 from arena.web.answers import visitor_of
 from arena.web.rendering import page, site_of
 from protocol.display import shown
+from protocol.secret_text import strip_invisible
 
 T = TypeVar("T")
 COOKIE = "arena_admin"
@@ -151,7 +152,7 @@ class AccessControl:
         _check_page(request)
         address, now = visitor_of(request), time.monotonic()
         form = await read_form(request, MAX_SIGN_IN)
-        token = form.one("token")
+        token = strip_invisible(form.one("token"))
         if not hmac.compare_digest(hash_token(token), self.config.token_hash):
             wait = ceil(self._guesses.wait(address, now))
             if wait:  # nobody guesses 256 bits: who tries is held up, and no one else who comes from there

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from starlette.responses import Response
 
 from arena.operator.changes import Approve, Dismissed, Revoke, Rotate, SetPeople
-from arena.operator.name_list import NAME, NameList, parse_name_list
+from arena.operator.name_list import NAME, NameList, is_headed, parse_name_list
 from arena.operator.new_bots import REFUSED, NewBots, names_alone
 from arena.operator.requests import Request
 from arena.operator.status import ALL, BotStatus, ServerStatus, StatusRequest
@@ -105,10 +105,10 @@ async def add(visit: Visit) -> Response:
 
 def _listed(text: str) -> NameList:
     """A list as CSV, or of names alone, one a line. Raises `UsageFault`."""
-    lines = text.splitlines()
+    lines = text.lstrip("\ufeff").splitlines()
     if not any(line.strip() for line in lines):
         raise UsageFault("write a name on each line, or a CSV with a column name")
-    if "," in lines[0] or ";" in lines[0] or lines[0].strip() == NAME:
+    if is_headed(text):
         return parse_name_list(text, SOURCE, REFUSED)
     named = {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
     return NameList([NAME], [{NAME: name} for name in named.values()], list(named))

@@ -1,0 +1,115 @@
+"""Files that a person names for what a program writes: a regular file is replaced whole or not at all, a pipe, a device
+or a descriptor is written into, and `-` is standard output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import stat
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
+from pathlib import Path
+from typing import BinaryIO, TextIO, cast
+
+from machine.atomic_write import in_place_of
+
+STDOUT = Path("-")
+_ADVICE = "name a file in a folder that is there"
+_MAX_LINKS = 40
+"""Links that are followed from one to the next, as by Linux."""
+_STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
+"""Standard output, while text is printed to standard error."""
+_DESCRIPTORS = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
+
+
+def is_stdout(path: Path) -> bool:
+    """Return whether a name stands for standard output: `-`, /dev/stdout, or a link to it."""
+    return path == STDOUT or _descriptor_of(path) == 1
+
+
+@contextlib.contextmanager
+def text_beside(path: Path | None) -> Iterator[None]:
+    """Print text to standard error where `path` stands for standard output, which only has what is written to it."""
+    if path is None or not is_stdout(path):
+        yield
+        return
+    token = _STDOUT.set(sys.stdout)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            yield
+    finally:
+        _STDOUT.reset(token)
+
+
+def refusal_of(path: Path) -> str | None:
+    """Return why nothing can be written to a name, or None. Nothing is opened."""
+    if is_stdout(path) or _descriptor_of(path) is not None:
+        return None
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        # A link that leads nowhere is filled where it leads to.
+        folder = Path(os.path.realpath(path)).parent
+        return None if folder.is_dir() and os.access(folder, os.W_OK) else _ADVICE
+    if stat.S_ISDIR(mode):
+        return _ADVICE
+    if stat.S_ISBLK(mode) or stat.S_ISSOCK(mode):
+        return "it is a disk or a socket: name a file"
+    return None if os.access(path, os.W_OK) else _ADVICE
+
+
+def write_output(path: Path, data: bytes) -> None:
+    """Write to what a person named. Raises `OSError`."""
+    descriptor = 1 if path == STDOUT else _descriptor_of(path)
+    if descriptor == 1:
+        _write_to_stdout(data)
+    elif descriptor is not None:
+        with open(os.dup(descriptor), "wb") as file:
+            file.write(data)
+    elif _is_written_into(path):
+        with path.open("wb", buffering=0) as file:
+            _write_all(cast(BinaryIO, file), data)
+    else:
+        with in_place_of(path) as part:
+            part.write_bytes(data)
+
+
+def _write_to_stdout(data: bytes) -> None:
+    stream = _STDOUT.get() or sys.stdout
+    binary = getattr(stream, "buffer", None)
+    if binary is None:  # a stream of text alone, as in a notebook
+        stream.write(data.decode())
+    else:
+        stream.flush()
+        binary.write(data)
+    stream.flush()
+
+
+def _is_written_into(path: Path) -> bool:
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def _write_all(file: BinaryIO, data: bytes) -> None:
+    left = memoryview(data)
+    while left:
+        left = left[file.write(left) :]
+
+
+def _descriptor_of(path: Path) -> int | None:
+    """Return the number of the descriptor of this process that a name stands for."""
+    for _ in range(_MAX_LINKS):
+        if path.name.isdecimal() and _DESCRIPTORS.fullmatch(folder := os.path.realpath(path.parent)):
+            number = re.match(r"/proc/(\d+)", folder)
+            return int(path.name) if number is None or int(number[1]) == os.getpid() else None
+        try:
+            path = path.parent / path.readlink()
+        except OSError:
+            return None
+    return None

@@ -1,0 +1,130 @@
+"""Standard streams that are closed, full or of few letters: programs run, and no traceback comes of it."""
+
+from __future__ import annotations
+
+import encodings.aliases
+import io
+import os
+import shlex
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from commands import REPOSITORY, call
+from machine.standard_streams import ERRORS, _can_write
+from timeouts import WITHIN
+
+ARENA = f"{shlex.quote(sys.executable)} -m arena"
+CONNECTS = """
+import asyncio, sys
+from machine import event_loop, standard_streams
+
+async def connect():
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    reader, writer = await asyncio.open_connection(*server.sockets[0].getsockname())
+    await reader.read()
+    writer.close()
+    server.close()
+
+event_loop.run(connect())
+"""
+BOT = """
+from bots import Bot, run
+
+class Mine(Bot):
+    def choose(self, turn):
+        return turn.legal[0]
+
+run(Mine("mine"))
+"""
+
+
+def shell(line: str, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a line of a shell, as only a process has standard streams of its own."""
+    return subprocess.run(
+        ["/bin/bash", "-c", line],
+        cwd=folder,
+        env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), "HOME": str(folder), **environ},
+        capture_output=True,
+        text=True,
+        timeout=WITHIN,
+        check=False,
+        errors="replace",
+    )
+
+
+@pytest.fixture
+def full(tmp_path: Path) -> str:
+    """A device of our own that takes nothing."""
+    try:
+        os.mknod(tmp_path / "full", 0o666 | stat.S_IFCHR, os.makedev(1, 7))
+        (tmp_path / "full").write_bytes(b"")
+    except PermissionError:
+        pytest.skip("only root makes devices")
+    return str(tmp_path / "full")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_sockets_get_no_standard_descriptor(tmp_path: Path, closed: str) -> None:
+    (tmp_path / "connects.py").write_text(CONNECTS)
+    done = shell(f"{shlex.quote(sys.executable)} connects.py {closed}", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-"])
+def test_a_command_runs_where_a_stream_is_closed(tmp_path: Path, closed: str) -> None:
+    done = shell(f"{ARENA} config {closed}", tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert bool(done.stdout) == (closed != ">&-")
+
+
+def test_a_command_says_in_a_line_that_its_output_is_lost(tmp_path: Path, full: str) -> None:
+    for words in ("config", "tournament --help"):
+        done = shell(f"{ARENA} {words} > {full}", tmp_path)
+        assert (done.returncode, done.stderr) == (
+            1,
+            "arena: standard output can't be written: No space left on device\n",
+        )
+
+
+def test_what_standard_error_does_not_take_is_lost(tmp_path: Path, full: str) -> None:
+    done = shell(f"{ARENA} config --port x 2> {full}", tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+
+
+def test_a_reader_that_goes_ends_a_command_without_a_word(tmp_path: Path) -> None:
+    # The reader is gone before anything is written: the writer waits until its end of the pipe says so.
+    done = shell(f"exec 3> >(exec 0<&-; exit); wait $!; {ARENA} serve --help >&3; echo $?", tmp_path)
+    assert (done.stdout, done.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize("to", [">&-", "2>&-", "> FULL", "2> FULL", "<&-"])
+def test_a_bot_is_told_what_is_wrong_and_fails_for_no_stream(tmp_path: Path, full: str, to: str) -> None:
+    (tmp_path / "mine.py").write_text(BOT)
+    done = shell(f"{shlex.quote(sys.executable)} mine.py --game chess {to.replace('FULL', full)}", tmp_path)
+    assert done.returncode == 2
+    assert len(done.stderr.splitlines()) == (0 if to.startswith("2>") else 1)
+    (tmp_path / "none.py").write_text('from bots import Bot\nBot("mine")\n')
+    done = shell(f"{shlex.quote(sys.executable)} none.py {to.replace('FULL', full)}", tmp_path)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-16", "idna"])
+def test_every_encoding_takes_what_commands_print(tmp_path: Path, encoding: str) -> None:
+    words = ("tournament", "random", "perfect", "--game", "nim", "--seed", "1", "--in-process", "--data", str(tmp_path))
+    if not (tmp_path / "arena.db").exists():
+        assert call("arena", *words).code == 0
+    done = shell(f"{ARENA} replay show latest --boards --data .", tmp_path, PYTHONIOENCODING=encoding)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_each_text_encoding_of_python_can_be_written_to() -> None:
+    text = "mean ± 3 sigma, ─ ♠ 🎲 Łódź\n"
+    for name in sorted(set(encodings.aliases.aliases.values())):
+        encoding = name if _can_write(name) else "utf-8"
+        stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors=ERRORS)
+        stream.write(text)
+        stream.flush()
