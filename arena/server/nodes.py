@@ -29,6 +29,7 @@ from arena.store.nodes import (
     urls_of_bot,
 )
 from arena.store.postgres_database import PostgresDatabase
+from machine.timestamps import seconds_of
 from protocol.display import counted
 from protocol.errors import ArenaFault
 from protocol.names import folded
@@ -38,6 +39,8 @@ EVERY = 1.0
 """Seconds between two signs of life."""
 PATIENCE = 15.0
 """Seconds for which a node may be away before it is said that matches wait for it: it may only be starting anew."""
+MAX_CLOCK_DIFFERENCE_S = 60.0
+"""Machines that keep time differ by less than a second. Matches of a node whose clock is days off would look old."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
 
@@ -124,12 +127,17 @@ class Nodes(OnlyNode):
         number: int,
         url: str,
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
+        self._wall_clock = wall_clock
         self.changed: Callable[[], None] = lambda: None
         self.heard: Callable[[Announcement | None], None] = lambda announcement: None
         self.taken: Callable[[NodeTaken], None] = lambda fault: None
         self.warn: Callable[[str | None], None] = lambda text: None
+        self.warn_of_clock: Callable[[str | None], None] = lambda text: None
+        self.clock_difference_s = 0.0
+        """How many seconds this machine's clock is ahead of the database's, at least, as of the last sign of life."""
         self.url: str = url
         self._store = store
         self._database = database
@@ -202,7 +210,9 @@ class Nodes(OnlyNode):
 
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
+        before_s = self._wall_clock()
         nodes = await self._store.write_first(beat, self._number, self.url)
+        after_s = self._wall_clock()
         if self._away:
             log.warning("the database is back after %.1f s", self._clock() - self._seen)
         self._seen, self._away = self._clock(), False
@@ -212,6 +222,24 @@ class Nodes(OnlyNode):
             self._tell(before)
             self.changed()
         self.warn(self._gone())
+        if self._own.seen is not None:
+            database_s = seconds_of(self._own.seen)
+            self.clock_difference_s = max(0.0, before_s - database_s) + min(0.0, after_s - database_s)
+        self.warn_of_clock(self._clock_warning())
+
+    def check_clock(self) -> None:
+        """Raise `ArenaFault` where this machine's clock is too far from the database's to begin with."""
+        if abs(self.clock_difference_s) > MAX_CLOCK_DIFFERENCE_S:
+            raise ArenaFault(f"{self._clock_told()}: set the clock of this machine")
+
+    def _clock_warning(self) -> str | None:
+        if abs(self.clock_difference_s) <= MAX_CLOCK_DIFFERENCE_S:
+            return None
+        return f"{self._clock_told()}, so times of matches that it plays are wrong: set it"
+
+    def _clock_told(self) -> str:
+        direction = "ahead of" if self.clock_difference_s > 0 else "behind"
+        return f"the clock of this machine is {abs(self.clock_difference_s):.0f} s {direction} the database's"
 
     def _gone(self) -> str | None:
         """In a line, which nodes stay away with matches; None where there are none."""

@@ -13,13 +13,13 @@ from sqlalchemy import Connection
 
 from arena.store.actions import note_action
 from arena.store.dialect import execute
+from arena.store.retention_clock import NOW
 from protocol.errors import UsageFault
 from protocol.names import folded
 
 ALIVE_S = 6
 """A node that was not seen for so many seconds counts as gone: others pair its games."""
 _CLOCK = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-_NOW = _CLOCK.format("clock_timestamp()")
 _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
 _LIST = f"""SELECT nodes.*, coalesce(seen > {_SINCE}, false) AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
@@ -66,7 +66,7 @@ class UnderWay(NamedTuple):
 
 def beat(connection: Connection, node: int, url: str) -> list[Node]:
     """This node is here, at a URL; all nodes."""
-    execute(connection, f"UPDATE nodes SET seen = {_NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+    execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
     return list_nodes(connection)
 
 

@@ -16,6 +16,7 @@ from arena.store.announcements import announce
 from arena.store.dialect import upsert, without_nul
 from arena.store.paging import Page, read_page
 from arena.store.result_queries import UNRATED
+from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc
 from protocol.display import shown
@@ -126,10 +127,11 @@ def register_bot(
     was not seen since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for
     a name that was only rated in tournaments.
     """
-    now = utc()
+    now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person}
     statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
-    played = exists().where(seats.c.bot == bots.c.id)
+    # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
+    played = exists().where(seats.c.bot == bot_number(connection, name))
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
     if unused_since is not None:
@@ -139,6 +141,18 @@ def register_bot(
         raise NameInUse(f"a bot is called {name} already")
     # What is kept of an earlier bot is none of this one's.
     connection.execute(delete(incidents).where(incidents.c.bot == bot_number(connection, name)))
+
+
+def register_newcomer(
+    connection: Connection, name: str, token_hash: str, free_after_days: int, *, person: bool = False
+) -> None:
+    """Register a bot, or a `person`, as `register_bot` does, in place of one that was not seen for so many days by the
+    database's clock, 0: whenever it was seen; of none while that clock is not steady.
+    """
+    unused_since = None
+    if free_after_days and is_steady(connection):
+        unused_since = days_before_now(connection, free_after_days)
+    register_bot(connection, name, token_hash, unused_since, person=person)
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:

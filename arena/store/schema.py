@@ -43,6 +43,7 @@ REVISIONS = (
     "0014",
     "0015",
     "0016",
+    "0017",
 )
 """The migrations, oldest first."""
 
@@ -292,6 +293,14 @@ under_way = Table(
     Column("secret", _characters(64), nullable=False, comment="the seed of its dice, hex"),
     Column("bots", Prose, nullable=False, comment="their folded names, with a space before and after each"),
     Index("under_way_by_node", "node"),
+)
+
+retention_clock = Table(
+    "retention_clock",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("looked", _characters(32), nullable=False, comment="what the database's clock said last"),
+    Column("steady_since", _characters(32), comment="when it was seen to have jumped last; null: it never was"),
 )
 
 # What follows are summaries of the results: arena/store/summaries.py says how they follow.
