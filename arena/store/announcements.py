@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute, is_postgresql
 
-Kind = Literal["bots", "ratings", "called"]
+Kind = Literal["bots", "ratings", "called", "leaving"]
 CHANNEL = "arena"
 MOST_NAMES = 100
 """In one announcement, of which PostgreSQL takes 8000 bytes."""
@@ -19,7 +19,7 @@ MOST_NAMES = 100
 
 class Announcement(Struct, frozen=True, array_like=True):
     """Something has changed: with `bots` of these names (folded), with `ratings`; or bots are `called` to a node at
-    `url`.
+    `url`, or `leaving`: they lose their matches under way.
     """
 
     kind: Kind

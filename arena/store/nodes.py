@@ -12,7 +12,7 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from arena.store.actions import note_action
-from arena.store.dialect import execute
+from arena.store.dialect import execute, is_postgresql
 from arena.store.retention_clock import NOW
 from protocol.errors import UsageFault
 from protocol.names import folded
@@ -27,6 +27,9 @@ FROM nodes WHERE url <> '' ORDER BY name"""
 _ALIVE = f"SELECT name FROM nodes WHERE seen > {_SINCE} ORDER BY name"
 _ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
+
+_PLAYS_AT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
+WHERE strpos(under_way.bots, :bot) > 0 ORDER BY nodes.name"""
 
 
 State = Literal["alive", "draining", "stopped", "gone"]
@@ -142,6 +145,13 @@ def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
     """Where else than on a node a bot has matches under way."""
     found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
     return list(found.scalars())
+
+
+def nodes_of_bot(connection: Connection, bot: str) -> list[str]:
+    """Return the names of the nodes on which a bot has matches under way; none on SQLite, where one server knows."""
+    if not is_postgresql(connection):
+        return []
+    return list(execute(connection, _PLAYS_AT, {"bot": _words([bot])}).scalars())
 
 
 def node_urls(connection: Connection) -> list[str]:

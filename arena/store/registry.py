@@ -14,12 +14,13 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
 from arena.store.dialect import upsert, without_nul
+from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page
 from arena.store.result_queries import UNRATED
 from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc
-from protocol.display import shown
+from protocol.display import few, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
@@ -31,6 +32,10 @@ MAX_INCIDENT_TEXT = 500
 
 class NameInUse(UsageFault):
     """The name of a bot is registered already."""
+
+
+class StillPlaying(UsageFault):
+    """A bot can't be renamed or deleted now, as it has matches under way, maybe on another node."""
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
@@ -214,24 +219,28 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, name: str, new: str) -> None:
-    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse` or `UsageFault`."""
+    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
     check_new_name(connection, name, new)
     _change(connection, [name], name=new, key=folded(new), renamed=utc())
     rename_in_actions(connection, name, new)
 
 
 def check_new_name(connection: Connection, name: str, new: str) -> None:
-    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is."""
+    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is, `StillPlaying` where it has
+    matches under way.
+    """
     if not is_bot_name(new):
         raise UsageFault(f"{shown(new)} is no name for a bot: {NAME_FORM}")
     if bot_number(connection, new) not in (None, bot_number(connection, name)):
         raise NameInUse(f"a bot is called {new} already: choose another name")
+    _check_is_not_playing(connection, name, "renamed")
 
 
 def delete_bot(connection: Connection, name: str) -> str:
     """Forget who a bot was, for good: nobody comes in as it, its name is free, its results are those of another name,
-    which is returned. Raises `UsageFault`.
+    which is returned. Raises `StillPlaying` or `UsageFault`.
     """
+    _check_is_not_playing(connection, name, "deleted")
     number = bot_number(connection, name)
     names = itertools.chain([f"deleted-{number}"], (f"deleted-{number}-{at}" for at in itertools.count(2)))
     placeholder = next(one for one in names if bot_number(connection, one) in (None, number))
@@ -249,6 +258,14 @@ def delete_bot(connection: Connection, name: str) -> str:
     played = select(seats.c.match, seats.c.seat).where(seats.c.bot == number)
     connection.execute(delete(failures).where(tuple_(failures.c.match, failures.c.seat).in_(played)))
     return placeholder
+
+
+def _check_is_not_playing(connection: Connection, name: str, change: str) -> None:
+    nodes = nodes_of_bot(connection, name)
+    if nodes:
+        raise StillPlaying(
+            f"{name} plays in a match under way at node {few(nodes)}: it can be {change} when that is over"
+        )
 
 
 def _change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:

@@ -303,6 +303,13 @@ retention_clock = Table(
     Column("steady_since", _characters(32), comment="when it was seen to have jumped last; null: it never was"),
 )
 
+rating_decisions = Table(
+    "rating_decisions",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("version", Integer, nullable=False, comment="how often it was decided what is rated"),
+)
+
 # What follows are summaries of the results: arena/store/summaries.py says how they follow.
 
 counts = Table(

@@ -1,4 +1,4 @@
-"""When servers last looked at the clock by which records and names grow old."""
+"""When servers last looked at the clock by which records and names grow old; how often it was decided what is rated."""
 
 from __future__ import annotations
 
@@ -19,5 +19,11 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("looked", _TIME, nullable=False),
         sa.Column("steady_since", _TIME, nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "rating_decisions",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
         sa.PrimaryKeyConstraint("id"),
     )
