@@ -73,7 +73,7 @@ async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
             await nodes.beat()
             nodes.check_clock()
             async with contextlib.AsyncExitStack() as stack:
-                for work in (nodes.run(), nodes.listen(), _hear(arena, announced)):
+                for work in (nodes.run(), nodes.listen(), nodes.hear(), _hear(arena, announced)):
                     await stack.enter_async_context(running(_for_ever(work)))
                 yield
         finally:
@@ -100,6 +100,8 @@ async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> 
             log.warning("what was announced could not be looked up: %s", fault)
             announced.put_nowait(None)
             await asyncio.sleep(AGAIN)
+        except Exception:  # no announcement ends a node
+            log.exception("what was announced is left out: %s", announcement)
 
 
 def _end(why: str) -> None:

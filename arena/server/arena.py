@@ -348,7 +348,7 @@ class Arena(HostHandler):
             for name in announcement.names:
                 self.lose_matches(name)
                 self.dismiss([name], "the operator deletes {bot}", "deleted")
-        elif announcement.url != self.url:
+        elif announcement.url not in ("", self.url):
             for name in announcement.names:
                 if name in sessions:
                     why = f"{sessions[name].bot} is called to a match on another node"

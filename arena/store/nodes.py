@@ -21,7 +21,9 @@ ALIVE_S = 6
 """A node that was not seen for so many seconds counts as gone: others pair its games."""
 _CLOCK = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
 _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
-_LIST = f"""SELECT nodes.*, coalesce(seen > {_SINCE}, false) AS alive,
+IS_ALIVE = f"coalesce(nodes.seen > {_SINCE}, false)"
+"""Whether a node is alive, in SQL."""
+_LIST = f"""SELECT nodes.*, {IS_ALIVE} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
 _ALIVE = f"SELECT name FROM nodes WHERE seen > {_SINCE} ORDER BY name"
