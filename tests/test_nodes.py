@@ -109,6 +109,26 @@ async def test_what_the_operator_decides_at_one_node_counts_at_all_of_them_at_on
             assert (await ann.expect("error"))["message"] == REPLACED.format(bot="ann")
 
 
+async def test_a_bot_that_plays_elsewhere_is_not_renamed_and_loses_its_matches_when_it_is_deleted(
+    tmp_path: Path,
+) -> None:
+    async with (
+        two_nodes(tmp_path) as nodes,
+        player(nodes.nim.url, "ann") as ann,
+        player(nodes.nim.url, "bob") as bob,
+    ):
+        await meet(ann, bob)
+        there = ("--db", nodes.db, "--data", str(nodes.other.data))
+        told = await call_beside("arena", "bot", "rename", "ann", "anna", *there)
+        assert (told.code, told.err.startswith("arena: ann plays in a match under way at node ")) == (2, True)
+        told = await call_beside("arena", "bot", "delete", "ann", *there)
+        assert told.out.startswith("ann is deleted, and the name is free; its results are those of deleted-")
+        end = await bob.expect("end")
+        assert [seat["reason"] for seat in end["seats"] if seat["bot"] == "ann"] == ["disconnected"]
+        table = await call_beside("arena", "leaderboard", *there)
+        assert "ann" not in table.out.split()
+
+
 async def test_a_tournament_calls_its_bots_from_wherever_they_are(tmp_path: Path) -> None:
     async with two_nodes(tmp_path) as nodes:
         names = ("random", "greedy")

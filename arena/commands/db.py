@@ -33,6 +33,7 @@ from arena.store.integrity_check import check_database
 from arena.store.match_log import append_lost, log_key, make_key
 from arena.store.match_luck import MatchLuck
 from arena.store.nodes import list_nodes
+from arena.store.retention_clock import days_before_now
 from arena.store.store import Reader, Store
 from arena.store.thinning import (
     MIB,
@@ -48,7 +49,6 @@ from arena.store.upgrade import upgrade as upgrade_database
 from machine.console import Console
 from machine.subprocesses import be_nice
 from machine.terminal import say
-from machine.timestamps import utc
 from measuring.luck import luck_of
 from measuring.value_registry import names_of
 from protocol.display import counted, few
@@ -176,10 +176,12 @@ def move(where: str, data: Path, days: int, to: Path | None, *, rated: bool, vac
     Raises `UsageFault` where other nodes might not find the files.
     """
     database = database_at(where)
-    old = Old(until=utc(days_ago=days), house=tuple(house_names(data)), rated=rated)
-    if dry_run:
-        with closing(Reader.open(database)) as reader:
+    with closing(Reader.open(database)) as reader:
+        until = reader.read(days_before_now, days)
+        old = Old(until=until, house=tuple(house_names(data)), rated=rated)
+        if dry_run:
             would_go = reader.read(count_old, old)
+    if dry_run:
         say(f"{_records(would_go.records, would_go.bytes)} would be moved to files; nothing was")
         return
     if to is None and database.file is None:

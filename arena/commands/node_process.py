@@ -59,19 +59,21 @@ def nodes_of(store: Store, archive: AsyncStore, url: str) -> Nodes | None:
 
 @contextlib.asynccontextmanager
 async def being_a_node(nodes: Nodes, arena: Arena) -> AsyncIterator[None]:
-    """Be one, inside. Raises `StoreError`."""
+    """Be one, inside. Raises `StoreError`, and `ArenaFault` where this machine's clock is far from the database's."""
     guard = StallGuard(lambda seconds: _end(f"this process stood still for {seconds:.1f} s"))
     announced: asyncio.Queue[Announcement | None] = asyncio.Queue()
     nodes.heard = announced.put_nowait
     nodes.changed = arena.nodes_changed
     nodes.warn = partial(arena.warnings.tell, "nodes that are away")
+    nodes.warn_of_clock = partial(arena.warnings.tell, "the clock of this machine")
     nodes.taken = lambda fault: _end(str(fault))
     async with running(_for_ever(guard.run())):
         arena.host.before_frames(guard.look)
         try:
             await nodes.beat()
+            nodes.check_clock()
             async with contextlib.AsyncExitStack() as stack:
-                for work in (nodes.run(), nodes.listen(), _hear(arena, announced)):
+                for work in (nodes.run(), nodes.listen(), nodes.hear(), _hear(arena, announced)):
                     await stack.enter_async_context(running(_for_ever(work)))
                 yield
         finally:
@@ -98,6 +100,8 @@ async def _hear(arena: Arena, announced: asyncio.Queue[Announcement | None]) -> 
             log.warning("what was announced could not be looked up: %s", fault)
             announced.put_nowait(None)
             await asyncio.sleep(AGAIN)
+        except Exception:  # no announcement ends a node
+            log.exception("what was announced is left out: %s", announcement)
 
 
 def _end(why: str) -> None:

@@ -10,6 +10,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from arena.builtin_bots import HOUSE_FOLDER, HOUSE_TOKENS, BuiltinBot, Supervisor, demo_bots, house_bots, house_tokens
@@ -319,7 +320,8 @@ async def _looked_after(
     """The disk is watched inside, old records are removed, and backups made."""
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(running(disk_space.watch(arena.warnings, folders)))
-        await stack.enter_async_context(running(keep_thin(arena.store, retention(settings))))
+        on_clock = partial(arena.warnings.tell, "the clock of the database")
+        await stack.enter_async_context(running(keep_thin(arena.store, retention(settings), on_clock)))
         if settings.backup_to is not None and file is not None:
             schedule = Schedule(Path(settings.backup_to), settings.backup_every, settings.backup_keep)
             await stack.enter_async_context(running(keep_backing_up(file, schedule, arena.warnings)))

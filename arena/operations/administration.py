@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -13,7 +14,8 @@ from arena.operator.changes import Annul, Approve, Dismissed, Register, Revoke, 
 from arena.operator.requests import Handler, Tell
 from arena.server.arena import REPLACED, REVOKED
 from arena.store import registry, result_queries, seasons
-from arena.store.annulment import Annulling, Annulment
+from arena.store.annulment import Annulling, Annulment, annul_matches
+from arena.store.rating_decisions import DecidedMeanwhile
 from arena.tournament.play_request import Play, PlayReply
 from protocol.dice import SEED_BYTES
 from protocol.display import shown
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from arena.server.arena import Arena
 
 MOST_WAIT = 3600.0
+MAX_ANNUL_TRIES = 3
+"""After these the whole is computed in one transaction, for which all nodes wait."""
 FEW_MATCHES = 50
 """So many that are stored while others are rated anew may be rated anew while results wait, some 10 ms."""
 
@@ -80,16 +84,22 @@ def _about_the_ladder(arena: Arena) -> Iterator[Handler]:
     store = arena.store
 
     deciding = asyncio.Lock()
-    """What is rated is decided by one after the other."""
+    """What is rated is decided by one after the other here; on other nodes, as `DecidedMeanwhile` tells."""
 
     async def annul(request: Annul, tell: Tell) -> Annulment:
         async with deciding:
+            done = await annul_now(request)
+            await arena.ratings_changed(done.pools)
+            return done
+
+    async def annul_now(request: Annul) -> Annulment:
+        for _ in range(MAX_ANNUL_TRIES):
             annulling = await store.read_beside(Annulling, request.ids, request.bot, request.since, undo=request.undo)
             while await store.read_beside(annulling.advance) > FEW_MATCHES:
                 pass
-            done = await store.write(annulling.save)
-            await arena.ratings_changed(done.pools)
-            return done
+            with contextlib.suppress(DecidedMeanwhile):  # on another node
+                return await store.write(annulling.save)
+        return await store.write(annul_matches, request.ids, request.bot, request.since, undo=request.undo)
 
     async def start_season(request: StartSeason, tell: Tell) -> None:
         async with deciding:

@@ -12,13 +12,16 @@ from arena.operations.archiving import leave_out_removed
 from arena.operations.thinning import in_pieces
 from arena.operator.requests import Handler, Request, Tell
 from arena.store import registry
+from arena.store.announcements import announce
 from arena.store.thinning import RecordsOfBot
 from protocol.errors import ArenaFault, UsageFault
-from referee.effects import Absent
+from protocol.names import folded
 
 if TYPE_CHECKING:
     from arena.server.arena import Arena
 
+LEAVING_INTERVAL_S = 0.5
+"""Seconds until other nodes are told again that a bot has lost its matches: it may have begun another one."""
 OVER_WITHIN = 10.0
 """Seconds in which matches that a deleted bot has lost are stored."""
 
@@ -69,15 +72,24 @@ def operations(arena: Arena) -> Iterator[Handler]:
 
     async def delete(request: Delete, tell: Tell) -> Deleted:
         with arena.closed_to(request.name, "the operator deleted {bot}", "deleted"):
-            for runner, seat in list(arena.host.clients.matches_of(request.name).values()):
-                runner.receive(Absent(seat))  # it need not have begun yet
+            loop = asyncio.get_running_loop()
+            until = loop.time() + OVER_WITHIN
+            arena.lose_matches(request.name)
             try:
                 async with asyncio.timeout(OVER_WITHIN):
                     await arena.host.clients.matches_over(request.name)
             except TimeoutError as exc:
                 told = f"{request.name} has lost its matches, and others play on in one of them, or it can't be stored"
                 raise UsageFault(f"{told}: delete it when that is over") from exc
-            placeholder = await store.write(registry.delete_bot, request.name)
+            while True:
+                try:
+                    placeholder = await store.write(registry.delete_bot, request.name)
+                    break
+                except registry.StillPlaying:
+                    if loop.time() > until:
+                        raise
+                await store.write(announce, "leaving", [folded(request.name)])
+                await asyncio.sleep(LEAVING_INTERVAL_S)
             arena.renamed(request.name, placeholder)
         if not request.records:
             return Deleted(placeholder=placeholder)

@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from arena.operator.requests import Handler, Request, Tell
 from arena.store.async_store import AsyncStore
+from arena.store.retention_clock import look_at_clock
 from arena.store.thinning import Count, Removed, Retention, find_removable, remove_records
 from protocol.errors import ArenaFault
 
@@ -36,9 +37,11 @@ class Thin(Request, frozen=True, tag="thin"):
         return ()
 
 
-async def thin(store: AsyncStore, keep: Retention) -> Removed:
-    """Remove what is not to be kept, a little at a time. Raises `StoreError`."""
-    old = await store.read_beside(find_removable, keep)
+async def thin(store: AsyncStore, keep: Retention, *, clock_steady: bool = True) -> Removed:
+    """Remove what is not to be kept, a little at a time; nothing for its age where the clock is not steady. Raises
+    `StoreError`.
+    """
+    old = await store.read_beside(find_removable, keep, clock_steady=clock_steady)
     return await in_pieces(store, remove_records, old)
 
 
@@ -55,11 +58,17 @@ async def in_pieces(store: AsyncStore, remove: Callable[..., Removed], *words: o
         await asyncio.sleep(REST * (loop.time() - began))
 
 
-async def keep_thin(store: AsyncStore, keep: Retention) -> None:
-    """Do so every hour, for ever."""
+async def keep_thin(
+    store: AsyncStore, keep: Retention, on_clock: Callable[[str | None], None] = lambda text: None
+) -> None:
+    """Do so every hour, for ever, as long as the database's clock runs steadily. `on_clock` is told why nothing grows
+    too old now, None where it does.
+    """
     while True:
         try:
-            removed = await thin(store, keep)
+            unsteady = await store.write(look_at_clock)
+            on_clock(unsteady)
+            removed = await thin(store, keep, clock_steady=unsteady is None)
         except ArenaFault as fault:
             log.warning("records of old matches can't be removed: %s", fault)
         except Exception:

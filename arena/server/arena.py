@@ -53,6 +53,7 @@ from protocol.games import rules_of
 from protocol.games.base import Game
 from protocol.messages import ClientMessage, Clock, Hello, ListedSeek, Player
 from protocol.names import folded
+from referee.effects import Absent
 from referee.record import Header, RecordedSeat, header_of
 
 if TYPE_CHECKING:
@@ -153,6 +154,11 @@ class Arena(HostHandler):
             yield
         finally:
             self._closed_names.remove(name)
+
+    def lose_matches(self, bot: str) -> None:
+        """Have a bot lose its matches under way here."""
+        for runner, seat in list(self.host.clients.matches_of(bot).values()):
+            runner.receive(Absent(seat))  # it need not have begun yet
 
     def renamed(self, bot: str, new: str) -> None:
         """A bot that has left is called otherwise."""
@@ -338,7 +344,11 @@ class Arena(HostHandler):
             await self._look_again(announcement.names)
         elif announcement.kind == "ratings":
             await self.ratings_changed(await self.store.read(rated_pools))
-        elif announcement.url != self.url:
+        elif announcement.kind == "leaving":
+            for name in announcement.names:
+                self.lose_matches(name)
+                self.dismiss([name], "the operator deletes {bot}", "deleted")
+        elif announcement.url not in ("", self.url):
             for name in announcement.names:
                 if name in sessions:
                     why = f"{sessions[name].bot} is called to a match on another node"

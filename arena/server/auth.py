@@ -23,7 +23,7 @@ from arena.store.registry import (
     NameInUse,
     RegisteredBot,
     claim_person,
-    register_bot,
+    register_newcomer,
     registered_bot,
     update_last_seen,
 )
@@ -216,9 +216,8 @@ class Authenticator:
             raise TooOften(f"too many registrations from {address}: come back in {math.ceil(wait)} s")
         made = token or new_token()
         days = self._registration.free_after_days
-        unused_since = utc(days_ago=days) if days else None
         try:
-            await self._store.write(partial(register_bot, person=hello.person), bot, hash_token(made), unused_since)
+            await self._store.write(partial(register_newcomer, person=hello.person), bot, hash_token(made), days)
         except NameInUse:  # maybe a moment ago, by another connection, which may be the same bot's
             return None
         self.registered(bot, address)

@@ -11,9 +11,15 @@ from collections.abc import Callable, Collection, Sequence
 
 import msgspec
 
-from arena.store.announcements import CHANNEL, Announcement, announce
+from arena.store.announcements import (
+    ANNOUNCEMENT_TTL_S,
+    Announcement,
+    announce,
+    announced_after,
+    last_announcement,
+    wake_channel,
+)
 from arena.store.async_store import AsyncStore
-from arena.store.database import StoreUnavailable
 from arena.store.node_store import NodeTaken
 from arena.store.nodes import (
     ALIVE_S,
@@ -29,6 +35,7 @@ from arena.store.nodes import (
     urls_of_bot,
 )
 from arena.store.postgres_database import PostgresDatabase
+from machine.timestamps import seconds_of
 from protocol.display import counted
 from protocol.errors import ArenaFault
 from protocol.names import folded
@@ -38,6 +45,12 @@ EVERY = 1.0
 """Seconds between two signs of life."""
 PATIENCE = 15.0
 """Seconds for which a node may be away before it is said that matches wait for it: it may only be starting anew."""
+MAX_CLOCK_DIFFERENCE_S = 60.0
+"""Machines that keep time differ by less than a second. Matches of a node whose clock is days off would look old."""
+MIN_READ_INTERVAL_S = 0.1
+"""Whoever wakes nodes often has them read what is announced ten times a second at most."""
+MAX_UNREAD_S = ANNOUNCEMENT_TTL_S / 2
+"""After this long without the database a node reads everything anew."""
 AGAIN = 1.0
 """Seconds until the database is listened to again."""
 
@@ -124,12 +137,17 @@ class Nodes(OnlyNode):
         number: int,
         url: str,
         clock: Callable[[], float] = time.monotonic,
+        wall_clock: Callable[[], float] = time.time,
     ) -> None:
         self._clock = clock
+        self._wall_clock = wall_clock
         self.changed: Callable[[], None] = lambda: None
         self.heard: Callable[[Announcement | None], None] = lambda announcement: None
         self.taken: Callable[[NodeTaken], None] = lambda fault: None
         self.warn: Callable[[str | None], None] = lambda text: None
+        self.warn_of_clock: Callable[[str | None], None] = lambda text: None
+        self.clock_difference_s = 0.0
+        """How many seconds this machine's clock is ahead of the database's, at least, as of the last sign of life."""
         self.url: str = url
         self._store = store
         self._database = database
@@ -139,6 +157,9 @@ class Nodes(OnlyNode):
         self._own: Node | None = None
         self._seen = self._clock()
         """When the database heard of this node last."""
+        self._woken = asyncio.Event()
+        self._position: int | None = None
+        """That of the last announcement that was read; None before the first, and where some may be gone already."""
         self._away = False
         """Whether it could not be reached at the last try."""
         self._noted: set[str] | None = None
@@ -198,11 +219,16 @@ class Nodes(OnlyNode):
         )
 
     async def call(self, bots: list[str]) -> None:
-        await self._store.write(announce, "called", [folded(bot) for bot in bots], self.url)
+        await self._store.write(announce, "called", [folded(bot) for bot in bots], self._number)
 
     async def beat(self) -> None:
         """Be seen, and see the others. Raises `StoreError`."""
+        before_s = self._wall_clock()
         nodes = await self._store.write_first(beat, self._number, self.url)
+        after_s = self._wall_clock()
+        self._woken.set()
+        if self._clock() - self._seen > MAX_UNREAD_S:
+            self._position = None
         if self._away:
             log.warning("the database is back after %.1f s", self._clock() - self._seen)
         self._seen, self._away = self._clock(), False
@@ -212,6 +238,24 @@ class Nodes(OnlyNode):
             self._tell(before)
             self.changed()
         self.warn(self._gone())
+        if self._own.seen is not None:
+            database_s = seconds_of(self._own.seen)
+            self.clock_difference_s = max(0.0, before_s - database_s) + min(0.0, after_s - database_s)
+        self.warn_of_clock(self._clock_warning())
+
+    def check_clock(self) -> None:
+        """Raise `ArenaFault` where this machine's clock is too far from the database's to begin with."""
+        if abs(self.clock_difference_s) > MAX_CLOCK_DIFFERENCE_S:
+            raise ArenaFault(f"{self._clock_told()}: set the clock of this machine")
+
+    def _clock_warning(self) -> str | None:
+        if abs(self.clock_difference_s) <= MAX_CLOCK_DIFFERENCE_S:
+            return None
+        return f"{self._clock_told()}, so times of matches that it plays are wrong: set it"
+
+    def _clock_told(self) -> str:
+        direction = "ahead of" if self.clock_difference_s > 0 else "behind"
+        return f"the clock of this machine is {abs(self.clock_difference_s):.0f} s {direction} the database's"
 
     def _gone(self) -> str | None:
         """In a line, which nodes stay away with matches; None where there are none."""
@@ -253,16 +297,43 @@ class Nodes(OnlyNode):
                 self._away = True
 
     async def listen(self) -> None:
-        """Hear what is announced."""
+        """Be woken when something is announced."""
         while True:
             try:
-                async for text in self._database.notifications(CHANNEL):
-                    self.heard(None if text is None else msgspec.json.decode(text, type=Announcement))
-            except msgspec.MsgspecError as exc:  # of a newer version: all is read anew, as after a connection was lost
-                log.warning("what another node announces is not understood: %s", exc)
-            except StoreUnavailable as fault:
-                log.debug("what other nodes announce is not heard: %s", fault)
+                channel = await self._store.write(wake_channel)
+                async for _ in self._database.notifications(channel):
+                    self._woken.set()
+            except ArenaFault as fault:  # it is read at every sign of life all the same
+                log.debug("nothing wakes this node when others announce something: %s", fault)
+            except Exception:
+                log.exception("nothing wakes this node when others announce something")
             await asyncio.sleep(AGAIN)
+
+    async def hear(self) -> None:
+        """Read what is announced, whenever this node is woken, but no more often than `MIN_READ_INTERVAL_S`."""
+        while True:
+            await self._woken.wait()
+            self._woken.clear()
+            try:
+                await self.read_announcements()
+            except ArenaFault as fault:
+                log.debug("what other nodes announce can't be read: %s", fault)
+            except Exception:
+                log.exception("what other nodes announce can't be read")
+            await asyncio.sleep(MIN_READ_INTERVAL_S)
+
+    async def read_announcements(self) -> None:
+        """Have all heard that was announced since the last time; at first, that anything may have been. Raises
+        `StoreError`.
+        """
+        if self._position is None:
+            self._position = await self._store.read(last_announcement)
+            self.heard(None)
+            return
+        announced = await self._store.read(announced_after, self._position)
+        self._position = announced.position
+        for announcement in (None,) if announced.announcements is None else announced.announcements:
+            self.heard(announcement)
 
     async def leave(self) -> None:
         """Be gone, as others see it."""

@@ -12,6 +12,7 @@ from arena.store import rating_rebuild, summaries
 from arena.store.announcements import announce
 from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
+from arena.store.rating_decisions import decisions_version, note_decision
 from arena.store.registry import bot_number
 from arena.store.result_queries import MOST_ASKED_AT_ONCE, UNRATED
 from arena.store.schema import matches, seats
@@ -47,9 +48,9 @@ class Annulment(Struct, frozen=True, kw_only=True):
 class Annulling:
     """Matches, and those of a bot (that ended `since` then), to annul as far as they are rated; or to `undo` that.
 
-    What follows is computed in reading, with each `advance` up to what was stored meanwhile; `save` writes it. Until
-    then nothing else may change which matches are rated, or start a season. Raises `UsageFault` for a match or a bot
-    that there is none of, and a match that was never rated.
+    What follows is computed in reading, with each `advance` up to what was stored meanwhile; `save` writes it, and
+    raises `DecidedMeanwhile` where anybody has changed since then which matches are rated, or begun a season. Raises
+    `UsageFault` for a match or a bot that there is none of, and a match that was never rated.
     """
 
     def __init__(
@@ -61,6 +62,7 @@ class Annulling:
         *,
         undo: bool = False,
     ) -> None:
+        self._version = decisions_version(connection)
         found = [*_named(connection, ids), *([] if bot is None else _of_bot(connection, bot, since))]
         pools = {row.number: row.annulled if undo else row.pool for row in found}
         pools = {number: pool for number, pool in pools.items() if pool is not None}
@@ -77,8 +79,11 @@ class Annulling:
         return 0 if self._rerating is None else self._rerating.advance(connection)
 
     def save(self, connection: Connection) -> Annulment:
-        """Annul them, with all that follows, in the time that it takes to write what changes."""
+        """Annul them, with all that follows, in the time that it takes to write what changes. Raises
+        `DecidedMeanwhile`.
+        """
         if self._rerating is not None:
+            note_decision(connection, self._version)
             summaries.remove(connection, self._numbers)
             for statement in _UNDO if self._undo else _ANNUL:
                 execute(connection, statement, among(self._numbers))

@@ -12,21 +12,26 @@ from msgspec import Struct
 from sqlalchemy import Connection
 
 from arena.store.actions import note_action
-from arena.store.dialect import execute
+from arena.store.dialect import execute, is_postgresql
+from arena.store.retention_clock import NOW
 from protocol.errors import UsageFault
 from protocol.names import folded
 
 ALIVE_S = 6
 """A node that was not seen for so many seconds counts as gone: others pair its games."""
 _CLOCK = "to_char({} AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.MS\"Z\"')"
-_NOW = _CLOCK.format("clock_timestamp()")
 _SINCE = _CLOCK.format(f"(clock_timestamp() - interval '{ALIVE_S} s')")
-_LIST = f"""SELECT nodes.*, coalesce(seen > {_SINCE}, false) AS alive,
+IS_ALIVE = f"coalesce(nodes.seen > {_SINCE}, false)"
+"""Whether a node is alive, in SQL."""
+_LIST = f"""SELECT nodes.*, {IS_ALIVE} AS alive,
     (SELECT count(*) FROM under_way WHERE under_way.node = nodes.id) AS matches
 FROM nodes WHERE url <> '' ORDER BY name"""
 _ALIVE = f"SELECT name FROM nodes WHERE seen > {_SINCE} ORDER BY name"
 _ELSEWHERE = """SELECT DISTINCT nodes.url FROM under_way JOIN nodes ON nodes.id = under_way.node
 WHERE strpos(under_way.bots, :bot) > 0 AND nodes.id <> :node ORDER BY nodes.url"""
+
+_PLAYS_AT = """SELECT DISTINCT nodes.name FROM under_way JOIN nodes ON nodes.id = under_way.node
+WHERE strpos(under_way.bots, :bot) > 0 ORDER BY nodes.name"""
 
 
 State = Literal["alive", "draining", "stopped", "gone"]
@@ -66,7 +71,7 @@ class UnderWay(NamedTuple):
 
 def beat(connection: Connection, node: int, url: str) -> list[Node]:
     """This node is here, at a URL; all nodes."""
-    execute(connection, f"UPDATE nodes SET seen = {_NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
+    execute(connection, f"UPDATE nodes SET seen = {NOW}, url = :url WHERE id = :node", {"node": node, "url": url})
     return list_nodes(connection)
 
 
@@ -142,6 +147,13 @@ def urls_of_bot(connection: Connection, node: int, bot: str) -> list[str]:
     """Where else than on a node a bot has matches under way."""
     found = execute(connection, _ELSEWHERE, {"bot": _words([bot]), "node": node})
     return list(found.scalars())
+
+
+def nodes_of_bot(connection: Connection, bot: str) -> list[str]:
+    """Return the names of the nodes on which a bot has matches under way; none on SQLite, where one server knows."""
+    if not is_postgresql(connection):
+        return []
+    return list(execute(connection, _PLAYS_AT, {"bot": _words([bot])}).scalars())
 
 
 def node_urls(connection: Connection) -> list[str]:

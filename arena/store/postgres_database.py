@@ -1,4 +1,5 @@
-"""A database on a PostgreSQL server: all of ours is in one schema there, and whoever writes holds one lock.
+"""A database on a PostgreSQL server: all of ours is in one schema there, and whoever writes holds one lock, of a table:
+who may only read can't take it.
 
 So numbers of matches are given without gaps, and ratings are computed one after the other, whichever process does it.
 """
@@ -28,8 +29,14 @@ from protocol.errors import Fault, UsageFault
 
 SCHEMA = "arena"
 """In which all of ours is."""
-WRITING = 0x626F7461
-"""The advisory lock of who writes."""
+_LOCKED = f"{SCHEMA}.alembic_version"
+"""The table that who writes has locked: of any version there is one."""
+_LOCK = f"""DO $$BEGIN
+    IF to_regclass('{_LOCKED}') IS NOT NULL THEN LOCK TABLE {_LOCKED} IN EXCLUSIVE MODE; END IF;
+END$$"""
+"""Who reads is not in its way, nor it in theirs."""
+_MADE_MEANWHILE = ("23505", "42P06", "42P07", "42710")
+"""SQLSTATE of what is there already, as another process was first to make it."""
 MARK = "Bot Arena"
 """What the schema's comment says if it is ours."""
 LOCK_MS = 10_000
@@ -101,8 +108,15 @@ class PostgresDatabase(Database):
     def create(self) -> None:
         engine = self.writing()
         try:
-            with self.failures(), engine.begin() as connection:
-                self.create_over(connection)
+            with self.failures():
+                try:
+                    with engine.begin() as connection:
+                        self.create_over(connection)
+                except DBAPIError as exc:
+                    if getattr(exc.orig, "sqlstate", None) not in _MADE_MEANWHILE:
+                        raise
+                    with engine.begin() as connection:
+                        self.create_over(connection)
         finally:
             engine.dispose()
 
@@ -138,7 +152,7 @@ class PostgresDatabase(Database):
 
         @event.listens_for(writer, "begin")
         def begin(connection: Connection) -> None:
-            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({WRITING})")
+            connection.exec_driver_sql(_LOCK)
 
         return writer
 
@@ -150,8 +164,10 @@ class PostgresDatabase(Database):
             after = connection.exec_driver_sql(_SIZE).scalar_one()
         return int(before - after)
 
-    async def notifications(self, channel: str) -> AsyncIterator[str | None]:
-        """What is sent over a channel from now on, after a first None. Raises `StoreUnavailable`, also later."""
+    async def notifications(self, channel: str) -> AsyncIterator[None]:
+        """Yield whenever something is sent over a channel, and once as soon as it is listened to. Raises
+        `StoreUnavailable`, also later.
+        """
         import psycopg
 
         try:
@@ -159,9 +175,9 @@ class PostgresDatabase(Database):
             connecting = psycopg.AsyncConnection.connect(words, autocommit=True, **_connection_words())
             async with await connecting as connection:
                 await connection.execute(f"LISTEN {channel}".encode())
-                yield None
-                async for notification in connection.notifies():
-                    yield notification.payload
+                yield
+                async for _ in connection.notifies():
+                    yield
         except psycopg.Error as exc:
             raise StoreUnavailable(f"{self}: {_line(exc)}") from exc
 

@@ -14,6 +14,7 @@ from arena.store import finish, result_queries, seasons, summaries
 from arena.store.dialect import execute
 from arena.store.finish import Tallies, Tally
 from arena.store.match_numbers import AMONG, among
+from arena.store.rating_decisions import note_decision
 from arena.store.schema import matches, ratings
 from referee.result import Result, SeatRating
 
@@ -114,6 +115,7 @@ class Rerating:
 
 def rebuild_ratings(connection: Connection) -> int:
     """Replace all ratings by those that follow from the results. Returns how many rows were different."""
+    note_decision(connection)
     rerating = Rerating(connection)
     rerating.advance(connection)
     stale = _count_differences(connection, rerating.tallies)

@@ -14,11 +14,13 @@ from sqlalchemy import Connection, Row, bindparam, delete, exists, insert, selec
 from arena.store.actions import rename_in_actions
 from arena.store.announcements import announce
 from arena.store.dialect import upsert, without_nul
+from arena.store.nodes import nodes_of_bot
 from arena.store.paging import Page, read_page
 from arena.store.result_queries import UNRATED
+from arena.store.retention_clock import database_now, days_before_now, is_steady
 from arena.store.schema import bots, failures, incidents, seats, tallies
 from machine.timestamps import utc
-from protocol.display import shown
+from protocol.display import few, shown
 from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
@@ -30,6 +32,10 @@ MAX_INCIDENT_TEXT = 500
 
 class NameInUse(UsageFault):
     """The name of a bot is registered already."""
+
+
+class StillPlaying(UsageFault):
+    """A bot can't be renamed or deleted now, as it has matches under way, maybe on another node."""
 
 
 class RegisteredBot(Struct, frozen=True, kw_only=True):
@@ -126,10 +132,11 @@ def register_bot(
     was not seen since `unused_since`, or of one that is known from unrated matches alone. Raises `NameInUse`, also for
     a name that was only rated in tournaments.
     """
-    now = utc()
+    now = database_now(connection)
     row = {"name": name, "token_hash": token_hash, "created": now, "seen": now, "person": person}
     statement = upsert(connection, bots).values(**row, key=folded(name), revoked=False)
-    played = exists().where(seats.c.bot == bots.c.id)
+    # By the number, as SQLAlchemy correlates no subquery in ON CONFLICT: it would ask whether anybody has played.
+    played = exists().where(seats.c.bot == bot_number(connection, name))
     rated = played.where(seats.c.mu_after.is_not(None))
     free = bots.c.token_hash.is_(None) & ~bots.c.revoked & ~rated
     if unused_since is not None:
@@ -139,6 +146,18 @@ def register_bot(
         raise NameInUse(f"a bot is called {name} already")
     # What is kept of an earlier bot is none of this one's.
     connection.execute(delete(incidents).where(incidents.c.bot == bot_number(connection, name)))
+
+
+def register_newcomer(
+    connection: Connection, name: str, token_hash: str, free_after_days: int, *, person: bool = False
+) -> None:
+    """Register a bot, or a `person`, as `register_bot` does, in place of one that was not seen for so many days by the
+    database's clock, 0: whenever it was seen; of none while that clock is not steady.
+    """
+    unused_since = None
+    if free_after_days and is_steady(connection):
+        unused_since = days_before_now(connection, free_after_days)
+    register_bot(connection, name, token_hash, unused_since, person=person)
 
 
 def update_last_seen(connection: Connection, times: Mapping[str, str]) -> None:
@@ -200,24 +219,28 @@ def claim_person(connection: Connection, name: str, *, person: bool) -> bool:
 
 
 def rename_bot(connection: Connection, name: str, new: str) -> None:
-    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse` or `UsageFault`."""
+    """Call a bot otherwise; it keeps its token and its ratings. Raises `NameInUse`, `StillPlaying` or `UsageFault`."""
     check_new_name(connection, name, new)
     _change(connection, [name], name=new, key=folded(new), renamed=utc())
     rename_in_actions(connection, name, new)
 
 
 def check_new_name(connection: Connection, name: str, new: str) -> None:
-    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is."""
+    """Raise `UsageFault` where a bot can't be called so, `NameInUse` where another one is, `StillPlaying` where it has
+    matches under way.
+    """
     if not is_bot_name(new):
         raise UsageFault(f"{shown(new)} is no name for a bot: {NAME_FORM}")
     if bot_number(connection, new) not in (None, bot_number(connection, name)):
         raise NameInUse(f"a bot is called {new} already: choose another name")
+    _check_is_not_playing(connection, name, "renamed")
 
 
 def delete_bot(connection: Connection, name: str) -> str:
     """Forget who a bot was, for good: nobody comes in as it, its name is free, its results are those of another name,
-    which is returned. Raises `UsageFault`.
+    which is returned. Raises `StillPlaying` or `UsageFault`.
     """
+    _check_is_not_playing(connection, name, "deleted")
     number = bot_number(connection, name)
     names = itertools.chain([f"deleted-{number}"], (f"deleted-{number}-{at}" for at in itertools.count(2)))
     placeholder = next(one for one in names if bot_number(connection, one) in (None, number))
@@ -235,6 +258,14 @@ def delete_bot(connection: Connection, name: str) -> str:
     played = select(seats.c.match, seats.c.seat).where(seats.c.bot == number)
     connection.execute(delete(failures).where(tuple_(failures.c.match, failures.c.seat).in_(played)))
     return placeholder
+
+
+def _check_is_not_playing(connection: Connection, name: str, change: str) -> None:
+    nodes = nodes_of_bot(connection, name)
+    if nodes:
+        raise StillPlaying(
+            f"{name} plays in a match under way at node {few(nodes)}: it can be {change} when that is over"
+        )
 
 
 def _change(connection: Connection, names: Iterable[str], **values: str | bool | None) -> None:

@@ -43,6 +43,7 @@ REVISIONS = (
     "0014",
     "0015",
     "0016",
+    "0017",
 )
 """The migrations, oldest first."""
 
@@ -275,12 +276,13 @@ feed = Table(
 nodes = Table(
     "nodes",
     metadata,
-    Column("id", Integer, primary_key=True, comment="whose lock its process holds"),
+    Column("id", Integer, primary_key=True, comment="by which others refer to it"),
     Column("name", _characters(32), nullable=False, unique=True),
     Column("url", _characters(200), nullable=False, comment="where clients connect to it; empty: it is given up"),
     Column("seen", _characters(32), comment="when it was seen last, by the database's clock; null: it left"),
     Column("draining", Boolean, nullable=False, server_default=false(), comment="it takes no new matches"),
-    Column("holder", Integer, nullable=False, server_default="0", comment="the number of who took its lock last"),
+    Column("holder", Integer, nullable=False, server_default="0", comment="the number of who took its name last"),
+    Column("session", _characters(64), comment="with the database, that holds its name: process and start"),
 )
 
 under_way = Table(
@@ -292,6 +294,38 @@ under_way = Table(
     Column("secret", _characters(64), nullable=False, comment="the seed of its dice, hex"),
     Column("bots", Prose, nullable=False, comment="their folded names, with a space before and after each"),
     Index("under_way_by_node", "node"),
+)
+
+retention_clock = Table(
+    "retention_clock",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("looked", _characters(32), nullable=False, comment="what the database's clock said last"),
+    Column("steady_since", _characters(32), comment="when it was seen to have jumped last; null: it never was"),
+)
+
+rating_decisions = Table(
+    "rating_decisions",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("version", Integer, nullable=False, comment="how often it was decided what is rated"),
+)
+
+announcements = Table(
+    "announcements",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", Float, nullable=False, comment="seconds since 1970, by the database's clock"),
+    Column("kind", _characters(32), nullable=False),
+    Column("names", Prose, nullable=False, comment="JSON: the folded names of bots that it is about"),
+    Column("node", Integer, comment="to which bots are called; null: they are not"),
+)
+
+wake_channel = Table(
+    "wake_channel",
+    metadata,
+    Column("id", Integer, primary_key=True, comment="always 1"),
+    Column("name", _characters(63), nullable=False, comment="on which nodes are woken to read announcements"),
 )
 
 # What follows are summaries of the results: arena/store/summaries.py says how they follow.

@@ -9,6 +9,7 @@ from arena.ratings.rating_system import game_of
 from arena.store.announcements import announce
 from arena.store.dialect import execute
 from arena.store.pool_payoffs import pairs_query
+from arena.store.rating_decisions import note_decision
 from arena.store.result_queries import LeaderboardRow, leaderboard_from_rows
 from arena.store.schema import matches, seasons
 from machine.timestamps import utc
@@ -51,6 +52,7 @@ def start_season(connection: Connection, name: str) -> None:
         raise UsageFault(f"{name!r} is no name for a season: {NAME_FORM}")
     if folded(name) in [folded(season.season) for season in list_seasons(connection)]:
         raise UsageFault(f"there was a season {name} already: choose another name")
+    note_decision(connection)
     next_number = select(func.coalesce(func.max(matches.c.number), 0) + 1).scalar_subquery()
     row = {"name": name, "key": folded(name), "started": utc(), "first": next_number}
     connection.execute(insert(seasons).values(**row))

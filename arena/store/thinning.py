@@ -12,8 +12,8 @@ from sqlalchemy import Connection
 
 from arena.store.dialect import execute
 from arena.store.match_numbers import AMONG, among
+from arena.store.retention_clock import days_before_now
 from arena.store.store import Store
-from machine.timestamps import utc
 from protocol.names import folded
 
 MIB = 1024 * 1024
@@ -68,13 +68,21 @@ class Removed(Struct, frozen=True, kw_only=True):
         return Removed(records=self.records + more.records, bytes=self.bytes + more.bytes)
 
 
-def find_removable(connection: Connection, keep: Retention) -> Removable:
-    """What is to be removed now. It looks at all unrated matches that have a record, if these have too much."""
-    unrated = utc(days_ago=keep.unrated_days) if keep.unrated_days else ""
+def find_removable(connection: Connection, keep: Retention, *, clock_steady: bool = True) -> Removable:
+    """Return what is to be removed now, by the database's clock; nothing for its age where that is not `clock_steady`.
+
+    It looks at all unrated matches that have a record, if these have too much.
+    """
+    unrated = _ended_before(connection, keep.unrated_days if clock_steady else 0)
     most = keep.max_unrated_mib * MIB
     if most and execute(connection, _HELD, {"unrated": True}).scalar_one() > most:
         unrated = max(unrated, execute(connection, _TOO_MANY, {"unrated": True, "most": most}).scalar_one())
-    return Removable(unrated, utc(days_ago=keep.rated_days) if keep.rated_days else "")
+    return Removable(unrated, _ended_before(connection, keep.rated_days if clock_steady else 0))
+
+
+def _ended_before(connection: Connection, days: int) -> str:
+    """Return when matches ended that are older than so many days; before all of them where that is 0."""
+    return days_before_now(connection, days) if days else ""
 
 
 def count_removable(connection: Connection, old: Removable) -> Removed:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 from random import Random
 
 import pytest
+from sqlalchemy import Connection
 
 from arena.store.annulment import Annulling, Annulment, annul_matches
 from arena.store.integrity_check import check_database
 from arena.store.leaderboards import leaderboard_page, rating_history
 from arena.store.match_search import Search, search_matches
+from arena.store.rating_decisions import DecidedMeanwhile
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import iter_results, leaderboard_of, rated_pools, record_of, result_of, standings_of
 from arena.store.seasons import list_seasons, season_leaderboards, start_season
@@ -123,6 +125,31 @@ def test_summaries_follow_whatever_is_annulled_in_whatever_order(tmp_path: Path,
         store.write(annul_matches, [f"m{number}" for number in range(40)])
         assert ladders(store) == {}
         assert list(store.iterate(check_database)) == []
+
+
+@pytest.mark.parametrize(
+    "decide",
+    [
+        lambda connection: annul_matches(connection, ["m3"]),
+        lambda connection: annul_matches(connection, ["m11"], undo=True),
+        lambda connection: start_season(connection, "second"),
+        rebuild_ratings,
+    ],
+    ids=["annulled", "taken back", "season", "rebuilt"],
+)
+def test_what_was_computed_before_somebody_else_decided_what_is_rated_is_not_saved(
+    store: Store, decide: Callable[[Connection], object]
+) -> None:
+    store.write(annul_matches, ["m11"])
+    annulling = store.read(Annulling, ["m20"])
+    finish(store, result("meanwhile"))
+    store.read(annulling.advance)
+    store.write(decide)
+    decided = ladders(store)
+    with pytest.raises(DecidedMeanwhile):
+        store.write(annulling.save)
+    assert ladders(store) == decided
+    assert list(store.iterate(check_database)) == []
 
 
 def test_an_annulment_that_fails_in_its_midst_changes_nothing(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

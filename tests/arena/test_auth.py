@@ -15,6 +15,7 @@ from arena.server.auth import Registration
 from arena.server.guess_limits import GuessLimits
 from arena.store.database import StoreError
 from arena.store.registry import add_bots, register_bot, registered_bot, update_last_seen
+from arena.store.retention_clock import look_at_clock
 from arena.store.tokens import hash_token
 from machine.timestamps import utc
 from patience import PATIENCE_S, patient_host
@@ -243,7 +244,7 @@ def _know_from_tournament(served: Any, name: str, *, rated: bool) -> None:
         connection.execute("INSERT INTO bots (name, key, revoked, created) VALUES (?, ?, 0, '')", (name, name))
         connection.execute(
             "INSERT INTO seats (match, seat, bot, version, rank, reason, mu_after) "
-            "SELECT 1, 0, id, '', 1, 'win', ? FROM bots WHERE key = ?",
+            "SELECT 1000 + id, 0, id, '', 1, 'win', ? FROM bots WHERE key = ?",
             (25.0 if rated else None, name),
         )
 
@@ -263,6 +264,29 @@ async def test_a_name_that_never_played_is_free_again_when_it_was_not_seen_for_l
     assert (await client.expect("welcome"))["bot"] == "ANN"
     assert (await refused(served, bot="ann", token=f"{'ann':*>16}"))[0] == "auth_failed"
     assert (await refused(served, bot="bob", token="x" * 16))[0] == "auth_failed"
+
+
+async def test_names_are_free_again_beside_matches_of_others(serve: Any) -> None:
+    served = await serve()
+    first, second, _ = await served.begun()
+    await asyncio.gather(first.play(), second.play())
+    _know_from_tournament(served, "cid", rated=False)
+    served.store.write(register_bot, "eve", hash_token("e" * 16))
+    _seen(served, "eve", 31)
+    for name in ("cid", "eve"):
+        client = await served.connect()
+        await client.send(type="hello", bot=name, token="x" * 16)
+        assert (await client.expect("welcome"))["bot"] == name
+
+
+async def test_no_name_is_free_again_while_the_clock_has_jumped(serve: Any) -> None:
+    served = await serve()
+    served.store.write(register_bot, "eve", hash_token("e" * 16))
+    _seen(served, "eve", 31)
+    served.store.write(look_at_clock)
+    with closing(sqlite3.connect(served.store.database.file)) as connection, connection:
+        connection.execute("UPDATE retention_clock SET looked = ?", (utc(days_ago=2),))
+    assert (await refused(served, bot="eve", token="x" * 16))[0] == "auth_failed"
 
 
 async def test_a_name_stays_its_owners_while_a_connection_of_it_is_there(serve: Any) -> None:

@@ -16,7 +16,7 @@ from arena.network.admission import Access
 from arena.operations.administration import operations
 from arena.operator.changes import Annul, StartSeason
 from arena.operator.client import connected
-from arena.store.annulment import Annulling, Annulment, annulled_pool
+from arena.store.annulment import Annulling, Annulment, annul_matches, annulled_pool
 from arena.store.data_folder import lock
 from arena.store.finish import StorableMatch
 from arena.store.integrity_check import check_database
@@ -177,6 +177,26 @@ async def test_results_are_stored_while_ratings_are_computed_and_a_season_waits(
         finally:
             go_on.set()
     assert [(one.season, one.matches) for one in served.store.read(list_seasons)] == [("first", 31), ("second", 0)]
+    assert served.store.read(annulled_pool, "m3") == "nim/classic"
+    assert list(served.store.iterate(check_database)) == []
+
+
+@pytest.mark.parametrize("others", [1, 100], ids=["once", "every time"])
+async def test_an_annulment_is_computed_anew_when_another_node_has_decided_meanwhile(
+    serve: Any, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    served = await serve()
+    season(served.store)
+    advance, decisions = Annulling.advance, iter(range(others))
+
+    def advance_beside_others(annulling: Annulling, connection: Connection) -> int:
+        if next(decisions, None) is not None:
+            served.store.write(annul_matches, ["m11"], undo=served.store.read(annulled_pool, "m11") is not None)
+        return advance(annulling, connection)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Annulling, "advance", advance_beside_others)
+        assert (await served.perform(Annul(ids=["m3"]))).matches == 1
     assert served.store.read(annulled_pool, "m3") == "nim/classic"
     assert list(served.store.iterate(check_database)) == []
 

@@ -36,8 +36,10 @@ from arena.store.nodes import (
     url_of_match,
     urls_of_bot,
 )
+from arena.store.registry import StillPlaying, delete_bot, register_bot, registered_bot, rename_bot
 from arena.store.result_queries import iter_results, record_of
 from arena.store.store import Store
+from arena.store.tokens import hash_token
 from arena.web.admin.log import IN_WORDS
 from commands import call
 from databases import alter
@@ -118,6 +120,23 @@ def test_a_node_waits_for_a_database_that_is_away(stack: ExitStack) -> None:
         finish(a, result("m1"))
     server.start()
     finish(a, result("m1"))
+
+
+def test_who_plays_on_another_node_is_neither_renamed_nor_deleted(url: str, stack: ExitStack) -> None:
+    a, b = node(url, "a", stack), node(url, "b", stack)
+    for store, name in ((a, "ann"), (a, "an"), (b, "cid")):
+        store.write(register_bot, name, hash_token(name))
+    a.write(begin_matches, [under_way(a, "m1", ("ann", "Bob"))])
+    for change in (partial(rename_bot, name="ANN", new="anna"), partial(delete_bot, name="ANN")):
+        with pytest.raises(
+            StillPlaying, match=r"ANN plays in a match under way at node a: it can be (renamed|deleted)"
+        ):
+            b.write(change)
+    b.write(rename_bot, "an", "anne")
+    assert b.read(registered_bot, "ann") is not None
+    a.write(end_matches, ["m1"])
+    b.write(rename_bot, "ann", "anna")
+    assert b.read(registered_bot, "ann") is None
 
 
 def test_nodes_see_each_other_and_what_is_under_way_where(url: str, stack: ExitStack) -> None:

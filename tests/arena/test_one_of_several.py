@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -15,7 +16,9 @@ from arena.store.async_store import AsyncStore
 from arena.store.nodes import Node, UnderWay
 from arena.store.registry import rename_bot, revoke_bots, rotate_token
 from arena.store.tokens import hash_token
+from machine.timestamps import written
 from protocol.dice import SEED_BYTES
+from protocol.errors import ArenaFault
 from seasons import header
 
 OTHER = "ws://arena/b"
@@ -171,6 +174,36 @@ async def test_it_is_said_which_nodes_stay_away_with_matches() -> None:
     store.nodes = [node("a", 4), node("a-2"), node("b", 2)]
     await nodes.beat()
     assert warned[-1] is None
+
+
+async def test_a_node_whose_clock_is_wrong_does_not_begin_and_says_so_later() -> None:
+    store: Any = Noted()
+    now = 1_800_000_000.0
+    ahead_s = 0.0
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: now + ahead_s)
+    warned: list[str | None] = []
+    nodes.warn_of_clock = warned.append
+    differences = ((40 * 86400.0, "3456000 s ahead of"), (-61.0, "61 s behind"), (59.0, None), (-59.0, None))
+    for difference_s, told in differences:
+        ahead_s = difference_s
+        store.nodes = [node("a", seen=written(datetime.fromtimestamp(now, UTC)))]
+        await nodes.beat()
+        if told is None:
+            nodes.check_clock()
+            assert warned[-1] is None
+        else:
+            with pytest.raises(ArenaFault, match=f"the clock of this machine is {told} the database's: set"):
+                nodes.check_clock()
+            assert told in (warned[-1] or "")
+
+
+async def test_a_database_that_answers_late_does_not_make_a_clock_wrong() -> None:
+    store: Any = Noted()
+    times = iter((1_800_000_000.0, 1_800_000_300.0))
+    nodes = Nodes(store, store, "a", 1, "ws://arena/a", wall_clock=lambda: next(times))
+    store.nodes = [node("a", seen=written(datetime.fromtimestamp(1_800_000_150.0, UTC)))]
+    await nodes.beat()
+    assert nodes.clock_difference_s == 0
 
 
 async def test_a_node_says_what_has_become_of_the_others_and_that_it_is_drained_itself(

@@ -24,6 +24,7 @@ from arena.store.finish import StorableMatch, finish_matches
 from arena.store.integrity_check import check_database
 from arena.store.rating_rebuild import rebuild_ratings
 from arena.store.result_queries import RecordRemoved, iter_results, leaderboard_of, record_of, result_of
+from arena.store.retention_clock import is_steady, look_at_clock
 from arena.store.store import Store
 from arena.store.thinning import (
     MIB,
@@ -207,6 +208,42 @@ async def test_a_running_server_removes_them_when_it_is_asked(serve: Any) -> Non
     assert not has_record(served.store, "old")
 
 
+@pytest.mark.parametrize("days_ago", [1.1, 40, -40])
+@pytest.mark.virtual_time
+async def test_nothing_is_removed_for_its_age_for_a_day_after_the_clock_has_jumped(
+    store: Store, caplog: pytest.LogCaptureFixture, days_ago: float
+) -> None:
+    store.write(look_at_clock)
+    alter(store.database, f"UPDATE retention_clock SET looked = '{utc(days_ago=days_ago)}'")
+    archive = AsyncStore(store)
+    warned: list[str | None] = []
+    async with running(thinning.keep_thin(archive, Retention(), warned.append)):
+        await advance(thinning.EVERY)
+        assert (warned[-1] or "").startswith("the clock of the database was set, or no server ran for more than 1 day")
+        assert not store.read(is_steady)
+        assert has_record(store, "unrated-90")
+        alter(store.database, f"UPDATE retention_clock SET steady_since = '{utc(days_ago=1)}'")
+        await advance(thinning.EVERY)
+    await archive.drain()
+    assert warned[-1] is None
+    assert store.read(is_steady)
+    assert not has_record(store, "unrated-90")
+
+
+@pytest.mark.virtual_time
+async def test_what_is_too_much_goes_whatever_the_clock_says(store: Store) -> None:
+    keep(store, "large", size=MIB, rated=False, finished=utc(days_ago=50))
+    keep(store, "larger", size=MIB, rated=False, finished=utc(days_ago=45))
+    store.write(look_at_clock)
+    alter(store.database, f"UPDATE retention_clock SET looked = '{utc(days_ago=40)}'")
+    archive = AsyncStore(store)
+    async with running(thinning.keep_thin(archive, Retention(max_unrated_mib=1))):
+        await advance(thinning.EVERY)
+    await archive.drain()
+    assert not has_record(store, "large")
+    assert has_record(store, "unrated-40")
+
+
 @pytest.mark.virtual_time
 async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
     store: Store, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -216,10 +253,10 @@ async def test_it_does_so_by_itself_and_goes_on_after_a_fault(
     faults = [ZeroDivisionError(), StoreError("the disk is full")]
     real = thinning.thin
 
-    async def thin(*words: Any) -> Removed:
+    async def thin(*words: Any, **options: Any) -> Removed:
         if faults:
             raise faults.pop()
-        removed = await real(*words)
+        removed = await real(*words, **options)
         if not done.done():
             done.set_result(removed)
         return removed

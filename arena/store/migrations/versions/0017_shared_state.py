@@ -1,0 +1,46 @@
+"""When servers looked at the clock, how often it was decided what is rated, and what nodes announce to each other."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0017"
+down_revision = "0016"
+branch_labels = None
+depends_on = None
+
+_TIME = sa.String(length=32).with_variant(sa.Text(collation="C"), "postgresql")
+_SESSION = sa.String(length=64).with_variant(sa.Text(collation="C"), "postgresql")
+
+
+def upgrade() -> None:
+    op.create_table(
+        "retention_clock",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("looked", _TIME, nullable=False),
+        sa.Column("steady_since", _TIME, nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "rating_decisions",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("version", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "announcements",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("at", sa.Float(), nullable=False),
+        sa.Column("kind", sa.String(length=32).with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
+        sa.Column("names", sa.Text().with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
+        sa.Column("node", sa.Integer(), nullable=True),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.create_table(
+        "wake_channel",
+        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("name", sa.String(length=63).with_variant(sa.Text(collation="C"), "postgresql"), nullable=False),
+        sa.PrimaryKeyConstraint("id"),
+    )
+    op.add_column("nodes", sa.Column("session", _SESSION, nullable=True))

@@ -1,0 +1,33 @@
+"""How often it was decided what is rated: whoever computes what follows from that finds in its transaction whether
+somebody else, maybe on another node, has decided otherwise meanwhile.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection
+
+from arena.store.dialect import execute
+from protocol.errors import ArenaFault
+
+_VERSION = "SELECT coalesce(max(version), 0) FROM rating_decisions"
+_COUNT = """INSERT INTO rating_decisions (id, version) VALUES (1, 1)
+ON CONFLICT (id) DO UPDATE SET version = rating_decisions.version + 1"""
+
+
+class DecidedMeanwhile(ArenaFault):
+    """Somebody else has decided what is rated since this was computed."""
+
+    def __init__(self) -> None:
+        super().__init__("matches were annulled, ratings rebuilt or a season begun meanwhile: try again")
+
+
+def decisions_version(connection: Connection) -> int:
+    """Return the number of decisions so far."""
+    return int(execute(connection, _VERSION).scalar_one())
+
+
+def note_decision(connection: Connection, expected_version: int | None = None) -> None:
+    """Count a decision. Raises `DecidedMeanwhile` if there were others since an `expected_version`."""
+    if expected_version not in (None, decisions_version(connection)):
+        raise DecidedMeanwhile
+    execute(connection, _COUNT)
