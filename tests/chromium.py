@@ -184,7 +184,9 @@ class ReusedVisit(Visit):
             self._tab = await self.context.new_page()
         self.home = home
         await self._tab.set_viewport_size({"width": width, "height": height})
-        await self._tab.emulate_media(color_scheme=theme)
+        await self._tab.emulate_media(
+            color_scheme=theme, media="null", reduced_motion="null", forced_colors="null", contrast="null"
+        )
 
     async def leave(self) -> None:
         """Forget all that the visit left behind: other tabs, cookies, storage, complaints."""

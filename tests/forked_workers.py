@@ -218,7 +218,10 @@ def _run_worker(plugin: ForkedWorkers, session: pytest.Session, number: int, cha
         while names := _receive(channel):
             file = [items[name] for name in names]
             if measurement and is_measuring == _is_unmeasured(file):  # servers of its fixtures would be traced, too
-                measurement.stop() if is_measuring else measurement.start()
+                if is_measuring:
+                    measurement.stop()
+                else:
+                    measurement.start()
                 is_measuring = not is_measuring
             for item, following in zip(file, [*file[1:], session], strict=True):  # `session` keeps its fixtures
                 config.hook.pytest_runtest_protocol(item=item, nextitem=following)

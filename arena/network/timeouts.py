@@ -24,6 +24,6 @@ class NetworkTimeouts:
     close_timeout_s: float = 1.0
     """A peer answers a close within this time."""
     opening_timeout_s: float = 0.5
-    """When the arena stops, a handshake that has begun may still end within this time."""
+    """An arena that stops waits for so long until handshakes that have begun are over."""
     accept_retry_delay_s: float = 0.5
     """The arena accepts nothing for so long when the system has no more file descriptors or memory."""

@@ -51,3 +51,15 @@ async def test_a_failure_tells_what_the_page_complained_of(visiting: Visits, lib
     with pytest.raises(AssertionError) as failure:
         await fail()
     assert any("error: so bad" in note for note in failure.value.__notes__)
+
+
+async def test_who_comes_next_sees_pages_on_a_screen_whatever_a_visit_had_emulated(
+    visiting: Visits, library: str
+) -> None:
+    async with visiting(library) as visit:
+        page = await visit.open()
+        await page.emulate_media(media="print", reduced_motion="reduce", forced_colors="active")
+    async with visiting(library) as visit:
+        page = await visit.open()
+        for query in ("screen", "not (prefers-reduced-motion: reduce)", "not (forced-colors: active)"):
+            assert await page.evaluate("(query) => matchMedia(query).matches", query), query

@@ -267,7 +267,7 @@ def map_lines(folder: Path, copies: Sequence[Path], without: str) -> None:
     work(copies, jobs, done)
 
 
-def test_sources(path: Path) -> dict[str, str]:
+def sources_of_tests(path: Path) -> dict[str, str]:
     """The source of each test of a file, with its decorators, by its name in pytest."""
     if not path.exists():
         return {}
@@ -290,7 +290,7 @@ def take_map_over(like: Path, folder: Path, tree: Path) -> None:
     files = files_to_map(folder, tree)
     mapped = set(files) - set(files_to_map(like, tree))
     same = {file for file in mapped if (former / file).read_bytes() == (tree / file).read_bytes()}
-    sources = {file: (test_sources(former / file), test_sources(tree / file)) for file in files}
+    sources = {file: (sources_of_tests(former / file), sources_of_tests(tree / file)) for file in files}
     old, new = plan_of(former), plan_of(tree)
     moved = numpy.full(old["lines"] + 1, new["lines"])  # the last one takes what is no more
     for name, base in old["bases"].items():
