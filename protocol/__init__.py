@@ -1,8 +1,8 @@
-"""What both sides of the arena must agree on: messages, dice and the rules of the games.
+"""The protocol and the rules: messages, codecs, dice, digests and games, as both sides of the arena need them.
 
-No I/O lives here; the maps that come along are loaded as the code is.
+There is no I/O here, except that the shipped maps are loaded as package data. Every other package may import it.
 """
 
 VERSION = "0.1.0"
 PORT = 8765
-"""Where an arena listens unless it is told."""
+"""The default port of an arena."""

@@ -1,4 +1,4 @@
-"""How programs find one another: who the reference bots are, what bots are told at start."""
+"""Launching bots: entry points of reference bots, the environment of a bot's process, and bots on command lines."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from protocol.names import MAX_NAME_LENGTH
 REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
 PLAYERS = "bot_arena.players"
-"""The group of entry points in which packages offer to play bots without processes of their own, as `InProcess` of
-referee/in_process.py."""
+"""The group of entry points in which packages offer to play bots inside the arena's process: `InProcess` in
+referee/in_process.py.
+"""
 
 WARMUP_SUFFIX = ": warming up"
-"""What a bot's line on standard error says, behind its name, while nothing can be expected of it."""
+"""The end of the line that a bot prints on standard error, after its name, while it is not ready yet."""
 
 APPRAISERS = "bot_arena.appraisers"
-"""The group of entry points in which packages offer to estimate what moves are worth, as `Appraiser` of
-referee/in_process.py."""
+"""The group of entry points in which packages offer to estimate moves: `Appraiser` in referee/in_process.py."""
 
-# The variables of a bot's environment. A tournament sets them for the bots that it starts.
+# Variables in the environment of a bot's process. A tournament sets them for the bots that it starts.
 URL = "ARENA_URL"
 TOKEN = "ARENA_TOKEN"  # noqa: S105
 TOKEN_FD = "ARENA_TOKEN_FD"  # noqa: S105
-"""Names the file descriptor on which the token waits as a line: what is in an environment, others can read."""
+"""The variable with the file descriptor on which the token waits as a line: other users may read an environment."""
 BOT = "ARENA_BOT"
 GAME = "ARENA_GAME"
 CONFIG = "ARENA_CONFIG"
@@ -41,34 +41,34 @@ SEED = "ARENA_SEED"
 PATIENCE = "ARENA_PATIENCE"
 ASSIGNED = "ARENA_ASSIGNED"
 STAY = "ARENA_STAY"
-"""The bot plays at the node that it was started for, and at no other."""
+"""The bot plays only at the node that it was started for."""
 
 LEVEL = "level"
-"""The reference bot of several strengths, and its only setting."""
+"""The reference bot with several strengths, and the name of its only setting."""
 LEVELS = 8
-"""So many strengths it has, from 1."""
+"""The number of its strengths, from 1."""
 _LEVEL_WORD = re.compile(rf"{LEVEL}:([^=,]+)")
 _FILE = re.compile(r"((?s:.*)\.py)(?::([^:=/\\]+))?(?::(.*))?")
 _BETWEEN_SETTINGS = re.compile(r",(?!-?\d*\.?\d+(?:,|\Z))")
-"""A comma, as in `depth=4,weights=1,2.5,3` only the first: a bare number goes on with the list before it."""
+"""A comma between settings. In `depth=4,weights=1,2.5,3` only the first: a bare number continues a list."""
 
 
 class BotSpec(Struct, frozen=True, kw_only=True):
-    """A bot that is to play in process: what it is and how it is made."""
+    """A bot that is to play in process, and how to make it."""
 
     name: str
-    """Under which it plays."""
+    """The name that it plays under."""
     bot: str
-    """A reference bot by its name, or `FILE.py`, or `FILE.py:CLASS`."""
+    """A reference bot by name, or `FILE.py`, or `FILE.py:CLASS`."""
     settings: Mapping[str, str] = {}
     defaults: Mapping[str, str] = {}
-    """Settings of which it takes those that it knows."""
+    """Further settings, which it takes if it knows them."""
     seed: str
-    """What `turn.random` and its nonces follow from, as from the variable SEED."""
+    """The seed of `turn.random` and of its nonces, like the variable SEED."""
 
 
 def split_bot_word(word: str) -> tuple[str | None, str]:
-    """The name that a word of a command line gives a bot, if it gives one, and the bot: `NAME=BOT:KEY=VALUE,…`.
+    """Split a bot on a command line, `NAME=BOT:KEY=VALUE,…`, into its name, if given, and the rest.
 
     `level:3` is short for `level-3=level:level=3`.
     """
@@ -82,9 +82,9 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
 
 
 def bot_name_in(word: str) -> str:
-    """The name under which a word of a command line has a bot play: that which it gives, or the bot's or file's own.
+    """Return the name under which a bot on a command line plays: the given one, or that of the reference bot or file.
 
-    What of a file's name can't be in a bot's is a dash there.
+    Characters of a file's name that a bot's name cannot have become a dash.
     """
     name, bot = split_bot_word(word)
     if name is not None:
@@ -96,7 +96,7 @@ def bot_name_in(word: str) -> str:
 
 
 class BotFile(NamedTuple):
-    """A Python file that a word names, blanks and backslashes in its path, and the class and settings behind it."""
+    """A bot in a Python file: its path as given, with blanks and backslashes, and the class and settings after it."""
 
     path: str
     cls: str
@@ -104,13 +104,13 @@ class BotFile(NamedTuple):
 
 
 def file_in(bot: str) -> BotFile | None:
-    """The file that `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…` names; None for another word."""
+    """Parse `FILE.py`, `FILE.py:CLASS` or `FILE.py:[CLASS:]KEY=VALUE,…`; None for another word."""
     found = _FILE.fullmatch(bot)
     return None if found is None else BotFile(*found.groups(default=""))
 
 
 def _first_word(text: str) -> str | None:
-    """The first word of a command line, whose backslashes stay; None where it can't be split."""
+    """Return the first word of a command line, backslashes included; None if it cannot be split."""
     lexer = shlex.shlex(text, posix=True)
     lexer.whitespace_split, lexer.commenters, lexer.escape = True, "", ""
     with contextlib.suppress(ValueError):
@@ -124,7 +124,7 @@ def _named_after(path: str) -> str:
 
 
 def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
-    """The settings in `KEY=VALUE,…` with which `bot` plays as `name`. Raises `UsageFault`."""
+    """Parse `KEY=VALUE,…`, the settings with which `bot` plays as `name`. Raise `UsageFault`."""
     settings: dict[str, str] = {}
     for setting in re.split(_BETWEEN_SETTINGS, text) if text else ():
         key, equals, value = setting.partition("=")
@@ -137,8 +137,8 @@ def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
 
 
 def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
-    """The bot that is to play in process by a word of a command line: `[NAME=]BOT[:KEY=VALUE,…]`, where BOT may be
-    `FILE.py` or `FILE.py:CLASS`. Raises `UsageFault`.
+    """Parse a bot on a command line that is to play in process: `[NAME=]BOT[:KEY=VALUE,…]`, where BOT may be `FILE.py`
+    or `FILE.py:CLASS`. Raise `UsageFault`.
     """
     given, what = split_bot_word(word)
     file = file_in(what)

@@ -1,4 +1,4 @@
-"""The codes with which the arena closes a connection, as docs/protocol.md has them."""
+"""The codes with which the arena closes a connection, documented in docs/protocol.md."""
 
 GOING_AWAY = 1001
 RESTARTING = 1012

@@ -1,4 +1,4 @@
-"""Frames to messages and back, in msgpack or JSON, under hard limits. Decoding fails with `MalformedMessage` alone."""
+"""Encoding and decoding frames, in msgpack or JSON, within hard limits. Decoding raises only `MalformedMessage`."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ MAX_ARRAY = 1024
 MAX_MAP = 128
 MAX_STRING = 4096
 MAX_DEPTH = 8
-_SHORT = MAX_STRING // 4  # characters that are within the limit whatever they are
+_SHORT = MAX_STRING // 4  # characters that fit even at 4 bytes each
 _LEAST, _MOST = -(2**63), 2**64 - 1
-# A message is converted to its own struct, found by its tag: msgspec prepares a union anew at every call.
+# Each message converts to its own struct, found by its tag: msgspec prepares a union again at every call.
 _CLIENT_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromClient.__subclasses__()}
 _SERVER_TYPES = {str(cls.__struct_config__.tag): cls for cls in FromServer.__subclasses__()}
 
 Frame = bytes | str
 
 SMALL = 2 * MAX_MAP
-"""Bytes of a msgpack frame in which nothing can exceed a limit but by its depth: an entry of a map takes two."""
+"""A msgpack frame up to this many bytes can exceed no limit except that of depth: a map entry takes two bytes."""
 
 
 class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="move"):
-    """A move as nearly all are: nothing in it, or a level below, has to be looked at further but floats."""
+    """A typical move: two levels of nesting, of which only floats need a further check."""
 
     match: str
     ply: Ply
@@ -56,7 +56,7 @@ class _PlainMove(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag
 
 
 class _PlainReady(Struct, kw_only=True, forbid_unknown_fields=True, gc=False, tag_field="type", tag="ready"):
-    """A `ready`; its match is checked apart."""
+    """A `ready` whose match id is checked separately."""
 
     match: str
     nonce: Nonce | None = None
@@ -67,7 +67,7 @@ _is_match = lru_cache(4096)(re.compile(MATCH_PATTERN).search)
 
 
 def _plain(frame: bytes) -> Move | Ready | None:
-    """The message in a small frame, where it is a plain one; None where it is another, or something may be wrong."""
+    """Decode a small frame on the fast path. Return None for other messages, or if anything may be wrong."""
     try:
         plain: _PlainMove | _PlainReady = _decode_plain(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):
@@ -113,7 +113,7 @@ def _pack_json(message: FromClient | FromServer) -> str:
 
 
 class Codec:
-    """One encoding of the protocol. Use the two instances, `MSGPACK` and `JSON`."""
+    """An encoding of the protocol. Use the two instances, `MSGPACK` and `JSON`."""
 
     def __init__(
         self, subprotocol: str, pack: Callable[[FromClient | FromServer], Frame], unpack: Callable[[Frame], Any]
@@ -123,7 +123,7 @@ class Codec:
         self.encode = pack
 
     def decode_client(self, frame: Frame) -> ClientMessage:
-        """What a client sent, checked against every limit. Raises `MalformedMessage`, naming the field."""
+        """Decode and validate a client's message. Raise `MalformedMessage`, naming the field."""
         if self is MSGPACK and len(frame) <= SMALL and isinstance(frame, bytes):
             plain = _plain(frame)
             if plain is not None:
@@ -145,7 +145,7 @@ class Codec:
         return message
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """What the server sent; None for a type this version does not know. Raises `MalformedMessage`."""
+        """Decode a server's message; None for a type that this version does not know. Raise `MalformedMessage`."""
         if len(frame) > MAX_SERVER_FRAME:
             raise MalformedMessage(f"a frame of {len(frame)} bytes: at most {MAX_SERVER_FRAME}")
         if self is MSGPACK and isinstance(frame, bytes):
@@ -162,7 +162,7 @@ class Codec:
         return None if cls is None else _convert(value, cls, kind)
 
 
-# msgspec packs its structs three times as fast as msgpack their maps, into the same bytes; limits are msgpack's.
+# msgspec packs structs three times as fast as msgpack packs maps, into the same bytes. Only msgpack has limits.
 MSGPACK = Codec("arena.v1.msgpack", msgspec.msgpack.Encoder().encode, _unpack_msgpack)
 JSON = Codec("arena.v1.json", _pack_json, _unpack_json)
 CODECS = {codec.subprotocol: codec for codec in (MSGPACK, JSON)}
@@ -185,7 +185,7 @@ def _convert(value: Any, cls: type[Any], name: str | None) -> Any:
 
 
 def check_limits(value: Any, depth: int = 1) -> None:
-    """Refuse what is too deep, too long or not finite. Raises `MalformedMessage`."""
+    """Raise `MalformedMessage` if a value is nested too deeply, too long or not finite."""
     kind = type(value)
     if kind is dict:
         _check_size(depth, len(value), MAX_MAP, "a map")
@@ -242,7 +242,7 @@ def _check_size(depth: int, size: int, most: int, what: str) -> None:
 
 
 def read_info(info: Any) -> Info | None:
-    """The `info` of a move, checked. Raises `MalformedMessage`; the move stands all the same."""
+    """Validate the `info` of a move. Raise `MalformedMessage`; the move counts all the same."""
     if info is None:
         return None
     if type(info) is not dict:

@@ -1,4 +1,4 @@
-"""Config values as a person writes them: JSON, a list with commas, or a word; and tables that came out of a file."""
+"""Parsing of config values as people write them: JSON, a list with commas, or a word."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from protocol.display import shown
 from protocol.errors import UsageFault
 
 MOST_SHOWN = 80
-"""Characters of a value in a message."""
+"""Characters of a value to show in a message."""
 
 
 def read_text(text: str) -> Any:
-    """JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word.
+    """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word.
 
-    Raises `UsageFault` for what begins as a list or a map of JSON does, and is none.
+    Raises `UsageFault` for invalid JSON that begins as a list or a map.
     """
     reasons = []
     for candidate in (text, f"[{text}]") if "," in text else (text,):
@@ -32,7 +32,7 @@ def read_text(text: str) -> Any:
 
 
 class FileTable(dict[str, Any]):
-    """A table that a file holds; `file` names that file in what is said of the table."""
+    """A table from a file; `file` is the file's name, for messages about the table."""
 
     def __init__(self, table: Mapping[str, Any], file: str) -> None:
         super().__init__(table)

@@ -1,6 +1,7 @@
-"""Committed dice: the arena commits to a seed before the match, reveals it after, and anyone recomputes every roll.
+"""Committed dice: the arena commits to a seed before the match and reveals it afterwards, so that anyone can recompute
+every roll.
 
-The construction is written out in docs/protocol.md under "Dice that anyone can check".
+docs/protocol.md describes the construction under "Dice that anyone can check".
 """
 
 from __future__ import annotations
@@ -16,23 +17,23 @@ NONCE_BYTES = 16
 
 
 def commitment(match: str, seed: bytes) -> bytes:
-    """The 32 bytes published in `start`; they bind the arena to `seed` and tell nothing about it."""
+    """Return the 32 bytes published in `start`. They commit the arena to `seed` without revealing it."""
     return hashlib.sha256(b"bot-arena/1/commit" + match.encode() + seed).digest()
 
 
 def match_key(match: str, seed: bytes, nonces: Iterable[bytes]) -> bytes:
-    """The key K of all rolls of a match: the arena's seed mixed with every seat's nonce (empty where it sent none)."""
+    """Return the key K of all rolls of a match: the seed mixed with every seat's nonce (empty if it sent none)."""
     mixed = b"".join(bytes([len(nonce)]) + nonce for nonce in nonces)
     return hmac.digest(seed, b"bot-arena/1/key" + match.encode() + mixed, "sha256")
 
 
 _DIE = bytes(1 + byte % 6 for byte in range(256))
 _NO_DIE = bytes(range(252, 256))
-"""The bytes that are rejected."""
+"""The bytes that a die rejects."""
 
 
 class Dice:
-    """The rolls of one event: a byte stream for each purpose, derived from the match key and the event's ply."""
+    """The rolls of one event: one byte stream per purpose, derived from the match key and the event's ply."""
 
     __slots__ = ("_key", "_ply", "_streams")
 
@@ -42,10 +43,10 @@ class Dice:
         self._streams: dict[str, Iterator[int]] = {}
 
     def choice(self, purpose: str, among: int) -> int:
-        """A uniform number from 0 to `among` − 1.
+        """Return a uniform number from 0 to `among` − 1.
 
-        Up to 256 it takes one byte, rejecting those at or above the largest multiple of `among` not above 256; beyond,
-        the same with as many big-endian bytes as `among` needs (at most 65,536).
+        Up to 256, it uses one byte and rejects bytes at or above the largest multiple of `among` up to 256. Beyond, it
+        does so with two bytes, big-endian. Raises `ValueError` above 65,536.
         """
         if not 1 <= among <= 65536:
             raise ValueError(f"a choice among {among}: 1 to 65536 is possible")
@@ -53,7 +54,7 @@ class Dice:
         return _finished(next(stream), stream, among)
 
     def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
-        """What `choice` would give for each of `among` in turn, again and again without end, in half the time."""
+        """Yield endlessly the lists of `choice` for each of `among` in turn, in half the time."""
         stream = self._stream(purpose)
         tables = [_by_first_byte(min(each, 257)) for each in among]
         while True:
@@ -64,11 +65,11 @@ class Dice:
             yield chosen
 
     def die(self, purpose: str) -> int:
-        """One six-sided die: 1 to 6."""
+        """Roll one six-sided die: 1 to 6."""
         return self.choice(purpose, 6) + 1
 
     def throw(self, purpose: str, dice: int) -> bytes:
-        """So many dice at once, what as many calls of `die` would give in a tenth of the time."""
+        """Roll several dice: the results of `die`, in a tenth of the time."""
         stream = self._stream(purpose)
         thrown = b""
         while len(thrown) < dice:
@@ -76,7 +77,9 @@ class Dice:
         return thrown
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
-        """A Fisher-Yates shuffle: i from the last index down to 1 swaps i with the choice among i + 1."""
+        """Return the items in Fisher-Yates order: i, from the last index down to 1, swaps with the choice
+        among i + 1.
+        """
         shuffled = list(items)
         for i in range(len(shuffled) - 1, 0, -1):
             j = self.choice(purpose, i + 1)
@@ -84,7 +87,7 @@ class Dice:
         return shuffled
 
     def _stream(self, purpose: str) -> Iterator[int]:
-        """The bytes of a purpose, from where they were left on."""
+        """Return the byte stream of a purpose, which goes on where the last roll ended."""
         stream = self._streams.get(purpose)
         if stream is None:
             blocks = _blocks(self._key, f"{purpose}:{self._ply}:".encode())
@@ -93,19 +96,19 @@ class Dice:
 
 
 def mean_bytes(among: int) -> float:
-    """How many bytes a choice takes on average."""
+    """Return the mean number of bytes that a choice uses."""
     width = 1 if among <= 256 else 2
     span: int = 256**width
     return width * span / (span - span % among)
 
 
 def _blocks(key: bytes, prefix: bytes) -> Iterator[bytes]:
-    """Block n is HMAC-SHA256(K, purpose ":" ply ":" n)."""
+    """Yield the blocks of a stream: block n is HMAC-SHA256(K, purpose ":" ply ":" n)."""
     return (hmac.digest(key, b"%b%d" % (prefix, n), "sha256") for n in count())
 
 
 def _finished(byte: int, stream: Iterator[int], among: int) -> int:
-    """The choice that begins with this byte."""
+    """Return the choice that starts with this byte."""
     if among > 256:
         limit = 65536 - 65536 % among
         while (number := byte << 8 | next(stream)) >= limit:
@@ -119,6 +122,6 @@ def _finished(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _by_first_byte(among: int) -> tuple[int | None, ...]:
-    """The choice by its first byte; None where that does not settle it."""
+    """Return the choice for each first byte; None if further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

@@ -1,4 +1,4 @@
-"""The digest chain: every event and the state after it, hashed onto what went before. Times never enter it."""
+"""The digest chain: each event and the state after it, hashed onto the previous digest. It contains no times."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 def canonical(value: Any) -> bytes:
-    """JSON in UTF-8 with sorted keys and no spaces. The caller keeps floats out: they have no single spelling."""
+    """Encode a value as UTF-8 JSON with sorted keys and no spaces. It must not contain floats, which have no unique
+    spelling.
+    """
     return _canonical(value)
 
 
 def first_digest(
     match: str, game: str, config: Mapping[str, Any], seats: Sequence[str], commitment: bytes, nonces: Sequence[bytes]
 ) -> bytes:
-    """D(0): what is fixed before the first event. `seats` are the bots' names in seat order."""
+    """Return D(0), the hash of what is fixed before the first event. `seats` are the bots' names in seat order."""
     opening = {
         "match": match,
         "game": game,
@@ -36,17 +38,18 @@ def first_digest(
 
 
 def next_digest(previous: bytes, event: Event, state: Mapping[str, Any]) -> bytes:
-    """D(k) from D(k − 1), the event and the encoded state after it; where these are not for everybody `previous` has a
-    `salt` behind D(k − 1).
+    """Return D(k) from D(k − 1), the event and the encoded state after it.
+
+    In a game with hidden information, `previous` is D(k − 1) followed by its `salt`.
     """
     return hashlib.sha256(previous + _canonical({"event": event, "state": state})).digest()
 
 
 def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
-    """The last digest of a match that was called off after strikes that no event had told of; of their seats."""
+    """Return the last digest of a void match with strikes (by seat) that no event reported."""
     return hashlib.sha256(previous + _canonical({"strikes": strikes})).digest()
 
 
 def salt(key: bytes, previous: bytes) -> bytes:
-    """32 bytes that keep who knows D(k − 1) and D(k), but not the match's key, from trying out what is hidden."""
+    """Return 32 bytes that keep anyone without the match key from guessing hidden values between D(k − 1) and D(k)."""
     return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

@@ -1,4 +1,4 @@
-"""How values are shown: strangers' words fit for messages, terminals or JSON, lists, numbers of things, ratings."""
+"""Formatting of values for people: untrusted text in messages, terminals, JSON and CSV; lists, counts, ratings."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from typing import Any
 
 COMPUTED = frozenset("=+-@\t\r\n＝＋－＠'")
-"""What a text begins with that a spreadsheet takes for a formula, and the apostrophe that it is kept from it by."""
+"""First characters of a text that a spreadsheet takes for a formula, and the apostrophe that prevents it."""
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d+)?\Z", re.ASCII)
 _ASIDE_FROM_ASCII = re.compile(r"[^\x00-\x7e]")
 
 
 def printable(text: str, *, lines: bool = False) -> str:
-    """Text with an escape for each character that could move a cursor or is not seen; `lines` keeps line feeds."""
+    """Escape every character that could move a cursor or is invisible; `lines` keeps line feeds."""
     if text.isprintable():
         return text
     if lines:
@@ -22,12 +22,12 @@ def printable(text: str, *, lines: bool = False) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Text cut short, to `most` characters, and then how many more there were."""
+    """Cut a text to `most` characters, followed by the number of those cut off."""
     return text if len(text) <= most else f"{text[:most]}... ({len(text) - most} characters more)"
 
 
 def printable_json(text: str) -> str:
-    """JSON text that is the same to a program, and has nothing in it but what `printable` keeps."""
+    """Escape in JSON text what `printable` escapes. To a program, the JSON stays the same."""
 
     def escape(found: re.Match[str]) -> str:
         char = found[0]
@@ -40,8 +40,9 @@ def printable_json(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Text for a cell of CSV: with an apostrophe before it where a spreadsheet would compute it, and where it begins
-    with one, so that whoever takes one apostrophe away has the text again. A number is no formula.
+    """Put an apostrophe before text that a spreadsheet would compute, unless it is a number.
+
+    Text that starts with an apostrophe gets one, too: removing one apostrophe always restores the text.
     """
     return f"'{text}" if text[:1] in COMPUTED and not _NUMBER.match(text) else text
 
@@ -51,7 +52,7 @@ def _escape(char: str) -> str:
 
 
 def shown(value: Any, most: int = 40) -> str:
-    """A value from outside, for a message: printable, and cut short, to `most` characters."""
+    """Return the `repr` of an untrusted value, for a message: printable and cut to `most` characters."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # a number of thousands of digits, lists in lists in lists
@@ -60,23 +61,23 @@ def shown(value: Any, most: int = 40) -> str:
 
 
 def rating(mu: float, sigma: float) -> str:
-    """`25.0 ± 25.0`: the mean, and 3 standard deviations, as on the pages."""
+    """Format a rating as mean and 3 standard deviations, like the pages: `25.0 ± 25.0`."""
     return f"{mu:.1f} ± {3 * sigma:.1f}"
 
 
 def few(items: Iterable[Any], most: int = 8, between: str = ", ") -> str:
-    """The first of some items, and how many more there are."""
+    """List the first items and the number of others."""
     listed = list(map(str, items))
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return (between.join(listed[:most]) + more) or "none"
 
 
 def among(values: Iterable[Any]) -> str:
-    """What is possible: `one of a, b, c`."""
+    """List the possible values: `one of a, b, c`."""
     names = [str(value).lower() if isinstance(value, bool) else str(value) for value in values]
     return "one of " + ", ".join(names) if names else "nothing"
 
 
 def counted(number: int, one: str, more: str) -> str:
-    """A number with its word."""
+    """Format a number with its noun, such as `1 match` or `3 matches`."""
     return f"{number} {one if number == 1 else more}"

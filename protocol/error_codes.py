@@ -1,4 +1,4 @@
-"""The codes of `error` and `rejected`, as docs/protocol.md has them."""
+"""The codes of `error` and `rejected`, documented in docs/protocol.md."""
 
 BAD_MESSAGE = "bad_message"
 UNKNOWN_GAME = "unknown_game"

@@ -1,4 +1,4 @@
-"""Every failure, split by whose fault it is: a `BotFault` costs the bot, an `ArenaFault` is the arena's own.
+"""The exceptions of the project, by who is at fault: a `BotFault` counts against the bot, an `ArenaFault` does not.
 
 A message is one line that names the value, the place and what would be right.
 """
@@ -13,61 +13,61 @@ from protocol import error_codes
 
 
 class Fault(Exception):
-    """Any failure with a message fit to be shown as it is."""
+    """A failure whose message can be shown to users unchanged."""
 
 
 class UsageFault(Fault):
-    """A command was given what it cannot work with: exit code 2."""
+    """A command got input that it cannot use: exit code 2."""
 
 
 class BotFault(Fault):
-    """The other side of the wire did something wrong. `code` travels with the message."""
+    """The client did something wrong. `code` is sent with the message."""
 
     code: ClassVar[str]
 
 
 class MalformedMessage(BotFault):
-    """A frame that is no message of the protocol. `ref` is its id, where that much could be read."""
+    """A frame that is no message of the protocol. `ref` is the id in it, if that could be read."""
 
     code = error_codes.BAD_MESSAGE
     ref: str | None = None
 
 
 class UnknownGame(BotFault):
-    """A game that is not in the registry."""
+    """The registry has no such game."""
 
     code = error_codes.UNKNOWN_GAME
 
 
 class BadConfig(BotFault):
-    """A game config with an unknown key or a value out of range."""
+    """A game config has an unknown key or a value out of range."""
 
     code = error_codes.BAD_CONFIG
 
 
 class MalformedMove(BotFault):
-    """A move that is not of the game's form."""
+    """A move does not have the form of the game's moves."""
 
     code = error_codes.MALFORMED_MOVE
 
 
 class IllegalMove(BotFault):
-    """A well-formed move that the rules forbid here."""
+    """The rules forbid a well-formed move in this state."""
 
     code = error_codes.ILLEGAL_MOVE
 
 
 class ArenaFault(Fault):
-    """The arena, its data or its operator is at fault; no bot pays for it."""
+    """The arena, its data or its operator is at fault; no bot is penalised."""
 
 
 class BadRecord(ArenaFault):
-    """A match record that is truncated, foreign, of a newer format, or does not verify."""
+    """A match record is truncated, foreign, of a newer format, or fails verification."""
 
 
 @contextmanager
 def os_errors_as(kind: type[Fault], what: str) -> Iterator[None]:
-    """Raise a fault of this kind where the system refuses what is done inside: `what` failed, and the reason."""
+    """Turn an `OSError` inside the block into a fault of this kind, with `what` failed and the reason."""
     try:
         yield
     except OSError as exc:

@@ -1,4 +1,4 @@
-"""The fields of a struct in words: what each may be, and what is wrong with one."""
+"""Descriptions of struct fields: the values that a field may have, and what is wrong with one."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from msgspec.inspect import (
 from protocol.display import among, shown
 
 SECRET = {"secret": True}
-"""The `extra` of a type whose values are shown to nobody."""
+"""The `extra` of a type whose values must not appear in messages."""
 _fields = cache(msgspec.structs.fields)
 _FAULTS = (msgspec.ValidationError, UnicodeError, RecursionError)
 
 
 def field_error(value: Any, cls: type[Struct]) -> str | None:
-    """What keeps a map from being this struct: the first field that is unknown, missing or not what it may be."""
+    """Return why a map is not this struct: its first field that is unknown, missing or invalid; None if it is one."""
     fields = _fields(cls)
     config = cls.__struct_config__
     names = [field.name for field in fields]
@@ -63,11 +63,11 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _inside(where: str, value: Any, kind: Any) -> str | None:
-    """What is wrong in a list or a map, if that is what it should be."""
+    """Return what is wrong inside a list or a map, if the type is one."""
     if type(value) is list and get_origin(kind) is list:
         (each,) = get_args(kind)
         first, end = 0, len(value)
-        while end - first > 1:  # in halves, as to convert one by one takes long
+        while end - first > 1:  # bisect: converting items one by one is slow
             middle = (first + end) // 2
             first, end = (middle, end) if _fits(value[first:middle], kind) else (first, middle)
         return _wrong(f"{where}[{first}]", value[first], each)
@@ -84,7 +84,7 @@ def _is(value: Any, kind: Any) -> str:
 
 
 def describe_type(kind: Any) -> str:
-    """What a value of a type may be; of text, and of what others check, it is its description."""
+    """Describe the values of a type. Text, and values that other code checks, have their own description."""
     about = _described(msgspec.inspect.type_info(kind))
     described = about.extra_json_schema if isinstance(about, Metadata) else None
     match about.type if isinstance(about, Metadata) else about:
@@ -110,5 +110,5 @@ def describe_type(kind: Any) -> str:
 
 
 def _described(about: Type) -> Type:
-    """A type as it is described, where it may also be absent."""
+    """Return the type to describe, without the alternatives of a union, such as None."""
     return _described(about.types[0]) if isinstance(about, UnionType) else about

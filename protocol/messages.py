@@ -1,6 +1,6 @@
-"""Every message on the wire, as msgspec structs; `type` tells them apart. docs/protocol.md says what each is for.
+"""The messages of the protocol, as msgspec structs that `type` tells apart. docs/protocol.md explains each.
 
-The server forbids unknown fields in what clients send; clients ignore those they don't know.
+The server refuses unknown fields in messages from clients; clients ignore unknown fields.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_BAD_MESSAGES = 20
 MAX_NOTE = 256
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
 MOST_CLOCK_MS = 24 * 3600 * 1000
-"""A day: what a bank, or an increment, is at most where matches are begun."""
+"""Longest bank and longest increment of a new match: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_FORM)]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]
@@ -56,12 +56,12 @@ Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
 MOST_MS = 2**53 - 1
-"""Milliseconds in a time at most: up to there every program that reads JSON tells whole numbers apart."""
+"""Most milliseconds in a time: JSON readers distinguish all integers up to here."""
 Milliseconds = Annotated[int, Meta(ge=0, le=MOST_MS)]
 
 
 CHANCE = -1
-"""The seat of an event that no bot had a hand in: a deal."""
+"""The seat of an event without a player, such as a deal."""
 
 
 class Event(Struct, frozen=True, kw_only=True, omit_defaults=True, gc=False):
@@ -179,7 +179,7 @@ class ListedMatch(Struct, frozen=True, kw_only=True, omit_defaults=True):
     watchers: int = 0
 
 
-# Messages and events are trees: the garbage collector, which breaks cycles, need not look at them.
+# Messages and events are trees without cycles, so the garbage collector need not track them.
 class FromClient(
     Struct,
     frozen=True,
@@ -190,11 +190,11 @@ class FromClient(
     tag=str.lower,
     gc=False,
 ):
-    """A message that a client sends."""
+    """A message from a client."""
 
 
 class FromServer(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="type", tag=str.lower, gc=False):
-    """A message that the server sends."""
+    """A message from the server."""
 
 
 class Hello(FromClient, frozen=True, kw_only=True):
@@ -281,7 +281,7 @@ class Welcome(FromServer, frozen=True, kw_only=True):
     the bot has matches.
     """
 
-    protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that it is never left out
+    protocol: int = field(default_factory=lambda: PROTOCOL)  # a factory, so that the field is always sent
     bot: str | None = None
     token: str | None = None
     person: bool = False

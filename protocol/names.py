@@ -1,4 +1,4 @@
-"""The names of bots and of matches, how names of bots are compared, and what free texts may hold."""
+"""The form of bot names, match ids and free texts, and how bot names are compared."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ NAME_FORM = "1 to 32 letters, digits, dots, dashes or underscores, a letter or d
 MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 _UNSEEN = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 _FILLERS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"
-"""What draws nothing by itself. Notes may have it: earlier records do."""
+"""Characters without a glyph. Notes may contain them, because those in old records do."""
 TEXT_PATTERN = rf"^[^\x00-\x1f{_UNSEEN}{_FILLERS}]*$(?!\n)"
-"""Text without control characters and without what is not seen, like marks that turn the direction of writing."""
+"""Text without control characters and invisible characters, such as those that change the writing direction."""
 NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_UNSEEN}]*$"
-"""The same with tabs and line feeds."""
+"""Text as in `TEXT_PATTERN`, but with tabs, line feeds and filler characters."""
 
 
 def is_bot_name(text: str) -> bool:
-    """Whether an arena can register a bot of this name."""
+    """Return whether an arena can register a bot under this name."""
     return re.match(NAME_PATTERN, text) is not None
 
 
 def folded(name: str) -> str:
-    """A name as it is compared and looked up: two that differ in case only are the same bot's."""
+    """Return a name in the form used for comparison: names that differ only in case belong to the same bot."""
     return name.lower()

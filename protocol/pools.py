@@ -1,4 +1,4 @@
-"""The names of rating pools: `nim/classic`, and `nim/classic:people` for the matches in which a person plays."""
+"""The names of rating pools: `nim/classic`, and `nim/classic:people` for matches with people in them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ _OF_PEOPLE = ":people"
 
 
 def people_pool(pool: str) -> str:
-    """The pool of a preset's matches with people in them, by the preset's own."""
+    """Return the pool of a preset's matches with people, from the preset's own pool."""
     return pool + _OF_PEOPLE
 
 
 def is_of_people(pool: str) -> bool:
-    """Whether a pool is one for matches with people."""
+    """Return whether a pool is for matches with people."""
     return pool.endswith(_OF_PEOPLE)
 
 
 def without_people(pool: str) -> str:
-    """A preset's own pool, or preset, by that of its matches with people, or by itself."""
+    """Return the preset's own pool for either of its pools."""
     return pool.removesuffix(_OF_PEOPLE)

@@ -1,4 +1,4 @@
-"""Why a match ended, or a seat's part in it: the words that `end`, records, tables and the ladder share."""
+"""The reasons why a match ended, or one seat's part in it, as `end`, records, tables and the ladder write them."""
 
 WIN = "win"
 DRAW = "draw"
@@ -13,10 +13,10 @@ FAILED = "failed"
 VOID = "void"
 
 PLAYED_OUT = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
-"""The game itself ended: they say nothing more of a seat than its rank does."""
+"""The game itself ended: such a reason adds nothing to a seat's rank."""
 LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
-"""Why a seat may drop out."""
+"""The reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
-"""Nothing was heard of a seat in time."""
+"""The seat did not answer in time."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
-"""Lost without being beaten, and without giving up."""
+"""The seat lost without being beaten and without resigning."""

@@ -1,4 +1,4 @@
-"""The messages as JSON Schema, for other languages: `python -m protocol.schema > docs/messages.schema.json`."""
+"""The JSON Schema of the messages, for other languages: `python -m protocol.schema > docs/messages.schema.json`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _REF = "#/$defs/{name}"
 
 
 def message_schema() -> dict[str, Any]:
-    """The schema of one frame; `$defs` has `ClientMessage`, `ServerMessage` and every message and part by name."""
+    """Return the schema of a frame; `$defs` has `ClientMessage`, `ServerMessage` and every message and part by name."""
     clients, servers = FromClient.__subclasses__(), FromServer.__subclasses__()
     _, found = msgspec.json.schema_components([*clients, *servers, Info], ref_template=_REF)
     parts: dict[str, Any] = dict(found)
-    # The server takes any value here, so that a wrong one costs a strike, or nothing; right is only this.
+    # The server accepts any value, so that a wrong one costs a strike or is ignored; the schema has the right form.
     parts["Move"]["properties"] |= {"move": {"type": "object"}, "info": _ref("Info")}
     return {
         "$schema": DIALECT,
@@ -43,7 +43,7 @@ def _ref(name: str) -> dict[str, str]:
 
 
 def schema_text() -> str:
-    """The schema as it is checked in."""
+    """Return the schema as text, as in docs/messages.schema.json."""
     return msgspec.json.format(msgspec.json.encode(message_schema()), indent=2).decode() + "\n"
 
 

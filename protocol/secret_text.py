@@ -1,11 +1,11 @@
-"""Secrets as people copy them: with ends of lines, blanks and marks of encodings around them that nobody sees."""
+"""Cleaning of pasted secrets, which may be surrounded by line ends, blanks and invisible characters."""
 
 from __future__ import annotations
 
 _SHAPELESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
-"""Letters and signs that are printed as nothing, or as a blank."""
+"""Letters and signs that print as nothing or as a blank."""
 _SELECTORS = (range(0xFE00, 0xFE10), range(0x180B, 0x1810), range(0xE0100, 0xE01F0))
-"""Variation selectors, which change how the sign before them looks, or do not."""
+"""Variation selectors, which only change how the character before them looks."""
 
 
 def is_visible(char: str) -> bool:
@@ -15,13 +15,13 @@ def is_visible(char: str) -> bool:
 
 
 def strip_invisible(text: str) -> str:
-    """Return a text without what is not seen before and behind it."""
+    """Return a text without invisible characters at both ends."""
     seen = [at for at, char in enumerate(text) if is_visible(char)]
     return text[seen[0] : seen[-1] + 1] if seen else ""
 
 
 def hidden_in(text: str) -> str | None:
-    """Name the first character of a text that nobody sees, blanks aside, and where it is; None where there is none."""
+    """Name the first invisible character of a text except blanks, with its position; None if there is none."""
     for at, char in enumerate(text, 1):
         if char != " " and not is_visible(char):
             return f"U+{ord(char):04X} as its {at}. character"

@@ -1,4 +1,4 @@
-"""A match of which nothing is left but how it began: void, with a record that verifies."""
+"""Calling off a match of which only the beginning is left: it is void, with a record that verifies."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from referee.record import Header, Secret, Void, write_line
 
 
 def called_off(header: Header, seed: bytes, finished: str) -> Closed:
-    """The match, called off at a time (as results have it) before anybody moved. Raises `BotFault` for a game that is
-    none.
+    """Call off the match of a header before any seat moves; `finished` is its end in ISO 8601. Raise `BotFault` if the
+    game does not exist.
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.open(0.0), *match.receive(Voided(), 0.0)]

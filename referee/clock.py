@@ -1,6 +1,7 @@
-"""Time banks with an increment (Fischer), as values: time comes in as an argument, nothing here looks at a clock.
+"""Time banks with an increment (Fischer clocks), as immutable values. The current time is an argument; no function
+reads a clock.
 
-What a seat is given back, because the arena or the network was late, is whole milliseconds and bounded for a match.
+A seat gets time back if the arena or the network was late. Compensation is in whole milliseconds and limited per match.
 """
 
 from __future__ import annotations
@@ -14,17 +15,17 @@ from msgspec.structs import replace
 
 T = TypeVar("T")
 SHORTEST_WAIT = 0.01
-"""Seconds. Kernels count the time that data waits in ticks, of up to so many."""
+"""Seconds. Shorter waits are not compensated: kernels measure how long data waits in ticks of up to this length."""
 SHORTEST_ROUND_TRIP, LONGEST_ROUND_TRIP = 0.001, 0.1
 
 
 def most_given(bank_ms: int) -> int:
-    """Milliseconds that a seat is given back in a match at most: 1 % of its bank."""
+    """Return how many milliseconds a seat may get back in a match: 1 % of its bank."""
     return bank_ms // 100
 
 
 NOBODY: Mapping[int, float] = {}
-"""No bank runs. One for all, since a new one would cost each ply."""
+"""No bank runs. Shared, because a new mapping would cost time at each ply."""
 
 
 class TimeBanks(Struct, frozen=True, gc=False):
@@ -33,34 +34,35 @@ class TimeBanks(Struct, frozen=True, gc=False):
     banks: tuple[float, ...]
     increment: float
     most_given: int
-    """Milliseconds that a seat is given back at most; round trips alone bring it to half of that."""
+    """Most milliseconds that a seat gets back in the match. Round trips alone count up to half of it."""
     given: tuple[int, ...]
-    """Milliseconds that each seat has been given back."""
+    """Milliseconds that each seat has got back."""
     running: Mapping[int, float] = {}
-    """The seats whose banks run, and since when: one, or several that move at once."""
+    """The seats whose banks run, each with its start time. Several run where several seats move at once."""
 
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
-        """A clock at rest with the whole bank for each seat."""
+        """Return a stopped clock with a full bank for each seat."""
         return cls((bank_ms / 1000,) * seats, increment_ms / 1000, most_given(bank_ms), (0,) * seats)
 
     def showing(self, milliseconds: Iterable[int]) -> TimeBanks:
-        """The clock with banks that are shown as these whole milliseconds."""
+        """Return the clock with these whole milliseconds left in the banks."""
         return replace(self, banks=tuple(map(_seconds, milliseconds)))
 
     def start(self, seat: int, now: float) -> TimeBanks:
-        """The clock running for `seat` alone."""
+        """Return the clock running for `seat` alone."""
         return TimeBanks(self.banks, self.increment, self.most_given, self.given, {seat: now})
 
     def start_all(self, seats: Iterable[int], now: float) -> TimeBanks:
-        """The clock running for all these seats."""
+        """Return the clock running for all these seats."""
         return replace(self, running=dict.fromkeys(seats, now))
 
     def press(self, seat: int, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
-        """The clock at rest for a seat after its accepted move, if it ran: the time used is taken off and the increment
-        added.
+        """Return the clock after an accepted move of a seat: its bank stops, loses the time used and gains the
+        increment.
 
-        Given back of it is the time that the move `waited` to be read, and a round trip of up to 0.1 s.
+        A clock that does not run for the seat stays the same. The seat gets back the seconds that its move `waited` to
+        be read, and a round trip of up to 0.1 s, within the limit of the match.
         """
         running = self.running
         if seat not in running:
@@ -83,13 +85,17 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return TimeBanks(banks, self.increment, self.most_given, given, others)
 
     def stop(self, now: float) -> TimeBanks:
-        """The clock at rest, the time used taken off: nobody moved."""
+        """Return the stopped clock, with the time used taken off and no increment: no move was made."""
         if not self.running:
             return self
         return replace(self, banks=tuple(self.left(seat, now) for seat in range(len(self.banks))), running={})
 
     def delayed(self, seat: int, after: float, until: float) -> TimeBanks:
-        """The clock as if the turn of `seat`, where it runs for that seat since after `after`, began at `until`."""
+        """Return the clock with the turn of `seat` starting at `until`, because its message was sent late.
+
+        Nothing changes unless the bank of the seat has been running since a time between `after` and `until`. The delay
+        counts as time given back.
+        """
         since = self.running.get(seat)
         if since is None or not after < since < until:
             return self
@@ -97,27 +103,27 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self.give(seat, by), running={**self.running, seat: since + by / 1000})
 
     def held(self, by: float, now: float) -> TimeBanks:
-        """The clock after it stood for `by` seconds until now."""
+        """Return the clock after a pause of `by` seconds that ends now."""
         held = {seat: max(since, min(since + by, now)) for seat, since in self.running.items()}
         return replace(self, running=held) if held else self
 
     def give(self, seat: int, ms: int) -> TimeBanks:
-        """The clock that has given a seat so much more; its bank is as it was."""
+        """Return the clock with more milliseconds counted as given back to a seat; its bank does not change."""
         return replace(self, given=_put(self.given, seat, self.given[seat] + ms))
 
     def left(self, seat: int, now: float) -> float:
-        """Seconds left in a seat's bank; never negative."""
+        """Return the seconds left in a seat's bank, at least 0."""
         bank = self.banks[seat]
         since = self.running.get(seat)
         return bank if since is None else max(0.0, bank - (now - since))
 
     def over(self, seat: int, arrived: float) -> bool:
-        """Whether what arrived then from a seat came after the end of its bank, if that runs."""
+        """Return whether something that arrived at this time from a seat came after its running bank was empty."""
         return seat in self.running and arrived > self.running[seat] + self.banks[seat]
 
     @property
     def deadline(self) -> float | None:
-        """When the first of the running banks ends."""
+        """The time at which the first of the running banks is empty; None if no bank runs."""
         first = None
         for seat in self.running:  # a generator would cost each ply two calls
             end = self.running[seat] + self.banks[seat]
@@ -127,11 +133,11 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     @property
     def first(self) -> int:
-        """The seat whose running bank ends first; of two that end at once the lower."""
+        """The seat whose running bank is empty first; in a tie the lower seat."""
         return min(self.running, key=lambda seat: (self.running[seat] + self.banks[seat], seat))
 
     def milliseconds(self, now: float) -> list[int]:
-        """What each seat has left, in whole milliseconds."""
+        """Return what each seat has left, in whole milliseconds."""
         banks = self.banks
         if len(banks) == 2:
             shown = [int(banks[0] * 1000), int(banks[1] * 1000)]
@@ -143,13 +149,16 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
 
 def _seconds(milliseconds: int) -> float:
-    """The least that is shown as so many: 8030 / 1000 * 1000 is 8029.999999999999."""
+    """Return the least number of seconds that shows as these milliseconds: 8030 / 1000 * 1000 is 8029.999999999999."""
     seconds = milliseconds / 1000
     return seconds if int(seconds * 1000) == milliseconds else math.nextafter(seconds, math.inf)
 
 
 def _without(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Apart from `press`, where a comprehension would cost every ply, of whatever game."""
+    """Return the banks that still run.
+
+    Not inlined in `press`, where a comprehension would cost time at every ply of every game.
+    """
     return {seat: since for seat, since in running.items() if seat != stopped}
 
 

@@ -1,6 +1,6 @@
-"""The course of a match: what each event does to the state, the digest chain and the standing of the seats.
+"""The course of a match: how each event changes the state, the digest chain and the seats still in the match.
 
-The referee, a restart from the journal and `verify` all play a match through this one piece.
+The referee, a restart from the journal and `verify` all play matches through this module.
 """
 
 from __future__ import annotations
@@ -19,47 +19,50 @@ from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 NOTHING_SEALED: Mapping[int, Any] = {}
-"""One for all, since a new one would cost each ply."""
+"""Shared, because a new mapping would cost time at each ply."""
 
 
 class Payoff(NamedTuple):
-    """What a seat was paid in a match, in all, and in how many rounds; none, and the match does not count for it."""
+    """A seat's total payoff in a match and the number of rounds. With 0 rounds the match does not count for it."""
 
     total: int
     rounds: int
 
     @property
     def mean(self) -> float | None:
-        """A round; the nearest double."""
+        """The payoff per round, as the nearest double; None without rounds."""
         return self.total / self.rounds if self.rounds else None
 
 
 class Course(Struct, frozen=True, gc=False):
-    """A match so far, a value. `begin` sets up, `play`, `leave` and what is `due` go on until `over`: each gives the
-    course after it, and what happened.
+    """A match up to some event, as an immutable value.
 
-    Where several move at once, their moves are `sealed` until all have chosen: no state and no digest has them yet.
+    `begin` sets it up. `play`, `leave` and `go_on` (while something is `due`) each return the next course and the
+    event, until the match is `over`. Moves of a simultaneous round are `sealed` until all seats have chosen: neither
+    state nor digest has them before.
     """
 
     game: Game[Any, Any]
     key: bytes
-    """Of all dice. It is secret."""
+    """The secret key from which all dice derive."""
     digest: bytes
     state: Any = None
     ply: int = 0
     to_move: int | tuple[int, ...] | None = None
-    """The seat whose turn it is, or the seats that choose in this round; `CHANCE` where something is dealt."""
+    """The seat whose turn it is, or the seats that choose in this round; `CHANCE` before a deal."""
     wire: dict[str, Any] = {}
-    """The state as it travels."""
+    """The state as messages carry it."""
     out: Mapping[int, str] = {}
-    """The seats that dropped out, in order, and why."""
+    """The seats that dropped out, in order, each with the reason."""
     called_off: bool = False
     sealed: Mapping[int, Any] = {}
-    """By seat, what was chosen in a round that is not over."""
+    """The choices, by seat, in a round that is not complete."""
     strikes: tuple[int, ...] | None = None
-    """What the next event tells of strikes: by seat, who had them since the event before; None: nothing."""
+    """The strikes that the next event reports: each seat that had one since the last event, sorted; None if it reports
+    none.
+    """
     tells_strikes: bool = True
-    """Whether events do so; those of records of format 1 do not."""
+    """Events report strikes. False for records of format 1."""
 
     @classmethod
     def new(
@@ -73,20 +76,20 @@ class Course(Struct, frozen=True, gc=False):
         *,
         tells_strikes: bool = True,
     ) -> Course:
-        """A match before its first state."""
+        """Return a match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
         strikes = () if tells_strikes else None
         return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=tells_strikes)
 
     def begin(self) -> tuple[Course, Event | None]:
-        """Set up the first state. The deal, where there is one, is entered in the digest chain."""
+        """Set up the first state. A deal, if the game has one, enters the digest chain."""
         state, deal = self.game.initial(Dice(self.key, 0))
         if deal is None:
             return self._at(self.digest, state, self.game.encode_state(state), self.strikes), None
         return self._happened(state, deal)
 
     def awaits(self, seat: int) -> bool:
-        """Whether a seat has to move now."""
+        """Return whether a seat has to move now."""
         to_move = self.to_move
         return seat == to_move if type(to_move) is not tuple else seat in to_move and seat not in self.sealed
 
@@ -99,39 +102,43 @@ class Course(Struct, frozen=True, gc=False):
         return () if to_move is None or to_move == CHANCE else (to_move,)
 
     def legal(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """What a seat that has to move may do, as it travels."""
+        """Return the legal moves of a seat that has to move, as messages carry them."""
         if type(self.to_move) is tuple:
             game = self._rounds
             return [game.encode_move(move) for move in game.legal_moves_of(self.state, seat)], None
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """The move of a seat that has to move; nothing has happened yet where others do, too. Raises `IllegalMove`."""
+        """Play the move of a seat that has to move. Raise `IllegalMove`.
+
+        In a simultaneous round, the move is sealed and there is no event yet.
+        """
         if type(self.to_move) is tuple:
             self._rounds.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None
         return self._happened(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def strike(self, seat: int) -> Course:
-        """A move of a seat is refused: nothing happens, but the next event tells of it. In whatever order those of a
-        round came, they are told alike.
+        """Record a refused move, for the next event to report.
+
+        Strikes are sorted by seat, so that the order within a round does not matter.
         """
         return replace(self, strikes=tuple(sorted((*(self.strikes or ()), seat)))) if self.tells_strikes else self
 
     @property
     def due(self) -> bool:
-        """Whether something happens before anybody moves: a deal, or a round in which all have chosen."""
+        """Something happens before any seat moves: a deal, or a round in which all have chosen."""
         return self.to_move == CHANCE or (bool(self.sealed) and not self.awaited)
 
     def go_on(self) -> tuple[Course, Event]:
-        """What is due."""
+        """Play the deal or the round that is due."""
         dice = Dice(self.key, self.ply)
         if self.sealed:
             return self._happened(*self._rounds.resolve(self.state, self.sealed, dice))
         return self._happened(*self.game.apply_chance(self.state, dice))
 
     def leave(self, seat: int, reason: str) -> tuple[Course, Event]:
-        """A seat drops out; it does not advance the ply."""
+        """Let a seat drop out. The ply stays the same."""
         event = Event(ply=self.ply, seat=seat, out=reason)
         goes_on = self.game.seats > 2 and self.to_move is not None
         after, event = self._happened(self.game.remove_seat(self.state, seat) if goes_on else self.state, event)
@@ -139,18 +146,18 @@ class Course(Struct, frozen=True, gc=False):
         return replace(after, out={**self.out, seat: reason}, sealed=sealed), event
 
     def voided(self) -> Course:
-        """The match called off: everyone ties, nobody is rated. Strikes of which no event told are in the digest."""
+        """Call the match off: all seats tie and no rating changes. Strikes that no event reported enter the digest."""
         digest = strikes_digest(self.digest, self.strikes) if self.strikes else self.digest
         return replace(self, called_off=True, digest=digest)
 
     @property
     def over(self) -> bool:
-        """Whether nobody is to move any more."""
+        """No seat is to move any more."""
         return self.called_off or self.to_move is None or len(self.out) >= self.game.seats - 1
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """The ranks as they stand; of a match that goes on, seats still in it share the first."""
+        """The current ranks. In a match that goes on, seats still in it share rank 1."""
         if self.called_off:
             return (1,) * self.game.seats
         if self.to_move is None or self.game.seats > 2:
@@ -159,8 +166,10 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def payoffs(self) -> tuple[Payoff, ...] | None:
-        """By seat, what it was paid in the complete rounds of a match that is over. One that left is paid the least for
-        each round that was still to come. None where ranks are the result, or the match was called off.
+        """The payoffs by seat, once the match is over: those of complete rounds. A seat that left gets the least payoff
+        for each round still to come.
+
+        None if ranks are the result, or the match was called off.
         """
         game = self.game
         if not game.payoff_unit or self.called_off:
@@ -175,7 +184,7 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def reason(self) -> str:
-        """Why the match is over."""
+        """The reason why the match is over."""
         if self.called_off:
             return VOID
         if self.to_move is None:
@@ -183,14 +192,14 @@ class Course(Struct, frozen=True, gc=False):
         return list(self.out.values())[-1]
 
     def seat_reason(self, seat: int) -> str:
-        """Why the match is over for one seat."""
+        """Return why the match is over for one seat."""
         if self.called_off:
             return VOID
         natural = self.game.reason(self.state) if self.to_move is None else WIN
         return self.out.get(seat, natural)
 
     def _happened(self, state: Any, event: Event) -> tuple[Course, Event]:
-        """The course after an event, and the event as it is told."""
+        """Return the course after an event, and the event as messages carry it."""
         if self.strikes is not None:
             event = replace(event, strikes=list(self.strikes))
         wire = self.game.encode_state(state)

@@ -1,4 +1,4 @@
-"""What comes into the referee (`MatchEvent`) and what it wants done (`Effect`), as values."""
+"""The events that the referee receives (`MatchEvent`) and the effects that it asks for (`Effect`)."""
 
 from __future__ import annotations
 
@@ -18,8 +18,11 @@ class Readied(Struct, frozen=True, gc=False):
 
 
 class Played(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`. In seconds, `round_trip` is what its connection costs and `waited` how long the
-    move had lain unread; None: nobody knows."""
+    """A seat answers the turn of `ply`.
+
+    In seconds, `round_trip` is the round trip of its connection and `waited` the time that the move lay unread (None:
+    unknown).
+    """
 
     seat: int
     ply: int
@@ -37,35 +40,35 @@ class Resigned(Struct, frozen=True, gc=False):
 
 
 class Left(Struct, frozen=True, gc=False):
-    """A seat's connection is gone; its clock goes on."""
+    """A seat lost its connection; its clock runs on."""
 
     seat: int
 
 
 class Returned(Struct, frozen=True, gc=False):
-    """A seat's connection is back."""
+    """A seat is connected again."""
 
     seat: int
 
 
 class Forfeited(Struct, frozen=True, gc=False):
-    """A seat is gone for good: nothing will come back to use its clock."""
+    """A seat is gone for good: its clock need not run out first."""
 
     seat: int
 
 
 class Absent(Struct, frozen=True, gc=False):
-    """A seat will not come: its bot can't play."""
+    """A seat will not come: its bot cannot play."""
 
     seat: int
 
 
 class Expired(Struct, frozen=True, gc=False):
-    """The deadline has passed, and every frame that had arrived by then has been looked at."""
+    """The deadline has passed, and every frame that arrived before it has been handled."""
 
 
 class Delayed(Struct, frozen=True, gc=False):
-    """What was to be told to a seat later than at `after` could be written only at `until`."""
+    """A message for a seat was written only at `until`, although due after `after`."""
 
     seat: int
     after: float
@@ -73,7 +76,7 @@ class Delayed(Struct, frozen=True, gc=False):
 
 
 class Held(Struct, frozen=True, gc=False):
-    """The match was held for so many seconds until it was recorded: its clocks stood."""
+    """The match stood still for `by` seconds until now, with its clocks, because its lines could not be stored."""
 
     by: float
 
@@ -82,26 +85,26 @@ class Voided(Struct, frozen=True, gc=False):
     """The arena cannot go on with the match."""
 
     undo: bool = False
-    """Whether to take back what the last event did: the arena failed before it could be recorded."""
+    """Undo the last event first: the arena failed before storing it."""
 
 
 class Write(Struct, frozen=True, gc=False):
-    """Write this line to the journal before anything that follows."""
+    """Write this line to the journal before performing any later effect."""
 
     line: AnyLine
     state: Any = None
-    """The game's state after it, where it is an event."""
+    """The game's state after the line, if the line is an event."""
 
 
 class Tell(Struct, frozen=True, gc=False):
-    """Send a seat a message."""
+    """Send a message to a seat."""
 
     seat: int
     message: Start | Turn | Rejected | Error | End
 
 
 class TellMany(Struct, frozen=True, gc=False):
-    """Send seats that are not to move, and have been told the same so far, the same turn."""
+    """Send the same turn to seats that are not to move and have seen the same events so far."""
 
     seats: tuple[int, ...]
     message: Turn
@@ -114,19 +117,19 @@ class Show(Struct, frozen=True, gc=False):
 
 
 class Release(Struct, frozen=True, gc=False):
-    """A seat has been told its own end; its bot is free although the match goes on."""
+    """A seat has had its own `end`; its bot is free although the match goes on."""
 
     seat: int
 
 
 class Deadline(Struct, frozen=True, gc=False):
-    """Send `Expired` at this time; None: no more."""
+    """Send `Expired` at this time; None: cancel the deadline."""
 
     at: float | None
 
 
 class Finish(Struct, frozen=True, gc=False):
-    """The match is over: store `result()`, then send `farewell()` to everyone who was not released."""
+    """The match is over: store `result()`, then send `farewell()` to every seat that was not released."""
 
 
 MatchEvent = Readied | Played | Resigned | Left | Returned | Forfeited | Absent | Expired | Delayed | Held | Voided

@@ -1,4 +1,4 @@
-"""What is left of a match that is over: its result, whether it is rated, the last line of its record."""
+"""Closing a match: its result, the pool that rates it, and the last line of its record."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ from referee.result import Ratings, Result, SeatResult
 
 
 class Closed(Struct, frozen=True):
-    """A match that is over and not rated yet, as one process hands it to another."""
+    """A match that is over and not rated yet, as one process passes it to another."""
 
     result: Result
     lines: tuple[bytes, ...]
-    """Of its record, from the header on, each with its line feed; without the footer."""
+    """The lines of its record, from the header on, each with its line feed; without the footer."""
     footer: Footer
     failures: Mapping[int, str] = {}
-    """By seat, why the programs of bots failed, as their clients said."""
+    """The reasons why the programs of bots failed, by seat, as their clients reported them."""
 
     def record(self, ratings: Ratings | None = None) -> bytes:
-        """Its record, packed, closed with the ratings that it was given."""
+        """Build its gzipped record, with the ratings that it got."""
         return pack(self.lines, replace(self.footer, ratings=ratings))
 
 
 def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
-    """The pool in which a match that ended so is rated; None where it is not, or was called off.
+    """Return the pool that rates a match with this `reason` of its end; None if it is unrated or void.
 
-    A header of before there was a pool for each preset names none: the config tells, or else it is the game's.
+    An older header, from before pools per preset, names no pool: then it is the pool of the config, or the game's.
     """
     if not header.rated or reason == VOID:
         return None
@@ -43,7 +43,7 @@ def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
 
 
 def moves_of(events: Iterable[Event]) -> Counter[int]:
-    """How many of the events are moves, by seat."""
+    """Count the moves among some events, by seat."""
     made: Counter[int] = Counter()
     for event in events:
         if event.moves is not None:
@@ -54,7 +54,9 @@ def moves_of(events: Iterable[Event]) -> Counter[int]:
 
 
 def thinking(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
-    """Each seat's `moves`, and the milliseconds that it thought: those taken off its clock, which shows `left_ms`."""
+    """Return each seat's number of `moves` and its thinking time in milliseconds, from its clock, which shows
+    `left_ms`.
+    """
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
     made = [moves.get(seat, 0) for seat in range(len(left_ms))]
     return [(many, max(0, bank + increment * many - left)) for many, left in zip(made, left_ms, strict=True)]
@@ -67,7 +69,7 @@ def result_of(
     finished: str,
     thought: Sequence[tuple[int, int]],
 ) -> Result:
-    """The outcome of a match whose course is over; `thought` is its seats' `thinking`."""
+    """Return the result of a match whose course is over; `thought` is the `thinking` of its seats."""
     noted = [(None, None)] * len(players) if course.reason == VOID else thought
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = pool_of(header, course.game, course.reason)
@@ -104,7 +106,7 @@ def result_of(
 
 
 def footer_of(result: Result, seed: bytes, nonces: list[str], ratings: Ratings | None) -> Footer:
-    """The footer; `seed` and `nonces` open the dice."""
+    """Build the footer; `seed` and `nonces` reveal the dice."""
     rounds = [seat.rounds for seat in result.seats if seat.rounds is not None]
     return Footer(
         ranks=[seat.rank for seat in result.seats],

@@ -1,5 +1,5 @@
-"""The contracts of the entry points `PLAYERS` and `APPRAISERS` of protocol.bot_launch: who plays bots for an arena,
-and who estimates moves for it, in its own process.
+"""The contracts of the entry points `PLAYERS` and `APPRAISERS` of protocol.bot_launch: packages that play bots, or
+estimate moves, inside the arena's process.
 """
 
 from __future__ import annotations
@@ -15,45 +15,53 @@ from referee.record import Header, Ply, Strike
 from referee.state import MatchStanding
 
 Told = Callable[[Ply | Strike | None, Any], object]
-"""Is told a match as it goes on: None with the first state, then each line of its record with the state after it."""
+"""A callback that observes a match: it gets None with the first state, then each line of the record with the state
+after it.
+"""
 Listener = Callable[[FromServer], Sequence[FromClient]]
-"""A bot in a seat: what is said to it, and what it says then."""
+"""A bot in a seat: it takes a message from the server and returns the bot's answers."""
 
 
 class InProcess(Protocol):
-    """Bots that play without processes of their own: what an entry point makes of their specs, the game, and a
-    `say(bot, line)` that is told what an author has to know; and whether to be `strict`.
+    """Bots that play without processes of their own.
+
+    The entry point makes them from their specs, the game, a callback `say(bot, line)` for what the author must know,
+    and the flag `strict`.
     """
 
     failing: Mapping[str, str]
-    """The bots that can't play, and why, where that is not strict: they do not come to their matches."""
+    """The bots that cannot play, and why. They do not show up for their matches. Empty if `strict`."""
 
     def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
-        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment. Whoever is
-        `told` of it meanwhile takes no time from any clock.
+        """Play the match of a header whose seats name these bots, as its referee.
+
+        `seed` is the one that the header commits to. Time spent in `told` is taken off no clock.
         """
 
     def play_on(
         self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
     ) -> Closed:
-        """The end of the match of a header from where it stands, after these acts, where nobody's thinking takes time;
-        what is told, and closed, begins with the acts. `seed` is what its `end` says; the dice are the standing's.
+        """Play on the match of a header from a given standing, after some acts, to its end. Thinking takes no time.
 
-        Bots come in as after a restart of their programs: their first turn has all events so far.
+        The events passed to `told`, and the lines returned, start with the acts. `seed` is the one that the `end`
+        reveals; the dice are those of the standing. Bots join as after a restart of their programs: their first turn
+        has all events so far.
         """
 
     def listen(self, bot: str, seed: str) -> Listener:
-        """One of these bots for a match that is refereed elsewhere: its chance and nonce follow from `seed`."""
+        """Return one of these bots for a match that is refereed elsewhere. Its randomness and its nonce derive from
+        `seed`.
+        """
 
 
 class NoEstimate(UsageFault):
-    """A game whose moves this appraiser can't estimate."""
+    """This appraiser cannot estimate the moves of the game."""
 
 
 class Appraisal(NamedTuple):
-    """What a move was worth to its seat and what the search would have played: expected results, -1 to 1, as estimated.
+    """The estimated value of a move and of the move that the search prefers: expected results for the seat, -1 to 1.
 
-    `error` is the standard error of the difference; 0 where the two are the same move.
+    `error` is the standard error of the difference; 0 if the two moves are the same.
     """
 
     value: float
@@ -63,18 +71,19 @@ class Appraisal(NamedTuple):
 
 
 class Appraiser(Protocol):
-    """Who estimates moves of one match: what an entry point makes of the game, the simulations that a move may take and
-    a seed, from which all chance follows.
+    """An estimator of the moves of one match.
 
-    Raises `NoEstimate` for a game that it does not know, `UsageFault` for simulations that are too few or too many.
+    The entry point makes it from the game, the number of simulations per move and a seed, from which all randomness
+    derives. It raises `NoEstimate` for a game that it does not know and `UsageFault` for a number of simulations out of
+    range.
     """
 
     told: str
-    """By what it estimates, in words: `uct, 1,000 simulations a move`."""
+    """A description of the method, such as `uct, 1,000 simulations a move`."""
 
     @classmethod
     def knows(cls, game: str) -> bool:
-        """Whether it estimates moves of the game of this name."""
+        """Return whether it can estimate moves of the game of this name."""
 
     def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
-        """The estimate of a legal move in a state, at that ply."""
+        """Estimate a legal move in a state, at that ply."""

@@ -1,7 +1,7 @@
-"""The referee of one match: pure. `receive(event, now)` returns effects for the runner to perform, in order.
+"""The referee of one match, without I/O. `receive(event, now)` returns effects for the runner to perform, in order.
 
-Time is seconds of one monotonic clock and comes in as an argument; dice come from the match's seed. What may happen in
-which phase is the table at the end.
+Times are arguments, in seconds of one monotonic clock. Dice come from the match's seed. The table at the end says what
+each event does in each phase.
 """
 
 from __future__ import annotations
@@ -52,15 +52,15 @@ class MatchTimeouts:
     """The referee's time limits for a seat before its clock runs, in seconds."""
 
     ready_timeout_s: float = 10.0
-    """Every seat says that it is ready within this time."""
+    """Time for every seat to send that it is ready."""
     return_timeout_s: float = 30.0
-    """After a restart of the arena every seat is back within this time; until then no clock runs."""
+    """Time for every seat to come back after a restart of the arena; no clock runs meanwhile."""
 
 
 class Match:
     """One match under a header, from `open` (or `resume` after a restart) to `Finish`.
 
-    Where `older` events can be had, from what was recorded, only the latest are kept.
+    If `older` can fetch recorded events, only the latest stay in memory.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class Match:
         self._away = header.away_ms / 1000
 
     def open(self, now: float) -> list[Effect]:
-        """The first effects of a new match."""
+        """Return the first effects of a new match."""
         self.standing.until = now + self._timeouts.ready_timeout_s
         return [
             Write(Secret(seed=self._seed.hex())),
@@ -98,7 +98,7 @@ class Match:
         ]
 
     def recall(self, lines: Iterable[AnyLine]) -> Recalled:
-        """Bring a new match to where its journal left it, for `resume`: a long one takes a while.
+        """Bring a new match to the end of its journal, for `resume`. A long journal takes a while.
 
         Raises `BadRecord` if the journal does not follow from the rules.
         """
@@ -107,7 +107,7 @@ class Match:
         return recalled
 
     def resume(self, recalled: Recalled, now: float) -> list[Effect]:
-        """Go on with a match that was recalled. Clocks stand still until every seat is back or time is up."""
+        """Go on with a recalled match. Clocks stand still until every seat is back or time is up."""
         self.standing.away = dict.fromkeys(range(self.game.seats), now)
         self.standing.until = now + self._timeouts.return_timeout_s
         effects: list[Effect] = [Release(seat) for seat in recalled.free]
@@ -121,7 +121,7 @@ class Match:
         return effects if self.standing.phase is Phase.OVER else [*effects, Deadline(self.standing.until)]
 
     def receive(self, event: MatchEvent, now: float) -> list[Effect]:
-        """What follows from an event. Legal moves, illegal ones and late ones all end here."""
+        """Return the effects of an event. Legal, illegal and late moves all arrive here."""
         if type(event) is not Voided or not event.undo:
             self._before = self.standing.snapshot()
         elif self._before is not None:
@@ -130,60 +130,64 @@ class Match:
 
     @property
     def ply(self) -> int:
-        """How many plies were played."""
+        """The number of plies played."""
         course = self.standing.course
         return 0 if course is None else course.ply
 
     def follow(self, seat: int) -> None:
-        """Tell a seat the turn of every ply, until it leaves."""
+        """Send a seat the turn of every ply, until its connection is lost."""
         self.standing.follows |= {seat}
 
     def watch(self, *, wanted: bool) -> None:
-        """Make `Show` effects, or none: whether anybody watches."""
+        """Turn `Show` effects on or off: they are needed while there are watchers."""
         self._watched = wanted
 
     def start(self, seat: int | None = None, *, resumed: bool = False) -> Start:
-        """The `start` for a seat, or for a watcher."""
+        """Build the `start` for a seat, or for a watcher (None)."""
         seek = None if seat is None or resumed else self._seeks[seat]
         return messages.start(self.header, self.game, self.players, seat, seek=seek, resumed=resumed)
 
     def listed(self, watchers: int) -> ListedMatch:
-        """Where it stands, for a listing."""
+        """Build the match's entry in a listing."""
         return messages.listed(self.header, self.game, self.standing, watchers)
 
     def view(self, now: float) -> Turn | None:
-        """The current turn for a watcher that comes in now, with all events so far."""
+        """Build the current turn for a new watcher, with all events so far; None unless the match is being played."""
         standing = self.standing
         if standing.phase is not Phase.PLAYING:
             return None
         return messages.turn(self.id, standing, standing.since(0), *self._shown(now))
 
     def clocks(self, now: float) -> tuple[list[int], int | None]:
-        """The milliseconds that each seat is known to have left, and whose clock runs, where that is one."""
+        """Return the milliseconds that each seat publicly has left, and the only seat whose clock runs, if there is
+        one.
+        """
         course = self.standing.course
         to_move = None if course is None or not self.standing.clock.running else course.to_move
         return self._clock_shown(now), to_move if isinstance(to_move, int) else None
 
     def result(self, finished: str) -> Result:
-        """The outcome, for the store; only when the match is over."""
+        """Return the outcome of a match that is over, for the store."""
         standing = self.standing
         thought = thinking(self.header, standing.moves, [int(bank * 1000) for bank in standing.clock.banks])
         return result_of(self.header, standing.playing, self.players, finished, thought)
 
     def footer(self, result: Result, ratings: Ratings | None) -> Footer:
-        """The last line of the record."""
+        """Build the last line of the record."""
         return footer_of(result, self._seed, self.standing.nonces_in_hex, ratings)
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
-        """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
+        """Build the `end` for a seat that has had none, or for a watcher (None). It has the seed only once the whole
+        match is over.
+        """
         return messages.end(self.id, self.players, self.standing, seat, self._seed, ratings)
 
     def _new_course(self) -> Course:
-        """The match before its first state."""
+        """Return the match before its first state."""
         return course_of(self.header, self.game, self._seed, self.standing.mixed_in)
 
     def _catch_up(self, now: float) -> list[Effect]:
-        """What a crash cut off after the last line of the journal: the end, or seats that drop out."""
+        """Do what a crash cut off after the last line of the journal: finish the match, or let seats drop out."""
         standing = self.standing
         if standing.playing.over:
             return self._finish(now)
@@ -195,7 +199,7 @@ class Match:
         return effects
 
     def _set_off(self, now: float) -> list[Effect]:
-        """Every seat that will come is here: from now on the clocks run."""
+        """Start play, with the clocks: no further seat is expected."""
         standing = self.standing
         deal = standing.begin(self._new_course())
         standing.until = None
@@ -208,7 +212,7 @@ class Match:
         return effects + self._next(now)
 
     def _happened(self, event: Event, now: float, mover: int | None = None) -> Write:
-        """Note an event that is no move; `mover` is the seat whose turn it was."""
+        """Append an event that is no move. `mover` is the seat whose turn it was."""
         self.standing.events.append(event)
         course = self.standing.playing
         return Write(self._ply_line(course, event, self.standing.clock.milliseconds(now), mover), course.state)
@@ -229,7 +233,7 @@ class Match:
             course, happened = course.play(seat, self.game.decode_move(event.move))
         except (MalformedMove, IllegalMove) as fault:
             return self._strike(event, fault, now)
-        if standing.until is not None:  # after a restart time stands still, yet the increment is due
+        if standing.until is not None:  # clocks stand still after a restart, but the increment is due
             clock = clock.start(seat, now)
         standing.course, standing.clock = course, clock.press(seat, now, waited, event.round_trip)
         if happened is None:
@@ -243,7 +247,7 @@ class Match:
         return [Write(line, course.state), *complaint, *self._next(now, line)]
 
     def _sealed(self, event: Played, now: float) -> list[Effect]:
-        """A move of a round in which others move, too: nobody is told of it until all have chosen."""
+        """Keep a move of a simultaneous round sealed: it is sent to no seat until all have chosen."""
         standing, seat = self.standing, event.seat
         standing.seal(seat)
         info, complaint = (None, []) if event.info is None else self._info(event)
@@ -262,21 +266,21 @@ class Match:
             return None, [Tell(event.seat, messages.bad_info(self.id, event.ply, fault))]
 
     def _misplaced(self, event: Played) -> list[Effect]:
-        """A move that answers no turn of this seat; a repeat of an accepted one is nothing new."""
+        """Reject a move that answers no turn of this seat. Ignore it if it repeats an accepted move."""
         accepted = self._accepted(event.seat, event.ply)
         if accepted is not None and accepted == self._as_told(event.move):
             return []
         return [Tell(event.seat, messages.misplaced(self.id, event.seat, event.ply, self.standing.playing))]
 
     def _accepted(self, seat: int, ply: int) -> dict[str, Any] | None:
-        """The move of a seat at a ply, of those that are kept."""
+        """Return the move of a seat at a ply, if it is still in memory."""
         course = self.standing.playing
         if ply == course.ply and seat in course.sealed:
             return self.game.encode_move(course.sealed[seat])
         return self.standing.accepted(seat, ply)
 
     def _as_told(self, move: Any) -> dict[str, Any] | None:
-        """A move as its event has it; None where it is none."""
+        """Return a move as its event has it; None if it is malformed."""
         try:
             return self.game.encode_move(self.game.decode_move(move))
         except MalformedMove:
@@ -295,7 +299,7 @@ class Match:
         return self._leave(event.seat, FAILED if event.failed else RESIGNED, now)
 
     def _quit_early(self, event: Resigned | Absent, now: float) -> list[Effect]:
-        """With more than two seats, those that want to play still have their time to be ready."""
+        """Let a seat drop out before play. With more than two seats, the others keep their time to be ready."""
         standing, seats = self.standing, self.game.seats
         reason = NO_SHOW if isinstance(event, Absent) else FAILED if event.failed else RESIGNED
         standing.quitting = {**standing.quitting, event.seat: reason}
@@ -328,7 +332,7 @@ class Match:
         return effects
 
     def _run_clock(self, now: float) -> list[Effect]:
-        """Let the clock run for whoever is to move, unless it stands still."""
+        """Start the clocks of the seats to move, unless the match is waiting for seats."""
         standing = self.standing
         course = standing.course
         if standing.until is not None or course is None or course.to_move is None:
@@ -341,7 +345,7 @@ class Match:
         return [self._deadline() if standing.away else Deadline(now + clock.banks[to_move])]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
-        """The time to be ready is over."""
+        """End the wait for seats to be ready."""
         standing = self.standing
         if standing.until is not None and now < standing.until:
             return [Deadline(standing.until)]
@@ -356,7 +360,7 @@ class Match:
         deadline = standing.deadline(self._away)
         if deadline is not None and now < deadline:
             return [Deadline(deadline)]
-        if standing.until is not None:  # after a restart: the seats had their time to come back
+        if standing.until is not None:  # after a restart: the time to come back is over
             gone = len(standing.away.keys() | course.out.keys()) == self.game.seats
             standing.until = None
             return self._voided(Voided(), now) if gone else self._run_clock(now)
@@ -394,7 +398,7 @@ class Match:
         return effects + self._run_clock(now)
 
     def _drop(self, seat: int, reason: str, now: float) -> list[Effect]:
-        """A seat drops out; where the match goes on without it, it is told its own end at once and is free."""
+        """Let a seat drop out. If the match goes on, the seat gets its own `end` at once and is free."""
         mover = self.standing.playing.to_move
         self.standing.course, event = self.standing.playing.leave(seat, reason)
         left = self._happened(event, now, mover if isinstance(mover, int) else None)
@@ -408,9 +412,10 @@ class Match:
         return [Deadline(None), Finish()]
 
     def _next(self, now: float, line: Ply | None = None, *, goes_on: bool = False) -> list[Effect]:
-        """Ask whoever is to move, or finish. A move has made its `line`, which says what clocks show.
+        """Ask the next seats to move, or finish.
 
-        A round that `goes_on` without a seat shows the clocks that it began with: others would tell who has chosen.
+        After a move, `line` is its line, which already has the clocks. A round that `goes_on` without a seat keeps
+        showing the clocks from its start: newer ones would reveal who has chosen.
         """
         standing = self.standing
         course = standing.playing
@@ -441,7 +446,7 @@ class Match:
         return effects
 
     def _tell_others(self, asked: Iterable[int], clock_ms: list[int], digest: str) -> list[Effect]:
-        """The turn for who follows, and for who watches."""
+        """Send the turn to followers and watchers."""
         standing = self.standing
         effects: list[Effect] = []
         if standing.follows:
@@ -451,18 +456,20 @@ class Match:
         return effects
 
     def _follow_up(self, now: float) -> list[Effect]:
-        """What is due happens: a round in which all have chosen, or a deal."""
+        """Play what is due: a round in which all have chosen, or a deal."""
         standing = self.standing
         standing.course, event = standing.playing.go_on()
         return [self._happened(event, now), *self._next(now)]
 
     def _shown(self, now: float, seat: int | None = None) -> tuple[list[int], str]:
-        """What the clocks show to a seat, or to anybody, and the digest, as they travel."""
+        """Return the clocks as a seat sees them (None: as the public does), and the digest in hex."""
         return self._clock_shown(now, seat), self.standing.playing.digest.hex()
 
     def _clock_shown(self, now: float, seat: int | None = None) -> list[int]:
-        """What the clocks show to a seat, or to anybody: while several choose, others' as the round began: they would
-        tell who has chosen.
+        """Return the clocks as a seat sees them (None: as the public does).
+
+        During a simultaneous round, other seats' clocks show the start of the round: newer ones would reveal who has
+        chosen.
         """
         standing = self.standing
         shown = standing.clock.milliseconds(now)
@@ -477,7 +484,7 @@ class Match:
         return Tell(seat, messages.turn(self.id, standing, standing.tell(seat), clock_ms, digest, seat))
 
     def _tell_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[TellMany]:
-        """The turn for seats that are not to move."""
+        """Send the turn to seats that are not to move."""
         standing = self.standing
         alike: dict[tuple[int, bool, int], list[int]] = {}
         for seat in seats:
@@ -493,7 +500,7 @@ class Match:
     def _ply_line(
         self, course: Course, event: Event, clock_ms: list[int], mover: int | None, info: Info | None = None
     ) -> Ply:
-        """The line of an event after which the course is this one; `mover` is the seat whose turn it was."""
+        """Return the line of an event, with the course after it. `mover` is the seat whose turn it was."""
         standing = self.standing
         given = 0 if mover is None or standing.clock.given == standing.noted else standing.newly_given(mover)
         return Ply(event=event, clock=clock_ms, digest=course.digest.hex(), given=given, info=info)
@@ -542,4 +549,4 @@ _OVER: dict[type[MatchEvent], _Transition] = {
     Returned: Match._returned,
 }
 _TRANSITIONS = (_WAITING, _PLAYING, _OVER)
-"""By phase, what an event does; a `ready` once more, or anything after the end, is no news."""
+"""The handler of each event, by phase. A repeated `ready`, and most events after the end, do nothing."""

@@ -1,4 +1,4 @@
-"""What the referee tells seats and watchers: the messages, made of where a match stands."""
+"""The referee's messages to seats and watchers, built from the standing of a match."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
 MOST_TOLD = 512 * 1024
-"""Bytes of events, in JSON, that one message carries at most: a frame is 1 MiB, and a seat may have slept for long."""
+"""Most bytes of events, as JSON, in one message: a frame is 1 MiB, and a slow seat may have missed many."""
 _SURELY_FIT = 64
 
 
@@ -44,7 +44,7 @@ def start(
     seek: str | None = None,
     resumed: bool = False,
 ) -> Start:
-    """The `start` for a seat, or for a watcher."""
+    """Build the `start` for a seat, or for a watcher (None)."""
     return Start(
         match=header.match,
         seek=seek,
@@ -62,7 +62,7 @@ def start(
 
 
 def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watchers: int) -> ListedMatch:
-    """The match in a listing."""
+    """Build the match's entry in a listing."""
     return ListedMatch(
         match=header.match,
         game=game.name,
@@ -78,9 +78,10 @@ def listed(header: Header, game: Game[Any, Any], standing: MatchStanding, watche
 def turn(
     match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
 ) -> Turn:
-    """The `turn` for a seat, or for a watcher; with moves where the seat is to move, with nonces until it has moved.
+    """Build the `turn` for a seat, or for a watcher (None). A seat that is to move gets the legal moves; a seat that
+    has not moved yet gets the nonces.
 
-    It keeps the list of `events`, and that of `clock_ms`.
+    The message keeps references to the lists `events` and `clock_ms`.
     """
     course = standing.playing
     game, to_move = course.game, course.to_move
@@ -112,7 +113,7 @@ def turn(
 def _seen(
     game: Game[Any, Any], state: dict[str, Any], events: list[Event], seat: int | None
 ) -> tuple[dict[str, Any], list[Event]]:
-    """As much of a state and of events as a seat may see, or a spectator."""
+    """Return the parts of a state and of events that a seat may see, or a spectator (None)."""
     return game.view(state, seat), [game.view_event(event, seat) for event in events]
 
 
@@ -124,7 +125,9 @@ def end(
     seed: bytes,
     ratings: Ratings | None,
 ) -> End:
-    """The `end` for a seat that was told none, or for a watcher. The seed is in it once nobody plays on."""
+    """Build the `end` for a seat that has had none, or for a watcher (None). It has the seed only once the whole match
+    is over.
+    """
     course, over = standing.playing, standing.phase is Phase.OVER
     state, events = course.wire, latest(standing.news(seat))
     if course.game.hidden and not over:
@@ -149,9 +152,9 @@ def end(
 
 
 def end_of_record(record: Record) -> End:
-    """The `end` for a watcher, from the record of a match. Raises `BadRecord`.
+    """Build the `end` for a watcher from the record of a match. Raise `BadRecord`.
 
-    Its events are the move that ended it, or all since the last move. There is no state where nothing happened.
+    Its events are all since the last move that did not end the match. Its state is empty if nothing happened.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []
@@ -186,7 +189,9 @@ def _outcomes(
     paid: Sequence[tuple[float | None, int | None]] | None,
     ratings: Ratings | None,
 ) -> list[Outcome]:
-    """How the match ended for each seat; `paid` is what each was paid a round, and in how many."""
+    """Return how the match ended for each seat. `paid` has for each seat the mean payoff per round and the number of
+    rounds.
+    """
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
@@ -196,7 +201,7 @@ def _outcomes(
 
 
 def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
-    """A move that is wrong; the seat has so many strikes now, and so much time."""
+    """Reject a wrong move, with the seat's strikes after it and the milliseconds left on its clock."""
     return Rejected(
         match=match,
         ply=ply,
@@ -208,7 +213,7 @@ def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: in
 
 
 def misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
-    """A move at `ply` that answers no turn of its seat."""
+    """Reject a move at `ply` that answers no turn of its seat."""
     if ply == course.ply and seat in course.sealed:
         code, message = NOT_YOUR_TURN, f"you have moved at ply {ply}, and that stands: the others are still to move"
     elif ply == course.ply:
@@ -221,30 +226,30 @@ def misplaced(match: str, seat: int, ply: int, course: Course) -> Rejected:
 
 
 def _whose_turn(to_move: int | tuple[int, ...] | None) -> str:
-    """Whoever has to move, or had to in this round: who has not yet is nobody's business."""
+    """Name the seats to move. In a simultaneous round, name all of them: who has already moved is secret."""
     if not isinstance(to_move, tuple):
         return f"seat {to_move} is"
     return f"seats {' and '.join(map(str, to_move))} are" if len(to_move) > 1 else f"seat {to_move[0]} is"
 
 
 def too_early(match: str, ply: int) -> Rejected:
-    """A move before the first turn."""
+    """Reject a move before the first turn."""
     message = "the match has not begun: it begins when every seat has sent ready"
     return Rejected(match=match, ply=ply, code=NOT_YOUR_TURN, message=message)
 
 
 def too_late(match: str, ply: int) -> Rejected:
-    """A move after the end."""
+    """Reject a move after the end."""
     return Rejected(match=match, ply=ply, code=NO_SUCH_MATCH, message="the match is over")
 
 
 def bad_info(match: str, ply: int, fault: MalformedMessage) -> Error:
-    """A move that stands, whose `info` is left out."""
+    """Report that a move counts but its `info` is dropped."""
     return Error(code=BAD_MESSAGE, message=f"{fault}; the move at ply {ply} stands", ref=match)
 
 
 def latest(events: list[Event]) -> list[Event]:
-    """Of more events than a frame may hold, those at the end; else the same list."""
+    """Return the last events that fit in a frame; if all fit, the same list."""
     if len(events) > _SURELY_FIT:
         size = 0
         for at in range(len(events) - 1, -1, -1):

@@ -1,6 +1,6 @@
-"""The lines of a match record: header, a line for every event, footer; how they are written.
+"""The lines of a match record (header, one line per event, footer), and how to write them.
 
-The format is described in docs/records.md. A journal (arena/host/journal.py) is the same lines while the match is on.
+docs/records.md describes the format. A journal (arena/host/journal.py) has the same lines while the match is played.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from referee.result import Ratings
 
 FORMAT = 2
 FORMATS = (1, FORMAT)
-"""Those that are read."""
+"""The formats that this version reads."""
 TELLS_STRIKES = 2
-"""The first format in which events tell of strikes, and so the digests."""
+"""The first format in which events, and so the digests, report strikes."""
 MOST_BYTES = 64 * 1024 * 1024
-"""What a record may unpack to. The longest matches have room in it, with as much `info` as is kept."""
+"""Most bytes of an unpacked record. The longest matches fit, with as much `info` as a record keeps."""
 MOST_INFO = 8 * 1024 * 1024
-"""Bytes of `info` that are kept of a match."""
+"""Most bytes of `info` that the record of a match keeps."""
 
 _Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]
@@ -55,18 +55,19 @@ class Header(Line, frozen=True, kw_only=True):
     commitment: _Hex32
     rated: bool
     pool: str | None = None
-    """Where it is rated. Headers of before there was a pool for each preset have none."""
+    """The pool in which the match is rated. Older headers, from before pools per preset, have none."""
     clock: Clock
     away_ms: Milliseconds = 0
-    """How long a seat's connection may be away before it has dropped out; 0: as long as its clock lasts."""
+    """The time that a seat may be disconnected before it drops out; 0: until its clock runs out."""
     started: str
     tournament: str | None = None
     place: int | None = None
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event, what each seat's clock showed after it (ms), the digest after it, and the milliseconds that the seat
-    to move before it had been given back."""
+    """An event, the clock of each seat after it (ms), the digest after it, and the milliseconds given back to the seat
+    that was to move.
+    """
 
     event: Event
     clock: list[Milliseconds]
@@ -103,7 +104,7 @@ class Footer(Line, frozen=True, kw_only=True):
     reason: str
     reasons: list[str]
     payoffs: list[float | None] | None = None
-    """What each seat was paid a round, in the mean of so many `rounds`; only where payoffs are the result."""
+    """Each seat's mean payoff per round, over this number of `rounds`; only if payoffs are the result."""
     rounds: list[int] | None = None
     plies: int
     digest: _Hex32
@@ -114,31 +115,33 @@ class Footer(Line, frozen=True, kw_only=True):
 
 
 class Secret(Line, frozen=True, kw_only=True):
-    """Only in a journal: the seed, before it may be told."""
+    """The seed of the match. Only in a journal: it is secret until the end."""
 
     seed: _Hex32
 
 
 class Begun(Line, frozen=True, kw_only=True):
-    """Only in a journal: the clocks run, these nonces are mixed in, and these seats drop out at once, for a reason."""
+    """The start of play: the nonces that are mixed into the dice, and the seats that drop out at once, with the
+    reasons. Only in a journal.
+    """
 
     nonces: list[_Nonce]
     out: dict[int, str] = {}
 
 
 class Void(Line, frozen=True, kw_only=True):
-    """Only in a journal: the match was called off."""
+    """The match was called off. Only in a journal."""
 
 
 Between = Ply | Sealed | Strike
-"""What is between the header and the footer of a record."""
+"""A line between the header and the footer of a record."""
 AnyLine = Header | Ply | Sealed | Strike | Footer | Secret | Begun | Void
 _encode = msgspec.json.Encoder().encode
 _PRIVATE = tuple(b'{"type":"%s"' % tag for tag in (b"secret", b"begun", b"void"))
 
 
 class Record(NamedTuple):
-    """A finished match, whole."""
+    """A finished match."""
 
     header: Header
     lines: Collection[Between]
@@ -146,38 +149,38 @@ class Record(NamedTuple):
 
     @property
     def payoffs(self) -> list[tuple[float | None, int | None]]:
-        """What each seat was paid a round, and in how many, as the footer says; None where it says nothing."""
+        """Each seat's mean payoff per round and number of rounds, from the footer; (None, None) where it has none."""
         nothing = [None] * len(self.header.seats)
         return list(zip(self.footer.payoffs or nothing, self.footer.rounds or nothing, strict=True))
 
     @property
     def plies(self) -> Iterator[Ply]:
-        """The events, without the strikes."""
+        """The events, without strikes and sealed moves."""
         return (line for line in self.lines if isinstance(line, Ply))
 
 
 def write_line(line: AnyLine) -> bytes:
-    """One line, with its line feed."""
+    """Encode one line, with its line feed."""
     return _encode(line) + b"\n"
 
 
 def size_of(info: Info) -> int:
-    """The bytes that an `info` takes in its line."""
+    """Return the number of bytes that an `info` takes in its line."""
     return len(_encode(info))
 
 
 def public(line: bytes) -> bool:
-    """Whether a line of a journal goes into the record."""
+    """Return whether a line of a journal goes into the record."""
     return not line.startswith(_PRIVATE)
 
 
 def pack(lines: Iterable[bytes], footer: Footer) -> bytes:
-    """A closed record: the lines from the header on, the footer, gzip. The same record gives the same bytes."""
+    """Build the gzipped bytes of a record from its lines and its footer. Equal records give equal bytes."""
     return packed(b"".join(lines) + write_line(footer))
 
 
 def packed(text: bytes) -> bytes:
-    """The lines of a record as they are kept: gzip."""
+    """Compress the lines of a record with gzip, as they are stored."""
     return gzip.compress(text, compresslevel=3, mtime=0)
 
 
@@ -194,7 +197,7 @@ def header_of(
     tournament: str | None = None,
     place: int | None = None,
 ) -> Header:
-    """The header of a match that this version is about to referee; it is rated where a `pool` is given."""
+    """Build the header of a match that this version will referee; a match with a `pool` is rated."""
     return Header(
         format=FORMAT,
         version=VERSION,

@@ -1,4 +1,4 @@
-"""Records and journals read back from their bytes, or refused in one line that names the file and what is wrong."""
+"""Reading records and journals from their bytes. An error is one line that names the file and the problem."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from referee.record import (
 )
 
 MOST_A_LINE = 256 * 1024
-"""Bytes. What is in a line came in a frame, or is the dice of one."""
+"""Most bytes in a line: its content came in a frame, or is the dice of one event."""
 AT_ONCE = 64 * 1024
-"""Bytes, unpacked."""
+"""Most unpacked bytes in a chunk."""
 LINES_AT_ONCE = 100
 LINE_FEED = b"\n"
 
@@ -41,7 +41,7 @@ _decode = msgspec.json.Decoder(AnyLine).decode
 
 
 class _Opening(Struct, frozen=True):
-    """What the first line of a record of any format says."""
+    """The fields of a record's first line that are the same in every format."""
 
     type: str
     format: int
@@ -52,8 +52,9 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class Lines(Collection[Between]):
-    """The lines between header and footer of a record that is sound, whose bytes alone are kept: they are unpacked and
-    decoded each time that they are looked at.
+    """The lines between the header and the footer of a valid record.
+
+    Only the bytes stay in memory: each iteration unpacks and decodes them.
     """
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
@@ -78,12 +79,12 @@ class Lines(Collection[Between]):
 
 
 def unpack(data: bytes, name: str) -> bytes:
-    """The JSON lines of a record that may be gzipped. Raises `BadRecord`."""
+    """Return the JSON lines of a record, gzipped or not. Raise `BadRecord`."""
     return b"".join(unpacked_in_pieces(data, name))
 
 
 def unpacked_in_pieces(data: bytes, name: str) -> Iterator[bytes]:
-    """As `unpack`, in pieces of at most `AT_ONCE` bytes. Raises `BadRecord`, which may be after some."""
+    """Yield the bytes of `unpack` in chunks of at most `AT_ONCE` bytes. Raises `BadRecord`, maybe after some chunks."""
     if len(data) > MOST_BYTES:
         raise BadRecord(f"{name} has more than {MOST_BYTES} bytes: a match record is smaller")
     packed = (data[at : at + AT_ONCE] for at in range(0, len(data), AT_ONCE))
@@ -110,8 +111,9 @@ def unpacked_in_pieces(data: bytes, name: str) -> Iterator[bytes]:
 
 
 def _rows(data: bytes, name: str) -> Iterator[bytes]:
-    """The lines of a record, without their line feeds; the last may have none. Of one that is too long only as much as
-    tells it.
+    """Yield the lines of a record, without their line feeds; the last line may lack one.
+
+    A line that is too long is cut just above the limit.
     """
     begun = b""
     for piece in unpacked_in_pieces(data, name):
@@ -125,7 +127,7 @@ def _rows(data: bytes, name: str) -> Iterator[bytes]:
 
 
 def read(data: bytes, name: str) -> Record:
-    """A record from its bytes, gzipped or not; `name` goes into messages. Raises `BadRecord`."""
+    """Parse a record from its bytes, gzipped or not; `name` appears in messages. Raise `BadRecord`."""
     steps = read_in_steps(data, name)
     while True:
         try:
@@ -136,9 +138,9 @@ def read(data: bytes, name: str) -> Record:
 
 
 def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
-    """As `read`, with a bounded share of the work, and of memory, between two steps."""
+    """Parse a record as `read` does, yielding between steps that take bounded time and memory."""
     feeds, end = 0, b""
-    for piece in unpacked_in_pieces(data, name):  # first, as what is damaged may unpack to anything
+    for piece in unpacked_in_pieces(data, name):  # a first pass, because a damaged file may unpack to anything
         feeds, end = feeds + piece.count(LINE_FEED), piece[-1:] or end
         yield
     header = ply = None
@@ -168,7 +170,7 @@ def read_in_steps(data: bytes, name: str) -> Generator[None, None, Record]:
 
 
 def check_keys(data: bytes, name: str) -> None:
-    """Raises `BadRecord` where a record that can be read has a key twice in a line: readers differ in which counts."""
+    """Raise `BadRecord` if a line of a readable record has a key twice: readers differ in which value they take."""
     for number, row in enumerate(_rows(data, name), 1):
         if write_line(_line(row, number, name)) != row + LINE_FEED:
             try:
@@ -184,7 +186,7 @@ def _only_once(pairs: list[tuple[str, Any]]) -> None:
 
 
 def _check_header(header: Header, name: str) -> None:
-    """Refuse a header that no arena writes: names that no bots have, or a pool of a match that is not rated."""
+    """Refuse a header that no arena writes: an invalid or repeated bot name, or a pool in an unrated match."""
     for seat in header.seats:
         if not is_bot_name(seat.bot):
             raise BadRecord(f"{name}: the header: {shown(seat.bot)} is no name: {NAME_FORM}")
@@ -196,7 +198,7 @@ def _check_header(header: Header, name: str) -> None:
 
 
 def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -> None:
-    """Refuse a line between header and footer that is no event, or has more or fewer clocks than there are seats."""
+    """Refuse a line between header and footer that is no event, or has the wrong number of clocks."""
     if not isinstance(line, (Ply, Sealed, Strike)):
         kind = type(line).__name__.lower()
         raise BadRecord(f"{name}: line {number} is a {kind}, where only events may be")
@@ -207,7 +209,7 @@ def _check_event(line: AnyLine | None, number: int, header: Header, name: str) -
 
 
 def _check_footer(footer: Footer, header: Header, name: str) -> None:
-    """Refuse a footer that has more or less to say than a word for each seat."""
+    """Refuse a footer whose lists do not have one entry per seat."""
     seats = len(header.seats)
     said: dict[str, Sequence[Any] | None] = {
         "ranks": footer.ranks,
@@ -222,7 +224,7 @@ def _check_footer(footer: Footer, header: Header, name: str) -> None:
 
 
 def rows(text: bytes) -> Iterator[bytes]:
-    """The lines that are closed by a line feed, without it, one after the other."""
+    """Yield the lines that end with a line feed, without it."""
     begin = 0
     while (feed := text.find(LINE_FEED, begin)) >= 0:
         yield text[begin:feed]
@@ -230,12 +232,12 @@ def rows(text: bytes) -> Iterator[bytes]:
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
-    """The lines of a record or journal. Raises `BadRecord` with the line's number."""
+    """Parse the lines of a record or journal. Raise `BadRecord` with the line's number."""
     return [_line(line, number, name) for number, line in enumerate(lines, 1)]
 
 
 def _line(line: bytes, number: int, name: str) -> AnyLine:
-    """One line. Raises `BadRecord` with its number."""
+    """Parse one line. Raise `BadRecord` with its number."""
     if len(line) > MOST_A_LINE:
         raise BadRecord(f"{name} is not a match record: line {number} has more than {MOST_A_LINE} bytes")
     try:
@@ -249,7 +251,7 @@ def _line(line: bytes, number: int, name: str) -> AnyLine:
 
 
 def _check_format(line: bytes, name: str) -> None:
-    """Refuse a header of another format, in which anything but its first fields may have changed."""
+    """Refuse a header of another format, in which all but the first fields may differ."""
     try:
         opening = _decode_opening(line)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

@@ -1,4 +1,6 @@
-"""A match refereed again from the lines of its record or journal, which have to be what the rules and the dice give."""
+"""Replaying a match from the lines of its record or journal, with a check that each line follows from the rules and the
+dice.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from referee.state import MatchStanding
 
 
 def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """The match of a header, before it begins. Raises `BadRecord` where header, seed and nonces don't fit together."""
+    """Return the course of a header's match, before it begins. Raise `BadRecord` if header, seed and nonces do not
+    match.
+    """
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
@@ -29,9 +33,9 @@ def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequenc
 
 
 def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
-    """The course before the first event (with None) and after every line.
+    """Yield the course before the first event (with None), then each line with the course after it.
 
-    Raises `BadRecord`, naming the ply, where a recorded event or digest is not what the rules and the dice give.
+    Raises `BadRecord`, naming the ply, if an event or digest in the record does not follow from the rules and the dice.
     """
     header, footer = record.header, record.footer
     try:
@@ -49,9 +53,9 @@ def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
 def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[Between], match: str
 ) -> Iterator[tuple[Between, Course]]:
-    """Referee again, on a course that has just begun, what the lines say: each line, and the course after it.
+    """Play the lines on a course that has just begun; yield each line with the course after it.
 
-    Raises `BadRecord`, naming the ply, where a line is not what the rules and the dice give.
+    Raises `BadRecord`, naming the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
     followed = False
@@ -77,7 +81,7 @@ def replay_courses(
 
 
 class Moved(NamedTuple):
-    """A seat's move: how it was told, and as the rules have it, with the states around it."""
+    """A seat's move, as its event and as the rules decode it, with the states before and after it."""
 
     event: Event
     before: Any
@@ -86,7 +90,7 @@ class Moved(NamedTuple):
 
 
 def moves(begun: Course, lines: Iterable[tuple[Between | None, Course]]) -> Iterator[Moved]:
-    """The moves of seats in the lines that `replay` goes on with after the course that has just `begun`."""
+    """Yield the moves of seats among the lines of `replay` that follow the course that has just `begun`."""
     before = begun.state
     for line, course in lines:
         if isinstance(line, Ply) and line.event.out is None and line.event.seat != CHANCE:
@@ -95,19 +99,20 @@ def moves(begun: Course, lines: Iterable[tuple[Between | None, Course]]) -> Iter
 
 
 class Recalled(NamedTuple):
-    """What a journal says besides where the match stands."""
+    """The content of a journal besides the standing of its match."""
 
     begun: bool
     called_off: bool
     free: Sequence[int] = ()
     """The seats that dropped out of a match that goes on."""
     deal: Event | None = None
-    """The deal, where the journal ends before it."""
+    """The deal, if the journal ends before it."""
 
 
 def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
-    """Bring a new standing to where the lines of a journal leave it; `course` makes the one that has not begun, once
-    the nonces are known. Raises `BadRecord` as `replay_courses` does.
+    """Bring a new standing to the last line of a journal. Raise `BadRecord` as `replay_courses` does.
+
+    `course` makes the course that has not begun, once the nonces are known.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -125,7 +130,7 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
 
 
 def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> list[int]:
-    """Bring a standing that has just begun to where the lines leave it; the seats that are free since.
+    """Bring a standing that has just begun to the last of the lines. Return the seats that have dropped out meanwhile.
 
     Raises `BadRecord` as `replay_courses` does.
     """
@@ -139,7 +144,7 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between
 def replay_standing(
     standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str
 ) -> Iterator[Between]:
-    """Bring a standing that has just begun through the lines, one at a time: each, once the standing is behind it.
+    """Bring a standing that has just begun through the lines; yield each line after applying it.
 
     Raises `BadRecord` as `replay_courses` does.
     """
@@ -147,7 +152,7 @@ def replay_standing(
         was_to_move, standing.course = standing.playing.to_move, course
         if isinstance(line, Strike):
             standing.strike(line.seat)
-        elif isinstance(line, Sealed):  # what others' clocks showed then would tell them when this seat chose
+        elif isinstance(line, Sealed):  # the other clocks would reveal when this seat chose
             clock_ms = standing.clock.milliseconds(0.0)
             clock_ms[line.seat] = line.clock[line.seat]
             standing.clock = standing.clock.showing(clock_ms)
@@ -160,7 +165,7 @@ def replay_standing(
 
 
 def _happen_again(standing: MatchStanding, line: Ply, was_to_move: int | tuple[int, ...] | None) -> None:
-    """What a line of an event changes beside the course."""
+    """Apply to the standing what an event's line changes besides the course."""
     event, standing.clock = line.event, standing.clock.showing(line.clock)
     if event.out is None or not isinstance(was_to_move, tuple):
         standing.round_ms = line.clock
@@ -187,7 +192,7 @@ def _seal_again(course: Course, line: Sealed, strikes: Sequence[int], where: str
 
 
 def _check_mover(course: Course, seat: int, strikes: Sequence[int], where: str) -> None:
-    """Refuse a move of a seat that was not to move, or had too many strikes."""
+    """Refuse a move of a seat that is not to move or has all its strikes."""
     if course.over:
         raise BadRecord(f"{where}: the match was over before this event")
     if not course.awaits(seat):

@@ -1,4 +1,4 @@
-"""What came of a match: the referee makes it, the store keeps it, the feed and the record tell it."""
+"""The results of matches, as the referee makes them, the store keeps them, and feed and records publish them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,9 @@ class SeatResult(Struct, frozen=True, kw_only=True):
     moves: int | None = None
     thought_ms: int | None = None
     payoff: float | None = None
-    """The mean that it was paid a round, over so many `rounds`, where that counts and there was one; of a seat that
-    left, with the least for each that was still to come.
+    """The mean payoff per round, over this number of `rounds`, if payoffs are the result and there was a round.
+
+    A seat that left gets the least payoff for each round still to come.
     """
     rounds: int | None = None
 
@@ -46,21 +47,21 @@ class Result(Struct, frozen=True, kw_only=True):
     started: str
     finished: str
     tournament: str | None = None
-    """The tournament's id, where it was one, and the match's place in its schedule."""
+    """The id of the tournament of the match, and the match's place in its schedule."""
     place: int | None = None
     annulled: str | None = None
-    """The pool in which it was rated, until the operator annulled that."""
+    """The pool in which the match was rated, if the operator has annulled its rating."""
     start: str | None = None
-    """The same in all matches that share a start, once they are stored; None where it shares it with none."""
+    """The id of the start that stored matches share; None if no other match shares it."""
 
 
 def points(result: Result) -> list[float]:
-    """Each seat's points, by its rank."""
+    """Return each seat's points, from its rank."""
     return points_of([seat.rank for seat in result.seats])
 
 
 def points_of(ranks: Sequence[int]) -> list[float]:
-    """By seat, the share of the other seats that it left behind, ties counting half; 1 for a win of two."""
+    """Return by seat the fraction of the other seats that it beat, ties counting half; with two seats, 1 for a win."""
     others = len(ranks) - 1
     return [(sum(other > rank for other in ranks) + (ranks.count(rank) - 1) / 2) / others for rank in ranks]
 

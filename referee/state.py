@@ -1,4 +1,4 @@
-"""Where a match stands: all that an event may change, and how it is taken back."""
+"""The standing of a match: everything that an event may change, and how to undo an event."""
 
 from __future__ import annotations
 
@@ -21,19 +21,21 @@ from referee.footer import moves_of
 from referee.record import MOST_INFO, size_of
 
 MOST_KEPT, KEPT = 256, 128
-"""Events that are kept where older ones can be had: beyond the first number, the latest of them."""
+"""A match with more than the first number of events in memory drops all but the second number, if older events can be
+fetched.
+"""
 MOST_BYTES, BYTES = 32 * 1024, 16 * 1024
-"""The same of their bytes in JSON, which are counted every so many events."""
+"""The same limits in bytes of JSON. The bytes are counted every `LOOK_EVERY` events."""
 LOOK_EVERY = 64
 
 _encode = msgspec.json.Encoder().encode
 
 Older = Callable[[Event, int], list[Event]]
-"""`older(event, most)`: so many events before this one, or those of them that a message has room for."""
+"""`older(event, most)` returns the last `most` events before this one, or fewer if a message has no room for them."""
 
 
 class Phase(enum.IntEnum):
-    """Where a match is: until every seat is ready, until nobody is to move, until the result is stored."""
+    """A phase of a match: until every seat is ready, until the game is over, and after that."""
 
     WAITING = 0
     PLAYING = 1
@@ -41,47 +43,47 @@ class Phase(enum.IntEnum):
 
 
 class MatchStanding(Struct, gc=False):
-    """A match between two events. What is by seat has no entry where there is nothing to say.
+    """A match between two events. Mappings by seat have no entry for a seat without a value.
 
-    No value is changed in place, but for `events`, which only grow: a shallow copy and a length hold all of it.
+    No value is changed in place, except `events`, which only grows: a shallow copy and a length are a full snapshot.
     """
 
     clock: TimeBanks
     phase: Phase = Phase.WAITING
     course: Course | None = None
-    """None until every seat is ready."""
+    """The course of the match; None until every seat is ready."""
     until: float | None = None
-    """When the time to be ready, or to come back after a restart, ends; None once the clocks run."""
+    """The end of the time to be ready, or to come back after a restart; None once the clocks run."""
     nonces: Mapping[int, bytes] = {}
     quitting: Mapping[int, str] = {}
-    """The seats that drop out as soon as the match begins, and why."""
+    """The seats that drop out as soon as the match begins, each with the reason."""
     away: Mapping[int, float] = {}
-    """The seats whose connection is gone, and since when."""
+    """The disconnected seats, each with the time of the disconnect."""
     follows: frozenset[int] = frozenset()
-    """The seats that are told the turn of every ply."""
+    """The seats that get the turn of every ply."""
     strikes: Mapping[int, int] = {}
     answered: Mapping[int, int] = {}
-    """How many events there were before the seat's last accepted move."""
+    """The number of events before each seat's last accepted move."""
     told: Mapping[int, int] = {}
-    """How many events the seat has been told of."""
+    """The number of events that each seat has been sent."""
     shown: int = 0
-    """How many events watchers have been told of."""
+    """The number of events that watchers have been sent."""
     events: list[Event] = []
-    """The latest; all of them, unless there is `older`."""
+    """The latest events; all of them, unless there is `older`."""
     looked_at: int = 0
     size: int = 0
-    """How many there were when it was looked at last whether these are too many, and of how many bytes, roughly."""
+    """The approximate bytes of the events at the last check of their size; `looked_at` is their number then."""
     dropped: int = 0
-    """How many events there were before these."""
+    """The number of events before those in memory."""
     moves_dropped: Mapping[int, int] = {}
-    """How many of them were moves, by seat."""
+    """The number of moves among the dropped events, by seat."""
     older: Older | None = None
     said: Mapping[int, int] = {}
-    """How many bytes of `info` of each seat are in the lines."""
+    """The bytes of `info` from each seat in the record."""
     round_ms: Sequence[int] = ()
-    """What each clock showed when the round began in which several move at once."""
+    """The clocks at the start of the current simultaneous round."""
     noted: tuple[int, ...] = ()
-    """By seat, how many of the milliseconds that its clock has been given back are in the lines."""
+    """The milliseconds given back to each seat that lines of the record already report."""
 
     @property
     def playing(self) -> Course:
@@ -91,36 +93,36 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def mixed_in(self) -> list[bytes]:
-        """The nonces by seat; who has given none adds nothing."""
+        """The nonces by seat, empty for a seat that gave none."""
         return [self.nonces.get(seat, b"") for seat in range(len(self.clock.banks))]
 
     @property
     def nonces_in_hex(self) -> list[str]:
-        """The same as they travel."""
+        """The nonces by seat, in hex."""
         return [nonce.hex() for nonce in self.mixed_in]
 
     def begin(self, course: Course) -> Event | None:
-        """Play this course from its first state on; its deal, where there is one."""
+        """Start playing a course. Return its deal, if there is one."""
         self.course, deal = course.begin()
         self.phase = Phase.PLAYING
         return deal
 
     def stop_waiting(self) -> None:
-        """After a restart the clocks stand still, unless nobody is missing any more."""
+        """End the wait after a restart once every seat still in the match is back."""
         if not self.away.keys() - self.playing.out.keys():
             self.until = None
 
     def lose(self, seat: int, now: float) -> None:
-        """A seat's connection is gone."""
+        """Note that a seat is disconnected."""
         self.away = {seat: now, **self.away}
         self.follows -= {seat}
 
     def regain(self, seat: int) -> None:
-        """A seat's connection is back."""
+        """Note that a seat is connected again."""
         self.away = {other: since for other, since in self.away.items() if other != seat}
 
     def hold(self, by: float, now: float) -> None:
-        """Time stood still for so many seconds until now."""
+        """Shift all times by a pause of `by` seconds that ends now."""
         self.away = {seat: min(since + by, now) for seat, since in self.away.items()}
         if self.until is not None:
             self.until += by
@@ -128,18 +130,20 @@ class MatchStanding(Struct, gc=False):
             self.clock = self.clock.held(by, now)
 
     def deadline(self, away: float) -> float | None:
-        """When the time to come ends, or the running clock, or of a seat the time that it may be `away`; 0: any."""
+        """Return the earliest of the times at which a wait, a clock or a disconnected seat's `away` seconds end; 0: no
+        limit for disconnected seats.
+        """
         if self.until is not None:
             return self.until
         ends = [self.clock.deadline, *(since + away for since, _, _ in self._missing() if away)]
         return min((end for end in ends if end is not None), default=None)
 
     def longest_away(self) -> int:
-        """The seat that went first of those that are away; of two that went at once whose turn it is."""
+        """Return the seat that has been disconnected for longest; in a tie a seat to move comes first."""
         return min(self._missing())[2]
 
     def _missing(self) -> list[tuple[float, bool, int]]:
-        """Since when, whether it is another's turn, and the seat, of those that are away from a match they are in."""
+        """Return the disconnected seats still in the match, as tuples (disconnected since, not to move, seat)."""
         course = self.playing
         return [(since, not course.awaits(at), at) for at, since in self.away.items() if at not in course.out]
 
@@ -149,11 +153,11 @@ class MatchStanding(Struct, gc=False):
         self.events.append(event)
 
     def seal(self, seat: int) -> None:
-        """Note that a seat has moved, in a round that is not over."""
+        """Note a seat's move in a simultaneous round."""
         self.answered = {**self.answered, seat: self.dropped + len(self.events)}
 
     def accepted(self, seat: int, ply: int) -> dict[str, Any] | None:
-        """The move of a seat at a ply that has passed, of those that are kept."""
+        """Return the move of a seat at an earlier ply, if it is still in memory."""
         for event in islice(self.events, bisect_left(self.events, ply, key=lambda event: event.ply), None):
             if event.ply != ply:
                 break
@@ -164,13 +168,13 @@ class MatchStanding(Struct, gc=False):
         return None
 
     def strike(self, seat: int) -> int:
-        """One more strike of a seat; how many it has."""
+        """Count a strike of a seat. Return its number of strikes."""
         strikes = self.strikes.get(seat, 0) + 1
         self.strikes = {**self.strikes, seat: strikes}
         return strikes
 
     def keep(self, seat: int, info: Info | None) -> Info | None:
-        """Count what a bot says of its thinking. Raises `MalformedMessage` where the record has no more room for it."""
+        """Count the bytes of an `info`. Raise `MalformedMessage` if the record has no room for it."""
         if info is not None:
             said, size = sum(self.said.values()), size_of(info)
             if said + size > MOST_INFO:
@@ -179,7 +183,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what a line says beside the move of a seat: milliseconds given back, and what it said."""
+        """Note what the line of a seat's move reports besides the move: milliseconds given back, and an `info`."""
         if info is not None:
             self.count_info(seat, size_of(info))
         if given:
@@ -187,35 +191,35 @@ class MatchStanding(Struct, gc=False):
             self.newly_given(seat)
 
     def newly_given(self, seat: int) -> int:
-        """The milliseconds that a seat's clock has been given back and no line says yet; from now on one does."""
+        """Return the milliseconds given back to a seat that no line reports yet, and count them as reported."""
         given, noted = self.clock.given, self.noted
         self.noted = (*noted[:seat], given[seat], *noted[seat + 1 :])
         return given[seat] - noted[seat]
 
     def count_info(self, seat: int, size: int) -> None:
-        """Count so many bytes of what a seat said."""
+        """Add to the bytes of a seat's `info`."""
         self.said = {**self.said, seat: self.said.get(seat, 0) + size}
 
     def since(self, number: int) -> list[Event]:
-        """The events from a number on, the first being 0: of very many, the last."""
+        """Return the events from a number on, counted from 0; of too many for a message, the last."""
         at = number - self.dropped
         if at >= 0 or self.older is None:
             return self.events[max(at, 0) :]
         return [*self.older(self.events[0], -at), *self.events]
 
     def news(self, seat: int | None) -> list[Event]:
-        """The events that a seat, or the watchers, have not been told of."""
+        """Return the events that a seat, or the watchers (None), have not been sent yet."""
         return self.since(self.shown if seat is None else self.told.get(seat, 0))
 
     def tell(self, seat: int) -> list[Event]:
-        """What the seat has not been told of: from now on it has."""
+        """Return the events that a seat has not been sent yet, and count them as sent."""
         dropped, told = self.dropped, self.told
         self.told = {**told, seat: dropped + len(self.events)}
         number = told.get(seat, 0)
         return self.events[number - dropped :] if number >= dropped else self.since(number)
 
     def drop(self) -> None:
-        """Keep the latest events only, if older ones can be had and these are too many, or too large."""
+        """Keep only the latest events if there are too many, or too many bytes, and older ones can be fetched."""
         if self.older is not None:
             self.size += len(_encode(self.events[self.looked_at :]))
             many = len(self.events)
@@ -229,32 +233,32 @@ class MatchStanding(Struct, gc=False):
 
     @property
     def moves(self) -> Mapping[int, int]:
-        """How many moves each seat has made."""
+        """The number of moves of each seat."""
         return Counter(self.moves_dropped) + moves_of(self.events)
 
     def forget(self, seat: int) -> None:
-        """The seat may not know what it was told since its last accepted move."""
+        """Count the events since a seat's last accepted move as not sent: the seat may have missed them."""
         self.told = {**self.told, seat: self.answered.get(seat, 0)}
 
     def absent(self, seat: int) -> bool:
-        """Whether a seat dropped out because nothing was heard of it, and had not moved once."""
+        """Return whether a seat dropped out for not answering, without a single move."""
         course = self.course
         out = None if course is None or course.called_off else course.out.get(seat)
         return out in ABSENCES and seat not in self.answered
 
     def stayed(self, seat: int) -> bool:
-        """Whether the match is over and a seat was in it to the end."""
+        """Return whether the match is over and a seat was in it to the end."""
         course = self.course
         return self.phase is Phase.OVER and course is not None and not course.called_off and seat not in course.out
 
     def branch(self) -> MatchStanding:
-        """The same standing once more: what happens from here on in one of them does not happen in the other."""
+        """Return an independent copy of the standing."""
         branch = _copy(self)
         branch.events = [*self.events]
         return branch
 
     def snapshot(self) -> Snapshot:
-        """The standing as it is now, for `restored`, once old events were dropped."""
+        """Return a snapshot for `restored`, after dropping old events if there are too many."""
         events = len(self.events)
         if events > self.looked_at + LOOK_EVERY:
             self.drop()
@@ -263,14 +267,14 @@ class MatchStanding(Struct, gc=False):
 
 
 _copy: Callable[[MatchStanding], MatchStanding] = MatchStanding.__copy__  # type: ignore[attr-defined]
-"""In a third of the time of `copy.copy`, which looks for the same."""
+"""A third of the time of `copy.copy`, which looks up the same method."""
 
 Snapshot = tuple[MatchStanding, int]
-"""What a standing was: a copy of it, and how many events there were."""
+"""A copy of a standing, with its number of events."""
 
 
 def restored(snapshot: Snapshot) -> MatchStanding:
-    """The standing as it was, in place of the one that the snapshot was taken of; once."""
+    """Return the standing at the time of a snapshot, in place of the current one. A snapshot can be used once."""
     standing, events = snapshot
     del standing.events[events:]
     return standing

@@ -1,7 +1,7 @@
-"""The registry: a game's name and where its rules are. Adding a game is one new file and one line here.
+"""The registry of games, by name. A new game is one new file and one line here.
 
-What else there is for a game is registered by its name where it lives: bots.evaluation, bots.search.kernels,
-machine.exact.graders. Who serves, plays or searches any game knows none.
+Evaluation, search kernels and exact graders have registries of their own: bots.evaluation, bots.search.kernels,
+machine.exact.graders. Code that serves, plays or searches games knows no particular game.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _in_use: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDicti
 
 
 def game_class(name: str) -> type[Game[Any, Any]]:
-    """The rules called `name`. Raises `UnknownGame`, listing those there are."""
+    """Return the class of a game. Raise `UnknownGame`, with the known names."""
     where = _WHERE.get(name)
     if where is None:
         raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(NAMES)}")
@@ -41,32 +41,29 @@ def game_class(name: str) -> type[Game[Any, Any]]:
 
 
 def payoff_unit(name: str) -> str:
-    """What payoffs are counted by in the game called `name`, as `round`; empty where ranks are the result, and for a
-    game that there is none of.
-    """
+    """Return the unit of a game's payoffs, such as `round`; empty if ranks are the result, or the game is unknown."""
     return game_class(name).payoff_unit if name in _WHERE else ""
 
 
 def default_preset(name: str) -> str:
-    """The preset that is played where nobody names a config. Raises `UnknownGame`."""
+    """Return the preset that is played without a config. Raise `UnknownGame`."""
     return next(iter(game_class(name).presets))
 
 
 def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """The game called `name` under `config`, or under its default preset where that names nothing. Raises `UnknownGame`
-    or `BadConfig`.
-    """
+    """Return a game under a config; without one, under its default preset. Raise `UnknownGame` or `BadConfig`."""
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """The keys of a game's configs, also those that a config at their defaults leaves out. Raises `UnknownGame`."""
+    """Return the keys of a game's configs, including those omitted at their defaults. Raise `UnknownGame`."""
     return tuple(dict.fromkeys((*load(name).config, *game_class(name).late_keys)))
 
 
 def rules_of(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """The same, shared by all matches under equal configs as long as somebody holds it, as rules never change: a large
-    map is read once and held once. Raises `UnknownGame` or `BadConfig`.
+    """Return a game as `load` does, but shared among all matches with the same config while they last.
+
+    Rules never change, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
     """
     key = game, _pack(config)
     rules = _in_use.get(key)

@@ -1,4 +1,4 @@
-"""The contract of a game: pure functions over immutable, hashable states, under one config. No clock, no sockets."""
+"""The contract of a game: pure functions over immutable, hashable states, under one config."""
 
 from __future__ import annotations
 
@@ -29,222 +29,232 @@ class Game(ABC, Generic[S, M]):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    """What people call the game."""
+    """The name of the game for people."""
     about: ClassVar[str]
-    """What one does in it, in a sentence."""
+    """One sentence on what players do in the game."""
     config: dict[str, Any]
-    """The whole config, normalised, ready for the wire: every key present but `late_keys` at their defaults."""
+    """The whole config, normalised, as messages carry it: all keys except `late_keys` at their defaults."""
     seats: int = 2
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """The configs on which matches are rated; the first is played where nobody names one."""
+    """The configs on which matches are rated. The first is the default."""
     preset_titles: ClassVar[Mapping[str, str]]
-    """What people call the presets, as said after the game's title: `Nim, classic`."""
+    """The names of presets for people, used after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
-    """Keys that came after records were made, with their defaults: left out there, so that digests stay the same."""
+    """Config keys that are newer than some records, with their defaults. At their defaults they are omitted, which
+    keeps old digests valid.
+    """
     tutorial: ClassVar[Mapping[str, Any] | None] = None
-    """The config on which a tutorial teaches the game; None where there is no tutorial."""
+    """The config of the game's tutorial; None without one."""
     draw_probability: ClassVar[float]
-    """How often equal players draw; fixed for the game's rating pools."""
+    """The draw probability of equal players, fixed for the game's rating pools."""
     payoff_unit: ClassVar[str] = ""
-    """What payoffs are counted by, `round` or `hand`, where those are the result; empty where `returns` is None."""
+    """The unit of payoffs, `round` or `hand`, if they are the result; empty if `returns` is None."""
     zero_sum: bool = True
-    """Whether what one of two gets, the other loses: only then who is ahead in a match is who plays better."""
+    """One player's gain is the other's loss. Only then does a lead in a match mean better play."""
     hidden: bool = False
-    """Whether states or events hold what a seat may not see: each is told its `view`, and digests are salted."""
+    """States or events have parts that a seat may not see. Each seat gets its `view`, and digests are salted."""
 
     @abstractmethod
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
     def check_cost(self) -> None:
-        """Raises `BadConfig` where a deal or a move could take longer than others can be kept waiting: nobody may ask
-        for such a match. One that was played once is played again all the same.
+        """Raise `BadConfig` if a deal or a move could take so long that other matches would have to wait.
+
+        It is called for new matches only: records of old ones can always be replayed.
         """
 
     @abstractmethod
     def initial(self, dice: Dice) -> tuple[S, Event | None]:
-        """The first state, and the deal that made it where there is one. `dice` are those of ply 0."""
+        """Return the first state, and the deal that made it, if there is one. `dice` are those of ply 0."""
 
     def undealt(self) -> S | None:
-        """The state before the deal of the start, where that is among its `chance_outcomes`; None where it is not luck:
-        where nothing is dealt, or both seat orders of a paired match are given the same deal.
+        """Return the state before the first deal, if that deal is luck and among the `chance_outcomes`.
+
+        None without a deal, and where both seat orders of a paired match get the same deal.
         """
         return None
 
     @abstractmethod
     def to_move(self, state: S) -> int | None:
-        """The seat whose turn it is; `CHANCE` where `apply_chance` draws something first; None when all is over."""
+        """Return the seat to move; `CHANCE` if `apply_chance` comes first; None once the game is over."""
 
     @abstractmethod
     def ply(self, state: S) -> int:
-        """The number of the turn: 0 at the start (1 after a deal), one more with every move."""
+        """Return the number of the ply: 0 at the start (1 after a deal), plus 1 for every move."""
 
     @abstractmethod
     def key(self, state: S) -> Hashable:
-        """What identifies the state in a search table: all but the ply."""
+        """Return the state's key in a search table: everything except the ply."""
 
     @abstractmethod
     def legal_moves(self, state: S) -> Sequence[M]:
-        """Every legal move, or where listing is hopeless those that `legal_moves_for_turn` lists, in a fixed order;
-        empty only when the game is over.
+        """Return every legal move in a fixed order; empty only once the game is over.
+
+        If there are too many to list, return those that `legal_moves_for_turn` lists.
         """
 
     def sample(self, state: S, below: Callable[[int], int]) -> M:
-        """A legal move, each as likely as any other, listed or not; `below(n)` draws a number from 0 to n − 1."""
+        """Return a uniformly random legal move, listed or not. `below(n)` draws a number from 0 to n − 1."""
         moves = self.legal_moves(state)
         return moves[below(len(moves))]
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """The state after `move` and the event to tell. Raises `IllegalMove`, saying what would be legal."""
+        """Return the state after `move`, and the event. Raise `IllegalMove`, with what would be legal."""
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
-        """The state after what chance does by itself, where it is to move, and the event to tell."""
+        """Return the state after the chance event that is due, and the event."""
         raise ValueError(f"in {self.name} nothing is dealt once it has begun")
 
     def chance_outcomes(self, state: S) -> Sequence[tuple[Fraction, S]]:
-        """Every result that `apply_chance` may have, with its exact probability; they sum to 1."""
+        """Return every possible state after `apply_chance`, with its exact probability; they sum to 1."""
         raise ValueError(f"in {self.name} nothing is dealt once it has begun")
 
     def information(self, state: S, seat: int) -> Hashable:
-        """What a seat knows of a state, as far as it matters to it: the same where it can't tell states apart."""
+        """Return what a seat knows of a state: its information set. States that it cannot distinguish give equal
+        values.
+        """
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
-        """Every result that chance may give to a legal `move`, with its exact probability; they sum to 1."""
+        """Return every possible state after a legal `move`, with its exact probability; they sum to 1."""
         return ((CERTAIN, self.apply(state, move, NO_DICE)[0]),)
 
     def cost(self, state: S, move: M) -> int:
-        """About how many states `outcomes` goes through for a move, for who has to bound it before."""
+        """Return roughly how many states `outcomes` enumerates for a move, for callers that must limit their time."""
         return 1
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """The rank of every seat: 1 is best, equal numbers are a tie.
+        """Return the rank of every seat: 1 is best, equal numbers are a tie.
 
-        Of more than two seats it is also asked while they play: those still in the game share the first, those that
-        are out have the rank that is left to them.
+        With more than two seats it is called during the game, too: seats still in the game share rank 1, seats that are
+        out have the ranks after them.
         """
 
     def returns(self, state: S) -> tuple[int, ...] | None:
-        """What each seat has been paid so far, where that is what counts; None in a game that is won, drawn or lost."""
+        """Return the payoff of each seat so far; None in a game that is won, drawn or lost."""
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Where payoffs count: how many rounds are complete, and how many are still to come, or to be expected where
-        chance ends the match.
+        """Return the number of complete rounds and of rounds still to come, in a game with payoffs.
+
+        If chance ends the match, the second number is the expected one.
         """
         raise ValueError(f"{self.name} has no payoffs")
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        """Where payoffs count: the least that one round can pay each seat, and pays it once it has left."""
+        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it."""
         raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
-        """Why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
+        """Return why the finished game is over: `win`, `draw`, `ply_limit` or `round_limit`."""
         return DRAW if len(set(self.ranks(state))) == 1 else WIN
 
     def remove_seat(self, state: S, seat: int) -> S:
-        """The state after `seat` left a match that goes on without it; only asked with more than two seats."""
+        """Return the state after `seat` left a match that goes on. Called only with more than two seats."""
         raise ValueError(f"{self.name} does not go on without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
-        """The config that starts as this one would with these dice: a paired match gives it to both seat orders."""
+        """Return a config that starts with the deal of these dice, for both seat orders of a paired match."""
         return self.config
 
-    # What a seat may see.
+    # Hidden information
 
     def view(self, wire: dict[str, Any], seat: int | None) -> dict[str, Any]:
-        """What a seat may see of a state that goes on, or a spectator (None): of the same form as all of it."""
+        """Return what a seat, or a spectator (None), may see of an encoded state during the game, in the same form."""
         return wire
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """What a seat may hear of an event of a match that goes on, or a spectator (None)."""
+        """Return what a seat, or a spectator (None), may see of an event during the game."""
         return event
 
-    # How states and moves travel.
+    # Encoding
 
     @abstractmethod
     def encode_state(self, state: S) -> dict[str, Any]:
-        """The state as it travels, with `to_move` (null when over) and `ply`."""
+        """Return the state as messages carry it, with `to_move` (null once the game is over) and `ply`."""
 
     @abstractmethod
     def decode_state(self, wire: Mapping[str, Any]) -> S:
-        """The inverse of `encode_state`. Raises `KeyError`, `TypeError` or `ValueError` on what it did not make."""
+        """Invert `encode_state`. Raise `KeyError`, `TypeError` or `ValueError` for other values."""
 
     @abstractmethod
     def encode_move(self, move: M) -> dict[str, Any]:
-        """The move as it travels."""
+        """Return the move as messages carry it."""
 
     @abstractmethod
     def decode_move(self, wire: Any) -> M:
-        """A move from the wire. Raises `MalformedMove`, saying what the form is."""
+        """Parse a move from a message. Raise `MalformedMove`, with the right form."""
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """What a `turn` carries: moves that can be sent as they are and, where they are not all, `options`."""
+        """Return the legal moves for a `turn`, encoded; if the list is incomplete, also `options`."""
         return [self.encode_move(move) for move in self.legal_moves(state)], None
 
-    # How states, moves and events are shown to people.
+    # Display
 
     @abstractmethod
     def board(self, state: S) -> str:
-        """The state drawn for a terminal, at most 80 columns wide."""
+        """Draw the state for a terminal, at most 80 columns wide."""
 
     def described(self, state: S) -> str:
-        """The state for who reads it and sees no drawing: a program that speaks, a language model."""
+        """Describe the state in words, for readers who see no drawing, such as speech programs and language models."""
         return self.board(state)
 
     @abstractmethod
     def notation(self, move: M) -> str:
-        """The move in a few characters, for tables and replays."""
+        """Return the move in a few characters, for tables and replays."""
 
     move_syntax: ClassVar[str] = ""
-    """How people write a move, by examples."""
+    """Examples of moves as people write them."""
 
     def parse(self, text: str) -> M:
-        """The move that somebody wrote, as `notation` does or shorter. Raises `MalformedMove`, saying how."""
+        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove`, with
+        examples.
+        """
         raise MalformedMove(f"there is no way to write a move of {type(self).__name__} but as it travels")
 
     def changes(self, before: S, after: S) -> str:
-        """What is different for who has seen the board before; all of it where not much is the same."""
+        """Describe the differences between two states; if there are many, draw the whole state."""
         return self.board(after)
 
     def summary(self, state: S) -> str:
-        """Who has what, in a line; empty where the board says it all."""
+        """Summarise who holds what in one line; empty if the board shows it all."""
         return ""
 
     def told(self, event: Event) -> str:
-        """What dice made of a move, or what a deal gave, in a few words; empty where the move says it all."""
+        """Describe the result of dice or a deal in a few words; empty if the move says it all."""
         return " ".join(",".join(map(str, row)) for row in event.dice or ())
 
-    # The rating pools.
+    # Rating pools
 
     @functools.cached_property
     def preset(self) -> str | None:
-        """The name of the preset that this config is, if it is one."""
+        """The name of the preset with this config; None if there is none."""
         return self.preset_of(self.config)
 
     @classmethod
     def preset_of(cls, config: Mapping[str, Any]) -> str | None:
-        """The name of the preset that a whole config is, if it is one."""
+        """Return the name of the preset with this whole config; None if there is none."""
         return next((name for name, (known, _) in _presets(cls).items() if known == config), None)
 
     @property
     def pool(self) -> str | None:
-        """The rating pool of this config, `game/preset`; None where it is no preset."""
+        """The rating pool of this config, `game/preset`; None if it is no preset."""
         preset = self.preset
         return None if preset is None else f"{self.name}/{preset}"
 
     @property
     def pools(self) -> list[str]:
-        """The pools in which a match under this config may be rated: its own, or those whose presets deal it, then the
+        """The pools that may rate a match under this config: its own, or those of presets that can deal it, then the
         same for matches with people.
         """
         found = self._dealt_by() if self.pool is None else [self.pool]
         return [*found, *map(people_pool, found)]
 
     def _dealt_by(self) -> list[str]:
-        """The pools of the presets that deal this config."""
+        """Return the pools of the presets that can deal this config."""
         return [
             f"{self.name}/{name}"
             for name, (config, drawn) in _presets(type(self)).items()
@@ -254,7 +264,7 @@ class Game(ABC, Generic[S, M]):
 
 @functools.cache
 def _presets(game: type[Game[Any, Any]]) -> dict[str, tuple[dict[str, Any], frozenset[str]]]:
-    """The presets of a game, each with its whole config and the keys that a deal of it changes."""
+    """Return the presets of a game, each with its whole config and the keys that a deal changes."""
     found = {}
     for name, preset in game.presets.items():
         made = game(preset)
@@ -264,7 +274,7 @@ def _presets(game: type[Game[Any, Any]]) -> dict[str, tuple[dict[str, Any], froz
 
 
 class _NoDice(Dice):
-    """For moves without chance: rolling is a mistake of the rules."""
+    """Dice for moves without chance: a roll is a bug in the rules."""
 
     def __init__(self) -> None:
         super().__init__(b"", 0)

@@ -1,4 +1,4 @@
-"""The prisoner's dilemma and every other game of two who choose at once, for payoffs of a matrix, in many rounds."""
+"""The prisoner's dilemma and other games of two seats that choose at once: payoffs from a matrix, over many rounds."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FEWEST, MOST = 2, 5
 MOST_ROUNDS = 10_000
 MOST_PAYOFF = 1_000_000
 PARTS = 10_000
-"""A chance is a whole number of these parts."""
+"""Chances are whole multiples of 1 / PARTS."""
 _EXACT = Context(traps=[InvalidOperation, Inexact])
 LONGEST_NAME = 20
 
@@ -32,7 +32,7 @@ _TEMPTING = [[[3, 3], [0, 5]], [[5, 0], [1, 1]]]
 
 
 class Rounds(NamedTuple):
-    """Rounds played, the payoffs so far, what was played in the last, and whether it was the last of all."""
+    """The number of rounds played, the payoffs so far, the last choices, and whether the match is over."""
 
     at: int
     payoffs: tuple[int, int]
@@ -41,11 +41,11 @@ class Rounds(NamedTuple):
 
 
 class Dilemma(SimultaneousGame[Rounds, int]):
-    """Config: `payoffs`, for each choice of seat 0 a row that has, for each of seat 1, both payoffs; the names of the
-    `choices` by seat; `rounds`; `go_on`, the chance that another round follows, until there were `rounds`, or null;
-    `noise`, the chance that a choice is changed to another.
+    """Config: `payoffs`, rows for the choices of seat 0, columns for those of seat 1, each entry with both payoffs;
+    `choices`, their names by seat; `rounds`; `go_on`, the chance of another round, up to `rounds`, or null; `noise`,
+    the chance that a choice is changed to another.
 
-    A move is the index of a choice. Who gets more in all is ahead.
+    A move is the index of a choice. The seat with the higher total is ahead.
     """
 
     name = "dilemma"
@@ -150,13 +150,13 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         ]
 
     def _may_be_played(self, choice: int, seat: int) -> list[tuple[Fraction, int]]:
-        """With their chances, what noise makes of a choice."""
+        """Return what noise may make of a choice, with probabilities."""
         noise, others = Fraction(self.noise, PARTS), len(self.choices[seat]) - 1
         changed = [(noise / others, other) for other in range(others + 1) if other != choice] if noise else []
         return [(1 - noise, choice), *changed]
 
     def _disturbed(self, choice: int, seat: int, dice: Dice) -> int:
-        """What is played for a choice: with noise it may be any other."""
+        """Return what is played for a choice: with noise it may be another one."""
         purpose = f"noise-{seat}"
         if not self.noise or dice.choice(purpose, PARTS) >= self.noise:
             return choice
@@ -167,7 +167,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         return state.payoffs
 
     def count_rounds(self, state: Rounds) -> tuple[int, int]:
-        """Where nobody knows which round is the last, 1 / (1 - go_on) are still to come, rounded half up."""
+        """Return the complete rounds and those to come: with `go_on`, 1 / (1 − go_on) of them, rounded half up."""
         left = self.rounds - state.at
         if state.over:
             left = 0
@@ -186,7 +186,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         return (1 + (one < two), 1 + (two < one))
 
     def view_event(self, event: Event, seat: int | None) -> Event:
-        """With noise nobody is told what others meant to play."""
+        """Hide the other seats' intended choices if there is noise."""
         if event.moves is None or not self.noise:
             return event
         seen = [move if at == seat else None for at, move in enumerate(event.moves)]
@@ -218,7 +218,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         return f"{state.at}{of} rounds played, payoffs {one} and {two}{last}"
 
     def notation(self, move: int) -> str:
-        """By the names of seat 0, where both have the same."""
+        """Return the name of a choice, if both seats have the same names; else its number."""
         names = self.choices[0]
         return names[move] if self.choices[0] == self.choices[1] and move < len(names) else str(move)
 
@@ -245,7 +245,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
 
 
 def _matrix(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """The payoffs. Raises `BadConfig`."""
+    """Parse the payoffs. Raise `BadConfig`."""
     rows = _list("payoffs", value, "rows, one for each choice of seat 0")
     width = len(rows[0]) if isinstance(rows[0], (list, tuple)) else 0
     found = []
@@ -273,8 +273,10 @@ def _list(key: str, value: Any, of: str) -> Sequence[Any]:
 
 
 def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
-    """Whether these payoffs of two choices each tempt both seats away from the first: temptation > reward of both
-    choosing it > punishment of neither > what is left to the one who did.
+    """Return whether a 2 × 2 matrix is a prisoner's dilemma for both seats: temptation > reward > punishment > sucker's
+    payoff.
+
+    The first choice is to cooperate.
     """
     if len(payoffs) != 2 or len(payoffs[0]) != 2:
         return False
@@ -284,14 +286,14 @@ def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
 
 
 def _named(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The choices' names by seat where none are given."""
+    """Return default names for the choices, by seat."""
     if is_prisoners_dilemma(payoffs):
         return COOPERATE_OR_DEFECT, COOPERATE_OR_DEFECT
     return tuple("abcde"[: len(payoffs)]), tuple("abcde"[: len(payoffs[0])])
 
 
 def _names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The choices' names by seat. Raises `BadConfig`."""
+    """Parse the names of the choices, by seat. Raise `BadConfig`."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise BadConfig(f"dilemma: choices is {shown(value)}: it is two lists of names, one for each seat")
     found = []
@@ -311,7 +313,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _parts(key: str, value: Any, most: int) -> int:
-    """A chance, as a number or in decimals, in whole parts. Raises `BadConfig`."""
+    """Parse a chance, a number or a decimal string, into parts. Raise `BadConfig`."""
     try:
         if type(value) not in (int, float, str):
             raise InvalidOperation
@@ -325,5 +327,5 @@ def _parts(key: str, value: Any, most: int) -> int:
 
 
 def _decimal(parts: int) -> str:
-    """A chance as it travels: no digest has floats."""
+    """Format a chance for messages, as text: digests contain no floats."""
     return f"{Decimal(parts) / PARTS:f}"

@@ -1,4 +1,4 @@
-"""Grundy's game: split one heap into two of different sizes; who cannot, loses."""
+"""Grundy's game: split one heap into two of different sizes. The seat that cannot move loses."""
 
 from __future__ import annotations
 
@@ -13,21 +13,23 @@ from protocol.messages import Event
 
 
 class Heaps(NamedTuple):
-    """The heaps in the order of their making, and the ply."""
+    """The heaps in the order of their creation, and the ply."""
 
     heaps: tuple[int, ...]
     at: int
 
 
 class Split(NamedTuple):
-    """Split heap number `heap` (from 0) into `split`, the smaller part, and the rest, which goes to the end."""
+    """A split of heap number `heap` (from 0): `split`, the smaller part, takes its place; the rest becomes the last
+    heap.
+    """
 
     heap: int
     split: int
 
 
 class Grundy(Game[Heaps, Split]):
-    """Config: `heaps`, 1 to 16 of 1 to 200. Seat 0 begins."""
+    """Config: `heaps`, 1 to 16 heaps of 1 to 200. Seat 0 begins."""
 
     name = "grundy"
     title = "Grundy’s game"

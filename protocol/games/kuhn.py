@@ -1,4 +1,4 @@
-"""Kuhn poker: three cards, one of them each, one bet."""
+"""Kuhn poker: a deck of three cards, one card each, one bet."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from protocol.games.poker import Poker
 
 
 class Kuhn(Poker):
-    """An ante of 1, a bet of 1. Perfect play costs who moves first 1/18 of a chip a hand (Kuhn, 1950)."""
+    """An ante of 1, a bet of 1. With perfect play the first player loses 1/18 of a chip per hand (Kuhn, 1950)."""
 
     name = "kuhn"
     title = "Kuhn poker"

@@ -1,4 +1,4 @@
-"""Leduc poker: six cards of three ranks, one of them each, a public one, two rounds of betting."""
+"""Leduc poker: a deck of six cards in three ranks, one card each and a public one, two rounds of betting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from protocol.games.poker import Poker
 
 
 class Leduc(Poker):
-    """An ante of 1, bets and raises of 2, then 4, two a round (Southey et al., 2005)."""
+    """An ante of 1, bets and raises of 2, then 4, at most two per round (Southey et al., 2005)."""
 
     name = "leduc"
     title = "Leduc poker"

@@ -1,4 +1,6 @@
-"""Nim: take from one heap; who cannot move loses, or wins in misère play. Any heaps, any set of allowed removals."""
+"""Nim: take from one heap. The seat that cannot move loses, or wins in misère play. Any heaps, any set of allowed
+removals.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from protocol.messages import CHANCE, Event
 MAX_LISTED_MOVES = 512
 MAX_DEAL_DRAWS = 20_000
 MOST_BYTES = 520
-"""Of dice that a deal may take on average. One in 10⁹ takes 21 times as many: some 5 ms."""
+"""Most bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many: some 5 ms."""
 _DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 
 
@@ -71,7 +73,7 @@ class Nim(Game[Position, Take]):
             None if take is None else tuple(sorted(set(integers("nim", "take", take, count=(1, 16), each=(1, 1000)))))
         )
         self._least = 1 if self.take is None else self.take[0]
-        """The fewest that a move takes."""
+        """The smallest allowed removal."""
         self.misere = one_of("nim", "misere", given["misere"], (False, True))
         self.start = one_of("nim", "start", given["start"], ("given", "p-position"))
         if self.start == "p-position" and self._least_lost() is None:
@@ -87,10 +89,12 @@ class Nim(Game[Position, Take]):
         }
 
     def _least_lost(self) -> tuple[int, ...] | None:
-        """A lost position with a move: the first heaps that can hold it, the others empty; None where there is none."""
+        """Return a lost position with a move: the first heaps that can hold it, the others empty; None if there is
+        none.
+        """
         least = self._least
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]
-        needed = 1 if self.misere else 2  # one heap that the mover has to empty, or two equal ones
+        needed = 1 if self.misere else 2  # misère: one heap that the mover has to empty; normal play: two equal heaps
         if len(large) >= needed:
             return tuple(least if heap in large[:needed] else 0 for heap in range(len(self.heaps)))
         for heap in large:
@@ -104,7 +108,7 @@ class Nim(Game[Position, Take]):
             return
         among = [size + 1 for size in self.heaps]
         a_draw = sum(map(mean_bytes, among))
-        # Whatever the other heaps are, at most one size of a heap makes the whole lost if any number may be taken.
+        # If any number may be taken, at most one size of a heap makes the whole position lost, given the other heaps.
         rare = self.take is None and a_draw * max(among) > MOST_BYTES
         if rare or a_draw * prod(among) > MOST_BYTES * self._deals():
             raise BadConfig(
@@ -113,7 +117,7 @@ class Nim(Game[Position, Take]):
             )
 
     def _deals(self) -> int:
-        """How many positions can be dealt."""
+        """Return the number of positions that can be dealt."""
         lost = lost_positions(self.heaps, self._values, misere=self.misere)
         return lost if self.misere else lost - prod(min(size + 1, self._least) for size in self.heaps)
 
@@ -129,9 +133,9 @@ class Nim(Game[Position, Take]):
         return Position(heaps, 0, 1), Event(ply=0, seat=CHANCE, move={"heaps": list(heaps)})
 
     def _deal(self, dice: Dice) -> tuple[int, ...]:
-        """Heaps drawn uniformly (purpose "deal"), again and again until the position is lost and has a move.
+        """Draw heaps uniformly (purpose "deal") until the position is lost and has a move.
 
-        Where such positions are so rare that `MAX_DEAL_DRAWS` draws find none, it is the least one.
+        If `MAX_DEAL_DRAWS` draws find none, return the smallest such position.
         """
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
             if self._is_dealt(drawn):
@@ -141,7 +145,7 @@ class Nim(Game[Position, Take]):
         return least
 
     def _is_dealt(self, heaps: Sequence[int]) -> bool:
-        """Whether a position is lost, as `impartial.outcome` has it, and has a move."""
+        """Return whether a position is lost (as in `impartial.outcome`) and has a move."""
         worth = list(map(self._values.__getitem__, heaps))
         return reduce(xor, worth) == (self.misere and max(worth) < 2) and max(heaps) >= self._least
 

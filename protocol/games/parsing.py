@@ -1,4 +1,4 @@
-"""How games read what comes from outside: configs, with presets, defaults and bounds, and moves; how they refuse."""
+"""Parsing of configs and moves, with presets, defaults, bounds and error messages, for all games."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from protocol.games.base import Game
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """`config` over its preset (if it names one) over `defaults` and those of the game's `late_keys`.
+    """Merge `config` over its preset, if it names one, over `defaults` and those of the game's `late_keys`.
 
     Raises `BadConfig` for an unknown key or preset.
     """
@@ -30,7 +30,9 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
 
 
 def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: tuple[int, int]) -> tuple[int, ...]:
-    """A config value that is a list of integers within bounds; a bare integer is a list of one. Raises `BadConfig`."""
+    """Parse a config value that is a list of integers within bounds; an integer stands for a list of one. Raise
+    `BadConfig`.
+    """
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, each
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
@@ -39,14 +41,14 @@ def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: t
 
 
 def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
-    """A config value that is an integer within bounds. Raises `BadConfig`."""
+    """Parse a config value that is an integer within bounds. Raise `BadConfig`."""
     if type(value) is not int or not low <= value <= high:
         raise BadConfig(f"{game}: {key} is {shown(value)}: it is an integer from {low} to {high}")
     return value
 
 
 def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """A config value that is one of a few. Raises `BadConfig`."""
+    """Parse a config value that is one of some values. Raise `BadConfig`."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
@@ -54,7 +56,7 @@ def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """The integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, the move as it should look."""
+    """Return the integer fields of a move, exactly `names`. Raise `MalformedMove` with `form`, an example."""
     if type(wire) is dict and len(wire) == len(names):
         for name in names:
             if type(wire.get(name)) is not int:
@@ -65,9 +67,9 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """What a move with `do` does, and its integer fields. `forms` has, by kind, an example and the names of the fields.
+    """Return the kind of a move with `do`, and its integer fields.
 
-    Raises `MalformedMove`.
+    `forms` has for each kind an example and the names of the fields. Raises `MalformedMove`.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
@@ -94,7 +96,10 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
-    """Both groups of a pattern that a text is, in any case. Raises `MalformedMove` with how it is `move_syntax`."""
+    """Return both numbers in a text that matches a pattern, ignoring case.
+
+    Raises `MalformedMove` with examples from `move_syntax`.
+    """
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     if found is None:
         raise MalformedMove(f"{shown(text)} is no move here: it is written like {move_syntax}")
@@ -102,5 +107,5 @@ def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, i
 
 
 def raise_illegal(reason: str) -> NoReturn:
-    """Raise `IllegalMove`; an expression, for one-line rules."""
+    """Raise `IllegalMove`, as an expression for one-line rules."""
     raise IllegalMove(reason)

@@ -1,6 +1,6 @@
-"""Poker of two with a small deck, hand after hand: what Kuhn's and Leduc's games have in common.
+"""Two-player poker with a small deck, over many hands: the common base of Kuhn and Leduc poker.
 
-A card is a number; its rank is the number divided by how many cards there are of each rank.
+A card is a number. Its rank is the number divided by the number of cards per rank.
 """
 
 from __future__ import annotations
@@ -25,35 +25,37 @@ FORM = '{"do": "check"}'
 
 
 class Table(NamedTuple):
-    """Between two moves. `cards` and `public` are None where they are not dealt, a card of another seat's also where it
-    is not told; `bets` has a string of the moves' first letters for each round of betting.
+    """The state of a match.
+
+    `cards` and `public` are None before they are dealt; in a seat's view, another seat's card is None, too. `bets` has
+    for each round of betting a string with the first letters of the moves.
     """
 
     at: int
     hand: int
-    """Hands that are over."""
+    """The number of complete hands."""
     chips: tuple[int, int]
-    """What each seat has won in them, negative where it lost."""
+    """The chips that each seat won in them, negative for a loss."""
     cards: tuple[int | None, int | None] | None
     public: int | None
     bets: tuple[str, ...]
     paid: tuple[int, int]
-    """Into the pot, by seat."""
+    """The chips that each seat put into the pot."""
     seat: int
-    """Whose turn it is, or will be once the cards are dealt."""
+    """The seat to move, now or after the deal."""
 
 
 class Poker(Game[Table, str]):
-    """Config: `hands`. The seats take turns at moving first, seat 0 in the first hand. Chips are summed."""
+    """Config: `hands`. The seats alternate in moving first; seat 0 starts. The chips of all hands add up."""
 
     ranks_of_cards: ClassVar[str]
-    """What is written for each rank, the lowest first."""
+    """The letters of the ranks, lowest first."""
     alike: ClassVar[int]
-    """Cards of each rank."""
+    """The number of cards per rank."""
     stakes: ClassVar[tuple[int, ...]]
-    """What a bet and a raise are in each round of betting; before each but the first a public card is dealt."""
+    """The size of a bet or raise in each round of betting. A public card is dealt before each round but the first."""
     most_bets: ClassVar[int]
-    """Bets and raises in a round."""
+    """Most bets and raises in a round."""
     draw_probability = 0.05
     payoff_unit = "hand"
     hidden = True
@@ -83,7 +85,7 @@ class Poker(Game[Table, str]):
         return state._replace(at=0)
 
     def rank_of(self, card: int) -> int:
-        """The rank of a card, the lowest 0."""
+        """Return the rank of a card, from 0 for the lowest."""
         return card // self.alike
 
     def apply_chance(self, state: Table, dice: Dice) -> tuple[Table, Event]:
@@ -111,7 +113,7 @@ class Poker(Game[Table, str]):
         return state._replace(at=state.at + 1, public=public)
 
     def information(self, state: Table, seat: int) -> tuple[int | None, int | None, tuple[str, ...]]:
-        """The ranks of the own card and of the public one, and what was bet: the suits don't matter."""
+        """Return the ranks of the own and the public card, and the bets: suits do not matter."""
         own = None if state.cards is None else state.cards[seat]
         return self._rank(own), self._rank(state.public), state.bets
 
@@ -150,7 +152,7 @@ class Poker(Game[Table, str]):
         return self._over(after, winner, at), Event(ply=state.at, seat=seat, move={"do": move}, result=result)
 
     def _best(self, state: Table) -> int | None:
-        """Who wins when cards are shown: a pair with the public card, else the higher card; None: both alike."""
+        """Return the seat that wins the showdown: a pair with the public card, else the higher card; None for a tie."""
         assert state.cards is not None
         one, two = (self._strength(card, state.public) for card in state.cards)
         return None if one == two else int(two > one)
@@ -161,7 +163,7 @@ class Poker(Game[Table, str]):
         return public is not None and rank == self.rank_of(public), rank
 
     def _over(self, state: Table, winner: int | None, at: int) -> Table:
-        """The next hand, before it is dealt."""
+        """Return the state before the deal of the next hand."""
         lost = 0 if winner is None else state.paid[1 - winner]
         one = lost if winner == 0 else -lost
         chips = state.chips[0] + one, state.chips[1] - one
@@ -171,12 +173,12 @@ class Poker(Game[Table, str]):
         return state.chips
 
     def count_rounds(self, state: Table) -> tuple[int, int]:
-        """Hands; one that is not over is still to come."""
+        """Return the number of complete hands and of the rest."""
         return state.hand, self.hands - state.hand
 
     @property
     def least_payoffs(self) -> tuple[int, int]:
-        """What is lost with the most that can be paid into a pot."""
+        """The loss of the largest amount that a seat can put into a pot."""
         most = ANTE + self.most_bets * sum(self.stakes)
         return -most, -most
 
@@ -266,7 +268,7 @@ class Poker(Game[Table, str]):
 
 
 def letter_of(move: str) -> str:
-    """One for each move: check and call begin alike."""
+    """Return the letter of a move. Check is `k`, because call begins with c, too."""
     return "k" if move == CHECK else move[0]
 
 

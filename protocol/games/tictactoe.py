@@ -15,7 +15,7 @@ from protocol.messages import Event
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _MARKS = ".XO"
 LONGEST = 20
-"""Digits of a number that is read."""
+"""Longest number to parse, in digits."""
 
 
 class Grid(NamedTuple):
@@ -48,7 +48,7 @@ class TicTacToe(Game[Grid, int]):
         return None if self.winner(state) is not None or 0 not in state.cells else self.ply(state) % 2
 
     def winner(self, state: Grid) -> int | None:
-        """The seat with three in a row."""
+        """Return the seat with three in a row; None if there is none."""
         cells = state.cells
         for a, b, c in LINES:
             if cells[a] and cells[a] == cells[b] == cells[c]:

@@ -1,1 +1,3 @@
-"""Risk on a map: what both games share is in board.py and battle.py; duel.py and campaign.py are the games."""
+"""Two games of Risk, in duel.py and campaign.py. They share maps (board.py), battles (battle.py) and display
+(text.py).
+"""

@@ -1,4 +1,4 @@
-"""Battles to the end: fought with dice, their exact odds, and what becomes of them without dice.
+"""Battles in Risk: fought with dice, their exact odds, and their outcome without dice.
 
 A round is up to three attacking and two defending dice, highest against highest; the defender wins ties.
 """
@@ -20,19 +20,21 @@ ATTACKING = 3
 DEFENDING = 2
 SIDES = 6
 MOST_ROUNDS = 500
-"""Whose dice an event lists: with more, clients would refuse it. Further rounds follow from the dice alone."""
+"""Most rounds whose dice an event lists: clients would refuse a longer list. Later rounds follow from the dice
+alone.
+"""
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
-    """What is left of both, one of them 0, and the attacker's and the defender's dice of each round in turn.
+    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round.
 
-    Of a long battle, the dice of the first `MOST_ROUNDS`. Each side's dice are in the order in which they were drawn,
-    the attacker's first (purpose "attack").
+    The dice alternate between attacker and defender, in the order of the draws (purpose "attack"). A long battle lists
+    only its first `MOST_ROUNDS`.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
         a, d = min(attackers, ATTACKING), min(defenders, DEFENDING)
-        # A round takes two of either side at most: so many are fought with all dice, whatever they show.
+        # A round costs a side at most two units, so this many rounds certainly use all dice.
         sure = min((attackers - a) // 2, (defenders - d) // 2) + 1 if a + d == ATTACKING + DEFENDING else 1
         thrown = dice.throw(PURPOSE, sure * (a + d))
         rounds = list(zip(*[iter(thrown)] * (a + d), strict=True))
@@ -45,13 +47,16 @@ def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, l
 
 
 def battle_without_dice(attackers: int, defenders: int) -> tuple[int, int]:
-    """What is left without dice: more attackers win and keep the difference; else all fall, and a defender stays."""
+    """Return the attackers and defenders left without dice.
+
+    A larger attacker wins and keeps the difference; otherwise all attackers fall, and at least one defender stays.
+    """
     return (attackers - defenders, 0) if attackers > defenders else (0, max(1, defenders - attackers))
 
 
 @cache
 def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """The attackers and defenders that one round takes, each with its exact probability, fewest attackers first."""
+    """Return the losses of attackers and defenders in a round, with exact probabilities, fewest attackers first."""
     throws = SIDES ** (attack_dice + defence_dice)
     ways = _round_ways(attack_dice, defence_dice)
     return tuple((Fraction(count, throws), lost, killed) for count, lost, killed in ways)
@@ -59,11 +64,11 @@ def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int
 
 @lru_cache(maxsize=1024)
 def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, int], ...]:
-    """The attackers and defenders left after a battle, each with its exact probability, best for the attacker first.
+    """Return the attackers and defenders left after a battle, with exact probabilities, best for the attacker first.
 
-    It takes time and memory in proportion to attackers × defenders.
+    Time and memory grow with attackers × defenders.
     """
-    # A state's ways are counted over a power of six, the same for all that reach it: much faster than fractions.
+    # Counts over a common power of six, per state, are much faster than fractions.
     ways: dict[tuple[int, int], tuple[int, int]] = {(attackers, defenders): (1, 0)}
     ended: list[tuple[Fraction, int, int]] = []
     for total in range(attackers + defenders, 0, -1):
@@ -83,7 +88,7 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Count more ways into a state, over the larger of the two powers of six."""
+    """Add to the count of a state, over the larger of the two powers of six."""
     before, over = ways.get(state, (0, power))
     if over < power:
         before *= SIDES ** (power - over)
@@ -94,14 +99,14 @@ def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], c
 
 @cache
 def _round_ways(attack_dice: int, defence_dice: int) -> tuple[tuple[int, int, int], ...]:
-    """In how many of all throws a round takes so many attackers and defenders, fewest attackers first."""
+    """Return the number of throws for each pair of losses in a round, fewest attackers first."""
     ways = Counter(_KILLED[attack_dice, defence_dice].values())
     most = min(attack_dice, defence_dice)
     return tuple((count, most - killed, killed) for killed, count in sorted(ways.items(), reverse=True))
 
 
 def _table(attack_dice: int, defence_dice: int) -> dict[tuple[int, ...], int]:
-    """By the dice of a round, the attacker's first, how many defenders it takes."""
+    """Return the defenders lost for each throw of a round, the attacker's dice first."""
     defences = [(throw, sorted(throw, reverse=True)) for throw in _throws(defence_dice)]
     table = {}
     for attack in _throws(attack_dice):
@@ -119,7 +124,7 @@ _KILLED = {(a, d): _table(a, d) for a in range(1, ATTACKING + 1) for d in range(
 
 
 def told(event: Event) -> str:
-    """What came of an attack: `6-3 taken`; of a longer one `5 rounds, taken, 3 left`; empty for another move."""
+    """Describe an attack: `6-3 taken`, or after several rounds `5 rounds, taken, 3 left`; empty for another move."""
     if event.result is None:
         return ""
     rows = event.dice or ()

@@ -1,6 +1,6 @@
-"""A map: territories with places to draw them, continents, borders; and how one is read.
+"""Maps: territories with coordinates, continents and borders, and how to parse a map.
 
-Its description is a table as a file may hold it or a message. Every part of it is checked.
+A map's description is a table from a file or a message. Every part of it is validated.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ EXTENT = 100
 _LONG = 24
 FEWEST, MOST = 2, 100
 MOST_BORDERS = 1000
-"""What a message may hold, with room to spare; a map in the plane has fewer than 300."""
+"""Fits easily in a message; a planar map has fewer than 300."""
 MOST_BONUS = 100
-"""Of one continent, and of all together: more would raise armies whose battles keep everyone waiting."""
+"""Limit for one continent, and for all together: larger armies would fight battles that delay other matches."""
 MOST_NAME = 40
 
 
 class Territory(NamedTuple):
-    """`continent` is an index; `x` and `y`, 0 to 100, say where to draw it: x to the right, y downwards.
+    """A territory. `continent` is an index; `x` (to the right) and `y` (downwards), 0 to 100, are its coordinates.
 
-    They are integers: a config is hashed, and a float has no single spelling.
+    They are integers: a config is hashed, and a float has no unique spelling.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Territory(NamedTuple):
 
 
 class Continent(NamedTuple):
-    """`bonus` is what holding all of it adds to a classic draft."""
+    """A continent. `bonus` is the number of extra units in a classic draft for holding all of it."""
 
     name: str
     bonus: int
@@ -44,20 +44,20 @@ class Continent(NamedTuple):
 
 @dataclass(frozen=True)
 class Board:
-    """A connected map of 2 to 100 territories. Everything refers to a territory by its index."""
+    """A connected map of 2 to 100 territories, which are referred to by index."""
 
     name: str
     territories: tuple[Territory, ...]
     continents: tuple[Continent, ...]
     borders: tuple[tuple[int, int], ...]
-    """Each once, the lower index first, in ascending order."""
+    """Pairs of territories, each once, the lower index first, in ascending order."""
 
     def __len__(self) -> int:
         return len(self.territories)
 
     @cached_property
     def neighbours(self) -> tuple[tuple[int, ...], ...]:
-        """By territory, those it shares a border with, in ascending order."""
+        """The neighbours of each territory, in ascending order."""
         found: list[list[int]] = [[] for _ in self.territories]
         for a, b in self.borders:
             found[a].append(b)
@@ -66,7 +66,7 @@ class Board:
 
     @cached_property
     def members(self) -> tuple[tuple[int, ...], ...]:
-        """By continent, its territories."""
+        """The territories of each continent."""
         found: list[list[int]] = [[] for _ in self.continents]
         for index, territory in enumerate(self.territories):
             found[territory.continent].append(index)
@@ -74,7 +74,7 @@ class Board:
 
     @cached_property
     def wire(self) -> dict[str, Any]:
-        """The map as it travels, and as a file may hold it."""
+        """The map as messages carry it, and as a file may hold it."""
         return {
             "name": self.name,
             "territories": [territory._asdict() for territory in self.territories],
@@ -83,18 +83,18 @@ class Board:
         }
 
     def label(self, territory: int) -> str:
-        """A territory for a message: its index and its name, a long one cut short."""
+        """Return the index and name of a territory for a message; a long name is cut."""
         name = self.territories[territory].name
         return f"{territory} ({name if len(name) <= _LONG else name[: _LONG - 1] + '…'})"
 
 
 def parse_map(value: Mapping[str, Any], where: str) -> Board:
-    """The map that a table describes, in one part or more. Raises `BadConfig`, which begins with `where`."""
+    """Parse a map, connected or not. Raise `BadConfig`, which begins with `where`."""
     return _Reader(where).board(value)
 
 
 def check_connected(board: Board, where: str) -> None:
-    """Raises `BadConfig`, which begins with `where`, for a map in more than one part."""
+    """Raise `BadConfig`, which begins with `where`, if the map is in more than one part."""
     parts = _parts(board)
     if len(parts) > 1:
         one, other = (board.territories[min(part)].name for part in parts[:2])
@@ -102,8 +102,9 @@ def check_connected(board: Board, where: str) -> None:
 
 
 def _parts(board: Board) -> list[set[int]]:
-    """The territories that ways lead between, part by part. A walk, as a library of graphs takes a third of a second to
-    import, and a map may come in while others play.
+    """Return the connected components.
+
+    No graph library: its import takes a third of a second, and a map may arrive while others play.
     """
     parts: list[set[int]] = []
     for start in range(len(board)):
@@ -118,7 +119,7 @@ def _parts(board: Board) -> list[set[int]]:
 
 
 class _Reader:
-    """Reads one description; whatever is wrong with it is a `BadConfig` in one line."""
+    """A parser of one map. Any error is a `BadConfig` in one line."""
 
     def __init__(self, where: str) -> None:
         self._where = where
@@ -172,7 +173,7 @@ class _Reader:
         return tuple(sorted(seen))
 
     def _finder(self, what: str, rows: str, names: Sequence[str]) -> Callable[[Any, str], int]:
-        """Indices by name or index; refuses a name that comes twice."""
+        """Return a function from names or indices to indices. Refuse duplicate names."""
         index: dict[Any, int] = {}
         for i, name in enumerate(names):
             if name in index:

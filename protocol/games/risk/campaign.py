@@ -1,7 +1,6 @@
-"""Draft-and-attack Risk: two to six players; a turn is a draft of new units and then attacks, fought to the end.
+"""Draft-and-attack Risk for two to six players: a turn is a draft of new units, then attacks, each fought to the end.
 
-After the rules of the project arman-aminian/risk-game-ai-agent, and the classic game's draft and dice where a config
-asks for them.
+After the rules of the project arman-aminian/risk-game-ai-agent, with the classic game's draft and dice as options.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
 MOST_FIRST_DRAFT = 100
 MOST_UNITS = 10_500
-"""That can come into a game with dice: a battle of all takes some 3 ms."""
+"""Most units that may enter a game with dice: a battle of all of them takes some 3 ms."""
 _DEFAULTS = {
     "map": "grid-6x6",
     "players": 2,
@@ -47,10 +46,10 @@ _DEFAULTS = {
 
 class Campaign(Game[Position, Move]):
     """Config: `map` (a name or a description), `players` (2 to 6), `draft` ("territories" or "classic"), `battle`
-    ("dice" or "deterministic"), `max_attacks` a turn (1 to 20), `initial_units` on each territory (1 to 100),
-    `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that settle who begins where), `turn_order` ("fixed", or
-    "snake": every other round goes from the last seat to the first), `first_draft` (null: as any other; or the units of
-    seat 0's first draft, 1 to 100).
+    ("dice" or "deterministic"), `max_attacks` per turn (1 to 20), `initial_units` on each territory (1 to 100),
+    `max_rounds` (1 to 1,000), `deal` (null, or 32 hex digits that determine who starts where), `turn_order` ("fixed",
+    or "snake": every other round runs from the last seat to the first), `first_draft` (null: like any other; or 1 to
+    100 units for seat 0's first draft).
     """
 
     name = "risk-campaign"
@@ -119,7 +118,7 @@ class Campaign(Game[Position, Move]):
             )
 
     def initial(self, dice: Dice) -> tuple[Position, Event | None]:
-        """The deal comes from 16 bytes (purpose "deal") drawn as a `deal` would give them."""
+        """Return the first state. Without a `deal` in the config, its 16 bytes are drawn (purpose "deal")."""
         if self.deal is not None:
             return self._start(self.deal, 0), None
         state = self._start(_drawn(dice), 1)
@@ -129,7 +128,7 @@ class Campaign(Game[Position, Move]):
         return self.config if self.deal is not None else {**self.config, "deal": _drawn(dice)}
 
     def _start(self, deal: str, at: int) -> Position:
-        """Territory k of the shuffle goes to seat k mod players."""
+        """Return the first state of a deal: territory k of the shuffle goes to seat k mod players."""
         owner = [0] * len(self.map)
         for k, territory in enumerate(Dice(bytes.fromhex(deal), 0).shuffle("deal", range(len(self.map)))):
             owner[territory] = k % self.seats
@@ -138,7 +137,7 @@ class Campaign(Game[Position, Move]):
         return Position(tuple(owner), troops, "draft", units, self.max_attacks, 1, (), 0, at)
 
     def _income(self, owner: Sequence[int], seat: int) -> int:
-        """The units that a seat has to place in a draft."""
+        """Return the units that a seat places in a draft."""
         count = owner.count(seat)
         if self.draft == "territories":
             return count
@@ -156,7 +155,9 @@ class Campaign(Game[Position, Move]):
         return state[:-1]
 
     def legal_moves(self, state: Position) -> Sequence[Move]:
-        """The draft of the draft rule; or every attack with the most units, by index, and the end."""
+        """Return the draft of the draft rule; or every attack with the most units, by index, and the end of
+        the turn.
+        """
         if self.to_move(state) is None:
             return ()
         if state.phase == "draft":
@@ -164,7 +165,7 @@ class Campaign(Game[Position, Move]):
         return [*self._attacks(state), End()]
 
     def _attacks(self, state: Position) -> Iterator[Attack]:
-        """From every territory to every enemy next to it, with as many units as can go."""
+        """Yield every attack with the most units that can go, by territory and enemy neighbour."""
         owner, troops, seat = state.owner, state.troops, state.seat
         for source, held in enumerate(owner):
             if held == seat and troops[source] > 1:
@@ -221,7 +222,7 @@ class Campaign(Game[Position, Move]):
         return state._replace(troops=tuple(troops), phase="attack", units=0)
 
     def _fought(self, state: Position, move: Attack, attackers: int, defenders: int) -> Position:
-        """The state after a battle that left so many of each."""
+        """Return the state after a battle with these survivors."""
         owner, troops, out = list(state.owner), list(state.troops), state.out
         loser = owner[move.to]
         troops[move.source] -= move.units
@@ -235,7 +236,7 @@ class Campaign(Game[Position, Move]):
         return state if left or self.to_move(state) is None else self._passed(state)
 
     def _passed(self, state: Position) -> Position:
-        """The turn goes on to the next seat that is not out; a round ends where that is none further on."""
+        """Return the state at the next seat's turn. A round ends after its last seat that is not out."""
         order = self._order(state.round)
         later = [seat for seat in order[order.index(state.seat) + 1 :] if seat not in state.out]
         number = state.round if later else state.round + 1
@@ -249,22 +250,22 @@ class Campaign(Game[Position, Move]):
         )
 
     def _order(self, number: int) -> range:
-        """The seats as they follow each other in a round, also those that are out."""
+        """Return the order of all seats in a round, including those that are out."""
         return range(self.seats - 1, -1, -1) if self.snake and number % 2 == 0 else range(self.seats)
 
     def _first(self, number: int, out: Sequence[int]) -> int:
-        """The seat in the game that a round begins with."""
+        """Return the seat that begins a round."""
         return next(seat for seat in self._order(number) if seat not in out)
 
     def remove_seat(self, state: Position, seat: int) -> Position:
-        """The seat is out; its troops stay and defend themselves."""
+        """Return the state after a seat is out. Its troops stay and defend themselves."""
         if seat in state.out:
             return state
         state = state._replace(out=(*state.out, seat))
         return self._passed(state) if state.seat == seat else state
 
     def ranks(self, state: Position) -> tuple[int, ...]:
-        """At the end, seats in the game by territories, then units; then those that are out, the last to go first."""
+        """Rank seats in the game by territories, then units; below them those that are out, the last to go first."""
         holdings: list[tuple[int, int]] = [(0, 0)] * self.seats
         if self.to_move(state) is None:
             for seat, troops in zip(state.owner, state.troops, strict=True):
@@ -323,7 +324,7 @@ class Campaign(Game[Position, Move]):
         return f"{describe(self.map, state.owner, state.troops)}\n{self._doing(state)}"
 
     def _doing(self, state: Position) -> str:
-        """The round, and what the seat to move has to do."""
+        """Describe the round and what the seat to move has to do."""
         if self.to_move(state) is None:
             doing = "over"
         elif state.phase == "draft":

@@ -1,4 +1,4 @@
-"""Whether a move of the campaign is legal, and if not, why and what would be."""
+"""Legality of the campaign's moves, with error messages that say what would be legal."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
 
 
 class Position(NamedTuple):
-    """By territory its owner and its troops; whose turn it is and how far; the seats that are out, first to last.
+    """The owner and troops of each territory, and the state of the turn.
 
-    `phase` is draft or attack, `units` what there is to place in a draft. When the game is over, `seat` is the first
-    of its round that is not out.
+    `phase` is "draft" or "attack", `units` the number to place in a draft, `out` the seats that are out, first to last.
+    Once the game is over, `seat` is the first of its round that is not out.
     """
 
     owner: tuple[int, ...]
@@ -29,7 +29,7 @@ class Position(NamedTuple):
 
 
 def check(board: Board, state: Position, move: Move) -> None:
-    """Raises `IllegalMove`, with what would be legal."""
+    """Raise `IllegalMove`, with what would be legal, if a move is not."""
     if state.phase == "draft":
         if not isinstance(move, Draft):
             raise_illegal(f"a turn begins with a draft: {state.units} units to place, as in {DRAFT_FORM}")
@@ -87,7 +87,7 @@ def _enemies(board: Board, state: Position, source: int) -> list[int]:
 
 
 def _ready(board: Board, state: Position) -> list[int]:
-    """Where the mover can attack from."""
+    """Return the territories from which the mover can attack."""
     own = [at for at, held in enumerate(state.owner) if held == state.seat and state.troops[at] > 1]
     return [at for at in own if _enemies(board, state, at)]
 

@@ -1,4 +1,4 @@
-"""The moves of the campaign: how they travel, how they are written, how a draft is drawn by lot."""
+"""The moves of the campaign: their encoding, their notation, and random drafts."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ _FORMS = {
 }
 _WRITTEN = 4
 WRITTEN = "draft a1 3 b2 1, b2 > a2 2 to attack with two, end"
-"""Examples for people."""
+"""Examples of moves as people write them."""
 
 
 class Draft(NamedTuple):
-    """Place new units: pairs of a territory and how many it gets, in ascending order."""
+    """A placement of new units: pairs of a territory and its number of units, in ascending order."""
 
     units: tuple[tuple[int, int], ...]
 
 
 class Attack(NamedTuple):
-    """Send `units` from `source` against `to`."""
+    """An attack with `units` from `source` against `to`."""
 
     to: int
     source: int
@@ -38,14 +38,14 @@ class Attack(NamedTuple):
 
 
 class End(NamedTuple):
-    """End the turn."""
+    """The end of the turn."""
 
 
 Move = Draft | Attack | End
 
 
 def encode(move: Move) -> dict[str, Any]:
-    """The move as it travels."""
+    """Return the move as messages carry it."""
     if isinstance(move, Draft):
         return {"do": "draft", "units": [list(pair) for pair in move.units]}
     if isinstance(move, Attack):
@@ -54,7 +54,7 @@ def encode(move: Move) -> dict[str, Any]:
 
 
 def decode(wire: Any) -> Move:
-    """A move from the wire. Raises `MalformedMove`, saying what the form is."""
+    """Parse a move from a message. Raise `MalformedMove`, with the right form."""
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
         return Draft(_pairs(wire["units"]))
     do, fields = read_move_kind(wire, _FORMS)
@@ -71,7 +71,7 @@ def _pairs(value: Any) -> tuple[tuple[int, int], ...]:
 
 
 def notation(move: Move, board: Board) -> str:
-    """The move in a few words: of a long draft only the first territories."""
+    """Return the move in a few words; of a long draft, only the first territories."""
     name = [territory.name for territory in board.territories]
     if isinstance(move, Draft):
         return f"draft {few((f'{name[at]}+{count}' for at, count in move.units), _WRITTEN, ' ')}"
@@ -81,7 +81,7 @@ def notation(move: Move, board: Board) -> str:
 
 
 def parse(text: str, board: Board) -> Move:
-    """The move that somebody wrote. Raises `MalformedMove`."""
+    """Parse a move that a person wrote. Raise `MalformedMove`."""
     source, attacks, rest = text.partition(">")
     if attacks:
         target = counts(board, rest)
@@ -97,13 +97,13 @@ def parse(text: str, board: Board) -> Move:
 
 
 def split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
-    """`units` in so many parts of 0 or more, every split as likely as any other: where bars fall among units.
+    """Split `units` into `parts` of 0 or more, uniformly over all splits: bars at random places among the units.
 
     `below(n)` draws a number from 0 to n − 1.
     """
     places = units + parts - 1
     bars: set[int] = set()
-    for last in range(units, places):  # R. W. Floyd's way to draw parts − 1 of the places
+    for last in range(units, places):  # R. W. Floyd's algorithm draws parts − 1 of the places
         place = below(last + 1)
         bars.add(last if place in bars else place)
     return [right - left - 1 for left, right in pairwise((-1, *sorted(bars), places))]

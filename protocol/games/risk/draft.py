@@ -1,4 +1,4 @@
-"""The draft rule: where reinforcements go when units are spread over the territories under most pressure.
+"""The draft rule: it spreads reinforcements over the territories under most pressure.
 
 After the Risk agent tuned by a genetic algorithm, arman-aminian/risk-game-ai-agent, and its report.
 """
@@ -12,16 +12,16 @@ from collections.abc import Sequence
 def draft_rule(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int, units: int
 ) -> tuple[tuple[int, int], ...]:
-    """Own territories with the units, at least 1, that each of them gets; ascending, `units` in all.
+    """Return the seat's territories that get units, with their numbers, in ascending order; they sum to `units`.
 
-    The pressure on a territory is the enemy's troops next to it over its own. The half of the territories under most
-    pressure shares the units in that proportion, rounded, at least 1 each while units last; what rounding leaves goes
-    around one by one. `seat` owns a territory, and `units` is 1 or more.
+    The pressure on a territory is the number of enemy troops next to it divided by its own. The half of the territories
+    under most pressure shares the units in that proportion, rounded, with at least 1 each while units last. Units left
+    over go round one by one. `seat` owns a territory, and `units` is 1 or more.
     """
     pressure = territories_by_pressure(neighbours, owner, troops, seat)
     kept = list(pressure)[: (len(pressure) + 1) // 2]
     total = 0.0
-    for at in kept:  # added one by one, for sum() rounds in its own way and a compiled copy could not follow
+    for at in kept:  # not sum(), which rounds differently, so that a compiled copy gives the same
         total += pressure[at]
     placed = dict.fromkeys(kept, 0)
     left = units
@@ -37,7 +37,7 @@ def draft_rule(
 def territories_by_pressure(
     neighbours: Sequence[Sequence[int]], owner: Sequence[int], troops: Sequence[int], seat: int
 ) -> dict[int, float]:
-    """The seat's territories and the pressure on each (see `draft_rule`), most first, of equals the lowest index."""
+    """Return the seat's territories with the pressure on each (see `draft_rule`), highest first, then by index."""
     own = [at for at, held in enumerate(owner) if held == seat]
     pressure = {at: sum(troops[to] for to in neighbours[at] if owner[to] != seat) / troops[at] for at in own}
     return {at: pressure[at] for at in sorted(own, key=lambda at: (-pressure[at], at))}

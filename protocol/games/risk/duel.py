@@ -1,7 +1,7 @@
-"""Bounded Risk: two players, one action a turn, one die each.
+"""Bounded Risk for two players: one action per turn, one die each.
 
 After the rules of E. Prieto Larios, F. A. Galicia Mendoza and E. A. Galván Gámez, "Implementación de Risk con algoritmo
-de Minimax", 2014; where their prose and their pseudocode differ, the pseudocode is followed.
+de Minimax", 2014. Where their prose and their pseudocode differ, the pseudocode counts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from protocol.reasons import PLY_LIMIT, WIN
 
 FREE = -1
 ARMY = 3
-"""Troops that come with an invasion where the config says nothing else."""
+"""Troops of an invasion without another number in the config."""
 REINFORCEMENT = 2
 TAKEN = Fraction(15, 36)
-"""How often one die beats another."""
+"""The probability that one die beats another."""
 LONGEST = 200
-"""A refusal is shorter, in characters."""
+"""Longest error message, in characters."""
 _DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
 _FORMS = {
     "invade": ('{"do": "invade", "to": 0}', ("to",)),
@@ -39,7 +39,7 @@ _FORMS = {
 
 
 class Position(NamedTuple):
-    """By territory its owner, −1 for nobody, and its troops, 0 where it is nobody's; the seat to move; the ply."""
+    """The owner (−1 for none) and troops (0 without an owner) of each territory, the seat to move, and the ply."""
 
     owner: tuple[int, ...]
     troops: tuple[int, ...]
@@ -48,7 +48,9 @@ class Position(NamedTuple):
 
 
 class Action(NamedTuple):
-    """`do` is invade, reinforce or attack; `to` is where; `source` is where an attack comes from, else −1."""
+    """An action: `do` is invade, reinforce or attack; `to` is its territory; `source` is where an attack comes from,
+    else −1.
+    """
 
     do: str
     to: int
@@ -57,7 +59,7 @@ class Action(NamedTuple):
 
 class Duel(Game[Position, Action]):
     """Config: `map` (a name or a description), `max_troops` (3 to 100), `max_plies` (1 to 10,000), `armies` (the troops
-    that come with each of the first invasions, in their order, 1 to `max_troops`).
+    of each of the first invasions, in order, 1 to `max_troops`).
     """
 
     name = "risk-duel"
@@ -87,8 +89,8 @@ class Duel(Game[Position, Action]):
         self.map = maps.read(given["map"], self.name)
         self.max_troops = integer(self.name, "max_troops", given["max_troops"], ARMY, 100)
         self.max_plies = integer(self.name, "max_plies", given["max_plies"], 1, 10_000)
-        # Later a single territory may be free again: were the last one of the start among these, its army would depend
-        # on more than the position.
+        # Later, a single territory may become free again. If `armies` covered the last territory of the start, its army
+        # would depend on more than the position.
         most = len(self.map) - 1
         self.armies = integers(self.name, "armies", given["armies"], count=(0, most), each=(1, self.max_troops))
         self.config = {"map": self.map.wire, "max_troops": self.max_troops, "max_plies": self.max_plies}
@@ -103,7 +105,7 @@ class Duel(Game[Position, Action]):
         return None if state.at >= self.max_plies or self._winner(state) is not None else state.seat
 
     def _winner(self, state: Position) -> int | None:
-        """The seat that owns every territory."""
+        """Return the seat that owns every territory; None if there is none."""
         first = state.owner[0]
         return first if first != FREE and state.owner.count(first) == len(state.owner) else None
 
@@ -114,7 +116,7 @@ class Duel(Game[Position, Action]):
         return state.owner, state.troops, state.seat
 
     def legal_moves(self, state: Position) -> Sequence[Action]:
-        """Invasions while a territory is free; else reinforcements and then attacks, each by index."""
+        """Return invasions while a territory is free; else reinforcements, then attacks, each by index."""
         seat = self.to_move(state)
         if seat is None:
             return ()
@@ -152,7 +154,7 @@ class Duel(Game[Position, Action]):
         return _with(state, move.to, state.seat, min(state.troops[move.to] + REINFORCEMENT, self.max_troops))
 
     def army(self, free: int) -> int:
-        """The troops that come with an invasion while so many territories are free."""
+        """Return the troops of an invasion while this many territories are free."""
         invasion = len(self.map) - free
         return self.armies[invasion] if invasion < len(self.armies) else ARMY
 
@@ -164,7 +166,7 @@ class Duel(Game[Position, Action]):
         return _with(state, move.source, state.seat if left else FREE, left)
 
     def _check(self, state: Position, move: Action, seat: int) -> None:
-        """Raises `IllegalMove`, with what would be legal, territories by index."""
+        """Raise `IllegalMove`, with the legal moves by territory index, if a move is not legal."""
         for territory in (move.to, move.source) if move.do == "attack" else (move.to,):
             if not 0 <= territory < len(self.map):
                 raise_illegal(f"there is no territory {territory}: they are 0 to {len(self.map) - 1}")
@@ -172,7 +174,7 @@ class Duel(Game[Position, Action]):
             raise_illegal(self._advised(state, why))
 
     def _fault(self, state: Position, move: Action, seat: int) -> str | None:
-        """What the rules have against a move."""
+        """Return why a move is illegal; None if it is legal."""
         owner, troops, to = state.owner, state.troops, move.to
         if move.do == "invade":
             return None if owner[to] == FREE else f"{self._held(state, to)}, not free"
@@ -185,7 +187,7 @@ class Duel(Game[Position, Action]):
         return f"{self._held(state, to)}, the most it can hold" if troops[to] >= self.max_troops else None
 
     def _unfit(self, state: Position, source: int, to: int, seat: int) -> str | None:
-        """What the rules have against an attack."""
+        """Return why an attack is illegal; None if it is legal."""
         if state.owner[source] != seat:
             return f"{self._held(state, source)}, not yours to attack from"
         if state.owner[to] == seat:
@@ -203,7 +205,7 @@ class Duel(Game[Position, Action]):
         return f"{self.map.label(territory)} is {holder}"
 
     def _advised(self, state: Position, why: str) -> str:
-        """`why` and, by kind, as many legal moves as a line has room for."""
+        """Append to a reason as many legal moves of each kind as fit in a line."""
         by_kind: dict[str, list[str]] = {}
         for move in self.legal_moves(state):
             where = f"{move.source}-{move.to}" if move.do == "attack" else str(move.to)
@@ -272,7 +274,7 @@ class Duel(Game[Position, Action]):
 
 
 def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
-    """The state after a turn that leaves `territory` so."""
+    """Return the state after a turn that gives `territory` this owner and these troops."""
     after = territory + 1
     return Position(
         (*state.owner[:territory], owner, *state.owner[after:]),

@@ -1,7 +1,7 @@
-"""Both games of Risk for people: the map drawn for a terminal, moves as they are written, a position told in a line.
+"""Risk as text: the map drawn for a terminal, moves as people write them, and summaries of a state.
 
-A map is drawn with its armies as labels where the territories lie, and dotted lines for the borders; one whose labels
-find no room, even with short names, becomes a table.
+A map shows its armies as labels at their territories, with dotted lines for borders. If the labels do not fit even with
+short names, it becomes a table.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from protocol.games.risk.board import EXTENT, Board
 
 SEATS = "ABCDEF"
 MOST_TOLD = 4
-"""Changes; where there are more, the whole board says it better."""
+"""Most changes to list; if there are more, the whole board is clearer."""
 WIDTH = 80
 HEIGHT = 41
 SMALL = 12
-"""The most territories of a map whose troops are shown as pieces, too."""
+"""Most territories of a map that also shows troops as pieces."""
 MOST_PIECES = 49
 NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
-"""How far a label may move to find room, the least first."""
+"""Columns and rows by which a label may move to find room, smallest shift first."""
 FAR = 0.8 * EXTENT
-"""A border longer than this, on a map that is not small, leaves at one edge and comes in at the other."""
+"""A longer border, on a map that is not small, leaves at one edge and comes back at the other."""
 
 
 class _Label(NamedTuple):
-    """Two lines of text; `left` and `top` are the column and the row of its first character."""
+    """A label of two lines; `left` and `top` are the column and the row of its first character."""
 
     left: int
     top: int
@@ -46,9 +46,10 @@ class _Label(NamedTuple):
 
 
 def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """The board, at most 80 columns wide. A label is index and name over owner (`A` is seat 0, `.` nobody) and troops.
+    """Draw the board, at most 80 columns wide. A label has index and name above owner (`A` is seat 0, `.` none) and
+    troops.
 
-    Small armies on small maps are shown as the pieces of the board game, too: infantry 1, cavalry 5, artillery 10.
+    Small armies on small maps also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
     """
     pieces = len(board) <= SMALL and max(troops) <= MOST_PIECES
     armies = [
@@ -61,7 +62,7 @@ def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
 
 
 def describe(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
-    """The board as lines: who owns each territory, its troops, and what it borders; and the continents."""
+    """List the territories with owner, troops and neighbours, then the continents."""
     names = [place.name for place in board.territories]
     lines = list(_legend(board, owner, pieces=False, picture=False))
     for i, name in enumerate(names):
@@ -74,7 +75,7 @@ def describe(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
 
 
 def wraps_around(board: Board, border: tuple[int, int]) -> bool:
-    """Whether a border is drawn off both edges: it joins the far ends of a map of the world."""
+    """Return whether a border is drawn off both edges, because it joins the far ends of a world map."""
     a, b = (board.territories[end].x for end in border)
     return len(board) > SMALL and abs(a - b) > FAR
 
@@ -115,7 +116,7 @@ def _picture(board: Board, labels: Sequence[_Label], armies: Sequence[str]) -> I
 
 
 def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> Iterator[tuple[int, int, str]]:
-    """Columns, rows and marks of a border, from middle to middle or off the edges."""
+    """Yield the columns, rows and marks of a border, between the middles of labels or off the edges."""
     left, right = sorted((labels[end] for end in border), key=lambda label: label.middle)
     if wraps_around(board, border):
         yield from ((column, left.top, "·") for column in range(0, left.left, 2))
@@ -130,9 +131,9 @@ def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> It
 
 @lru_cache(maxsize=16)
 def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
-    """Room for every label, by choice where it belongs and with a long name. `army` is the columns of its second line.
+    """Place every label, if possible at its coordinates and with a long name; `army` is the width of its second line.
 
-    None where even short names find no room.
+    None if even short names do not fit.
     """
     exact, near = SHIFTS[:1], SHIFTS
     lowest = min(9 + len(board), HEIGHT) if len(board) <= SMALL else 15
@@ -148,7 +149,10 @@ def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
 def _placed(
     board: Board, length: int, height: int, army: int, shifts: Sequence[tuple[int, int]], gap: int
 ) -> tuple[_Label, ...] | None:
-    """Every label at its coordinates, shifted by the first of `shifts` that leaves it room; `gap` rows lie between."""
+    """Place every label, moved by the first of `shifts` that finds room; None if one does not fit.
+
+    `gap` is the number of empty rows between labels.
+    """
     placed: list[_Label] = []
     for i, place in enumerate(board.territories):
         title = f"{i} {_short(place.name, length)}"
@@ -171,7 +175,7 @@ def _clash(one: _Label, other: _Label, gap: int) -> bool:
 
 
 def _short(name: str, length: int) -> str:
-    """A name within `length`: its words lose their last letters, the longest word first."""
+    """Cut a name to `length`: its words lose their last letters, the longest word first."""
     words = name.split(" ")
     while len(" ".join(words)) > length:
         longest = max(range(len(words)), key=lambda i: (len(words[i]), i))
@@ -182,7 +186,7 @@ def _short(name: str, length: int) -> str:
 
 
 def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterator[str]:
-    """Index, name, owner and troops, in as many columns as fit, two at least, to be read downwards."""
+    """Yield the rows of a table with index, name, owner and troops, in two or more columns, to be read downwards."""
     most = len(str(max(troops)))
     room = min(max(len(place.name) for place in board.territories), (WIDTH - 3) // 2 - 6 - most)
     cells = [
@@ -195,7 +199,7 @@ def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterato
 
 
 def territory(board: Board, text: str) -> int:
-    """A territory by its index, its name in any case, or how only its name begins. Raises `MalformedMove`."""
+    """Find a territory by index, by name in any case, or by a unique prefix. Raise `MalformedMove`."""
     wanted = " ".join(text.casefold().split())
     names = [" ".join(place.name.casefold().split()) for place in board.territories]
     if wanted in names:
@@ -213,7 +217,7 @@ def territory(board: Board, text: str) -> int:
 
 
 def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
-    """Territories with numbers: `a1 3 b2 1`, or `a1+3 b2+1`, in ascending order. Raises `MalformedMove`."""
+    """Parse territories with numbers, `a1 3 b2 1` or `a1+3 b2+1`, in ascending order. Raise `MalformedMove`."""
     found: dict[int, int] = {}
     left = text.replace(",", " ").strip()
     while left:
@@ -229,7 +233,7 @@ def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
 
 
 def holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
-    """`A 3 territories with 12, B 2 with 5`: what each seat has that has anything."""
+    """Summarise the territories and troops of each seat: `A 3 territories with 12, B 2 with 5`."""
     parts: list[str] = []
     for seat in sorted({seat for seat in owner if seat >= 0}):
         held = [count for one, count in zip(owner, troops, strict=True) if one == seat]
@@ -241,7 +245,7 @@ def holdings(owner: Sequence[int], troops: Sequence[int]) -> str:
 def changes(
     board: Board, before: tuple[Sequence[int], Sequence[int]], after: tuple[Sequence[int], Sequence[int]]
 ) -> list[str]:
-    """Territories whose owner or troops differ, as they are now: `3 (Peru): A 4`."""
+    """List the territories whose owner or troops differ, with the new ones: `3 (Peru): A 4`."""
     old, new = zip(*before, strict=True), zip(*after, strict=True)
     differ = [(at, now) for at, (was, now) in enumerate(zip(old, new, strict=True)) if was != now]
     return [f"{board.label(at)}: {'nobody' if seat < 0 else f'{SEATS[seat]} {count}'}" for at, (seat, count) in differ]

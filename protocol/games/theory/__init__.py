@@ -1,1 +1,1 @@
-"""Exact knowledge about games, used by both sides: bots play it, the arena grades with it."""
+"""Exact theory of impartial games: bots play by it, and the arena grades with it."""

@@ -1,7 +1,4 @@
-"""Heaps on their own: what a heap may become under each rule, and its Grundy value.
-
-Sums of heaps are in impartial.py.
-"""
+"""Single heaps: their moves under each rule, and their Grundy values. Sums of heaps are in impartial.py."""
 
 from __future__ import annotations
 
@@ -12,38 +9,42 @@ from functools import cache, lru_cache, reduce
 from operator import xor
 
 Take = tuple[int, ...] | None
-"""The removals that are allowed, ascending and distinct; None: any positive number."""
+"""The allowed removals, ascending and distinct; None: any positive number."""
 
 
 class HeapRule(ABC):
-    """A rule under which heaps are played, one heap a move."""
+    """A rule for moves in heaps; each move changes one heap."""
 
     @abstractmethod
     def results(self, size: int) -> Sequence[tuple[int, ...]]:
-        """The heaps that one move may make of a heap of `size`; all different, empty where nothing can be done."""
+        """Return the distinct results of one move in a heap of `size`, each a tuple of heaps; empty if there is no
+        move.
+        """
 
     @abstractmethod
     def value(self, size: int) -> int:
-        """The Grundy value of a heap: the least that none of its results has (Sprague 1935, Grundy 1939)."""
+        """Return the Grundy value of a heap: the least value that none of its results has (Sprague 1935,
+        Grundy 1939).
+        """
 
     def value_of(self, result: tuple[int, ...]) -> int:
-        """The Grundy value of a few heaps together."""
+        """Return the Grundy value of several heaps together."""
         return reduce(xor, map(self.value, result))
 
     def options(self, size: int) -> int:
-        """How many results a heap has."""
+        """Return the number of results of a heap."""
         return len(self.results(size))
 
     def min_reachable_heaps(self, size: int) -> int:
-        """How many different heaps a heap can surely become, itself included: a lower bound."""
+        """Return a lower bound on the number of different heaps that a heap can become, itself included."""
         return 1
 
     def count_results_with_value(self, size: int, wanted: int) -> int:
-        """How many results of a heap have the Grundy value `wanted`."""
+        """Return the number of results of a heap with the Grundy value `wanted`."""
         return len(self.results_with_value(size, wanted))
 
     def results_with_value(self, size: int, wanted: int) -> Sequence[tuple[int, ...]]:
-        """The results of a heap that have the Grundy value `wanted`."""
+        """Return the results of a heap with the Grundy value `wanted`."""
         return [result for result in self.results(size) if self.value_of(result) == wanted]
 
 
@@ -70,15 +71,17 @@ class AnyTake(HeapRule):
 
 
 class SetTake(HeapRule):
-    """A subtraction game: only the numbers in `take` may be removed. The values repeat, and the period is found."""
+    """A subtraction game: only the numbers in `take` may be removed. The values are periodic, and the period is
+    detected.
+    """
 
     def __init__(self, take: tuple[int, ...]) -> None:
         self.take = take
         self._values = bytearray(take[0])
         self.period: int | None = None
-        """The length after which the values repeat, once so many have been computed that it shows."""
+        """The period of the values; None until enough values have been computed to detect it."""
         self.preperiod = 0
-        """The size of the first heap from which they do."""
+        """The size of the first heap of the periodic part."""
 
     def results(self, size: int) -> list[tuple[int]]:
         return [(size - take,) for take in self.take if take <= size]
@@ -99,9 +102,9 @@ class SetTake(HeapRule):
         return sum(self.value(size - take) == wanted for take in self.take if take <= size)
 
     def _extend(self, size: int) -> None:
-        """Compute values in doubling steps until `size` is among them or the period shows.
+        """Compute values in doubling steps until `size` is among them or the period is found.
 
-        The new values replace the old in one assignment, so that threads may share a rule.
+        One assignment replaces the old values, so that threads may share a rule.
         """
         values = bytearray(self._values)
         circle = None
@@ -114,8 +117,9 @@ class SetTake(HeapRule):
 
 
 def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
-    """Where the values begin to repeat and the period: the last `memory` values fix all that follow, so that their
-    earlier return closes a circle. None where they have not returned yet.
+    """Return where the values become periodic, and the period; None if they have not repeated yet.
+
+    The last `memory` values determine all later ones, so their earlier occurrence closes a cycle.
     """
     window = values[len(values) - memory :]
     first = values.find(window)
@@ -144,7 +148,10 @@ def _append(values: bytearray, take: tuple[int, ...], upto: int) -> None:
 
 
 def first_grundy_values(take: Take, count: int) -> Sequence[int]:
-    """The values of the heaps below `count` in Nim with these removals. No period is looked for, which takes longer."""
+    """Return the values of the heaps below `count` in Nim with these removals.
+
+    It does not look for a period, which takes longer.
+    """
     if take is None:
         return range(count)
     values = bytearray(take[0])
@@ -153,7 +160,7 @@ def first_grundy_values(take: Take, count: int) -> Sequence[int]:
 
 
 class Split(HeapRule):
-    """Grundy's game: a heap is split into two of different sizes."""
+    """Grundy's game: a move splits a heap into two of different sizes."""
 
     def __init__(self) -> None:
         self._values = bytes(3)
@@ -178,7 +185,10 @@ class Split(HeapRule):
 
 
 def _split_values(known: bytes, upto: int) -> bytes:
-    """Values of all heaps up to `upto`: the parts' values are combined as two long integers, byte for byte."""
+    """Return the values of all heaps up to `upto`.
+
+    The values of all pairs of parts are combined at once, as bytes of two long integers.
+    """
     values = bytearray(known)
     for size in range(len(values), upto + 1):
         half = (size + 1) // 2
@@ -191,7 +201,7 @@ def _split_values(known: bytes, upto: int) -> bytes:
 
 @lru_cache(maxsize=64)
 def nim_rule(take: Take) -> HeapRule:
-    """The rule of Nim with these removals; kept, as its values grow with use."""
+    """Return the rule of Nim with these removals. Rules are cached, because their values grow with use."""
     return AnyTake() if take is None else SetTake(tuple(sorted(set(take))))
 
 

@@ -1,7 +1,7 @@
-"""Who wins a sum of heaps, and how hard it is to see: outcome classes, values, hardest moves, normal and misère.
+"""Sums of heaps: outcome classes, values, hardest moves and difficulty, in normal and misère play.
 
-A heap is judged on its own (heaps.py), so sums of any size are, and those that are lost are counted without a look at
-each. Difficulty, which goes beyond the next move, walks every position: it is for small games only.
+Values of single heaps (heaps.py) settle sums of any size, and lost positions are counted without enumeration.
+Difficulty looks beyond the next move and enumerates every position, so it suits only small games.
 
 Value and hardest move follow M. Panichelli and I. A. Rehor, Min Nim (2023).
 """
@@ -21,31 +21,33 @@ from protocol.games.theory.heaps import HeapRule, Take, nim_rule
 Class = Literal["P", "N"]
 MOST_POSITIONS = 20_000
 _MOST_MOVES_A_POSITION = 20
-"""On average: what bounds the time of a walk that is given up."""
+"""Most moves per position on average, which limits the time of an enumeration."""
 Heaps = tuple[int, ...]
 
 
 class Move(NamedTuple):
-    """One heap of size `heap` becomes the heaps `parts`."""
+    """A move that turns one heap of size `heap` into the heaps `parts`."""
 
     heap: int
     parts: tuple[int, ...]
 
 
 def grundy(heaps: Iterable[int], rule: HeapRule) -> int:
-    """The Grundy value of a sum of heaps: the exclusive or of theirs."""
+    """Return the Grundy value of a sum of heaps: the exclusive or of their values."""
     return reduce(xor, map(rule.value, heaps), 0)
 
 
 def outcome_class(heaps: Iterable[int], take: Take, *, misere: bool) -> Class:
-    """Whether the previous player ("P") or the next ("N") wins Nim with the removals `take`."""
+    """Return who wins Nim with the removals `take`: the previous player ("P") or the next ("N")."""
     return outcome(heaps, nim_rule(take), misere=misere)
 
 
 def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Class:
-    """Who wins a sum under `rule`. Misère goes by the rule of Nim on Grundy values: as in normal play while some heap
-    is worth 2 or more, and the other way round when none is. That holds where the rule is tame, as subtraction games
-    are (Ferguson 1974: a heap is worth 1 exactly if the least removal leads to 0); Grundy's game is not.
+    """Return who wins a sum under `rule`: the previous player ("P") or the next ("N").
+
+    Misère uses the rule of Nim on Grundy values: as in normal play while some heap has a value of 2 or more, else the
+    opposite. That holds if the rule is tame, as subtraction games are (Ferguson 1974: a heap has the value 1 exactly if
+    the least removal leads to 0). Grundy's game is not tame.
     """
     total, large = 0, False
     for size in heaps:
@@ -57,7 +59,7 @@ def outcome(heaps: Iterable[int], rule: HeapRule, *, misere: bool = False) -> Cl
 
 
 def _wanted(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[int, int]]:
-    """For each distinct heap: the Grundy value that a result needs for the whole to become a P-position."""
+    """Return for each distinct heap the Grundy value that its result needs, to make the whole a P-position."""
     values = {size: rule.value(size) for size in heaps}
     total = large = 0
     for size in heaps:
@@ -71,7 +73,7 @@ def _wanted(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[in
 
 
 def value(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
-    """The share of the distinct resulting positions that are P-positions; 0 for a P-position.
+    """Return the fraction of the distinct next positions that are P-positions; 0 for a P-position.
 
     Distinct heaps lead to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
     """
@@ -83,7 +85,7 @@ def value(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Frac
 
 
 def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
-    """Every distinct move to a P-position."""
+    """Return every distinct move to a P-position."""
     return [
         Move(size, result)
         for size, wanted in _wanted(heaps, rule, misere)
@@ -93,12 +95,12 @@ def winning_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def moves(heaps: Iterable[int], rule: HeapRule) -> list[Move]:
-    """Every distinct move: one for each size of heap and each of its results."""
+    """Return every distinct move: one for each size of heap and each of its results."""
     return [Move(size, result) for size in dict.fromkeys(heaps) for result in rule.results(size)]
 
 
 def after(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
-    """The sorted heaps that a move leaves."""
+    """Return the sorted heaps after a move."""
     left = list(heaps)
     left.remove(move.heap)
     left.extend(move.parts)
@@ -107,16 +109,16 @@ def after(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
-    """The moves that lead to the least value. Empty when there is no move.
+    """Return the moves that lead to the least value; empty without a move.
 
-    From an N-position they are the winning moves; from a P-position those after which the fewest replies win.
+    From an N-position they are the winning moves; from a P-position, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)
 
 
 def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
-    """The moves that lead to the least value, found by looking at every one."""
+    """Return the moves that lead to the least value, by trying every move."""
     least: tuple[int, int] = (2, 1)
     found: list[Move] = []
     for move in moves(heaps, rule):
@@ -130,22 +132,24 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """How many positions with no heap larger, each heap in its place, are lost by `impartial.outcome`; those without a
-    move count among them in normal play. `values` are the Grundy values of all heaps that there can be.
+    """Return how many positions with no heap larger are lost (as in `outcome`), counting heaps in order.
 
-    Among n values it takes n log n steps for each size of heap.
+    In normal play, positions without a move count. `values` are the Grundy values of all possible heaps. For n values
+    it takes n log n steps per heap size.
     """
     if not misere:
         return _of_sum_zero(heaps, values)
     none = [sum(value == 0 for value in values[: size + 1]) for size in heaps]
     one = [sum(value == 1 for value in values[: size + 1]) for size in heaps]
-    # Where no heap is worth 2 or more, the sum is 0 or 1, and it is the 1 that is lost.
+    # If no heap has a value of 2 or more, the sum is 0 or 1, and the positions with 1 are lost.
     return _of_sum_zero(heaps, values) - prod(a - b for a, b in zip(none, one, strict=True))
 
 
 def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
-    """How many positions have the nim-sum 0: distributions under exclusive or are multiplied in the Walsh-Hadamard
-    transform, and 0 has the mean of it.
+    """Return how many positions have the nim-sum 0.
+
+    Distributions under exclusive or multiply in the Walsh-Hadamard domain; the count for 0 is the mean of the product
+    there.
     """
     among = 1 << max(values[: max(heaps) + 1]).bit_length()
     distribution = [0] * among
@@ -160,7 +164,7 @@ def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
 
 
 def _transformed(row: Sequence[int]) -> list[int]:
-    """The Walsh-Hadamard transform of a row whose length is a power of two."""
+    """Return the Walsh-Hadamard transform of a row whose length is a power of two."""
     row = list(row)
     half = len(row) // 2
     for _ in range(half.bit_length()):
@@ -171,8 +175,9 @@ def _transformed(row: Sequence[int]) -> list[int]:
 
 
 def reachable(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
-    """Every position (sorted heaps) that play can reach, the first included; None where there are more than
-    `MOST_POSITIONS`, or where they have so many moves that looking at all would take seconds.
+    """Return every position (sorted heaps) that play can reach, including the first.
+
+    None if there are more than `MOST_POSITIONS`, or if their moves are too many to enumerate within seconds.
     """
     first = tuple(sorted(heaps))
     if prod(map(rule.min_reachable_heaps, first)) > MOST_POSITIONS * factorial(len(first)):
@@ -194,17 +199,17 @@ def reachable(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
 
 
 def count(positions: Iterable[Heaps], rule: HeapRule, *, misere: bool = False) -> tuple[int, int]:
-    """How many of the positions are lost for the mover, and how many won."""
+    """Count the positions that are lost for the mover, and those that are won."""
     classes = [outcome(position, rule, misere=misere) for position in positions]
     return classes.count("P"), classes.count("N")
 
 
 class Difficulty:
-    """The chance that a uniformly random opponent errs somewhere before the end.
+    """The probability that a uniformly random opponent errs before the end.
 
-    The opponent can win and picks among the distinct resulting positions; the loser answers every right choice with
-    the move after which an error is likeliest. From a P-position the chance is that after the loser's best move.
-    One move deep it is 1 − value; it goes on where that stops. Walks are remembered.
+    The opponent is winning and picks among the distinct next positions. The loser answers every correct choice with the
+    move after which an error is likeliest. From a P-position it is the probability after the loser's best move. One
+    move deep it equals 1 − value. Results are cached.
     """
 
     def __init__(self, rule: HeapRule, *, misere: bool = False) -> None:
@@ -213,7 +218,7 @@ class Difficulty:
         self._flawless: dict[Heaps, float] = {}
 
     def error(self, heaps: Sequence[int]) -> float | None:
-        """That chance, 0 to 1; None where too many positions can be reached."""
+        """Return that probability, 0 to 1; None if too many positions are reachable."""
         first = tuple(sorted(heaps))
         if first not in self._flawless:
             found = reachable(first, self._rule)
@@ -224,7 +229,7 @@ class Difficulty:
         return 1 - self._flawless[first]
 
     def _judge(self, position: Heaps) -> float:
-        """The chance that the opponent makes no error from here on."""
+        """Return the probability that the opponent makes no error from here on."""
         followers = {after(position, move) for move in moves(position, self._rule)}
         if not followers:
             return 1.0
@@ -234,7 +239,7 @@ class Difficulty:
         return sum(self._flawless[following] for following in right) / len(followers)
 
     def hardest_moves(self, heaps: Sequence[int]) -> list[Move] | None:
-        """The moves from a P-position after which an error is likeliest; None where that cannot be told."""
+        """Return the moves from a P-position after which an error is likeliest; None if it cannot be computed."""
         if self.error(heaps) is None:
             return None
         kept = [(self._flawless[after(heaps, move)], move) for move in moves(heaps, self._rule)]

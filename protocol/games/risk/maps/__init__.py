@@ -1,6 +1,6 @@
-"""The maps that come along, by name, and whichever map a config means.
+"""The shipped maps, and how to find the map that a config means.
 
-They ship with the code as tables beside this file, and are loaded as modules are: by the package's own loader.
+They are TOML files in this package, loaded as package data.
 """
 
 from __future__ import annotations
@@ -30,7 +30,10 @@ NAMES = (
 
 
 def read(value: Any, game: str = "map") -> Board:
-    """The map called `value`, or the one that it describes. Raises `BadConfig`: `game` first, then the file, if any."""
+    """Return the map with the name `value`, or the one that it describes.
+
+    Raises `BadConfig`, which begins with `game`, then the file, if any.
+    """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
             raise BadConfig(f"{game}: there is no map {shown(value)}: a file is given as map=@my.toml")
@@ -42,7 +45,7 @@ def read(value: Any, game: str = "map") -> Board:
         raise BadConfig(f"{game}: map is {shown(value)}: it is a name or a table of territories and borders")
     where = f"{game}: in {value.file}" if isinstance(value, FileTable) else game
     board = parse_map(value, where)
-    if board.name in NAMES and board == load_map(board.name):  # as it travels with every match
+    if board.name in NAMES and board == load_map(board.name):  # every match carries its map
         return load_map(board.name)
     check_connected(board, where)
     return board
@@ -50,5 +53,5 @@ def read(value: Any, game: str = "map") -> Board:
 
 @cache
 def load_map(name: str) -> Board:
-    """One of `NAMES`, all of which are connected."""
+    """Load one of `NAMES`. All of them are connected."""
     return parse_map(tomllib.loads(resources.files(__name__).joinpath(f"{name}.toml").read_text("utf-8")), name)
