@@ -1,1 +1,4 @@
-"""Who is how strong, who plays whom, and the table that comes of it. Pure."""
+"""Ratings, pairing and tables of ladder and tournaments, as pure functions.
+
+It imports measuring, protocol and referee, and nothing else of arena.
+"""

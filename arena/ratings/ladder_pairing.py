@@ -1,6 +1,6 @@
-"""Who meets whom on the ladder: what a match would teach about the ratings, and how long it is worth waiting for. Pure.
+"""Pairing on the ladder: the matches that teach most about the ratings, and how long a seeker waits for a better one.
 
-Time comes in as an argument, chance as a `random.Random`.
+Pure: the time is an argument, and randomness comes from a `random.Random` argument.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from typing import Any, NamedTuple
 from arena.ratings.rating_system import BETA
 
 FULL_WAIT = 2.0
-"""Seconds for which a seeker that has played as much as the others waits for a match that teaches more."""
+"""Seconds for which a seeker with an average number of matches waits for a more informative one."""
 MAX_WAIT = 16.0
-"""The same for one that has played much more than the others: they catch up."""
+"""The limit, in seconds, for a seeker with many more matches than the others, so that they catch up."""
 _EVEN = 5
-"""Matches that nobody is ahead by."""
+"""Matches added to both counts when a seeker's number of matches is compared with the mean."""
 _NEAREST, _FARTHER = 12, 6
-"""Others that a seeker is compared with: the nearest by mu, and some of all."""
+"""Others that a seeker is compared with: the nearest by mu, and some from the whole field."""
 _LEAST_TEACHING = 0.1
-"""What a match with a foregone result counts as teaching, of one between equals: in time every pair meets."""
+"""Least information of a match, relative to one between equals, so that in time every pair meets."""
 _FOREGONE = 1e-9
-"""A surprise that is less likely is none."""
+"""An upset with a lower probability counts as impossible."""
 
 
 @dataclass(frozen=True, slots=True)
 class Seeker:
-    """A bot on the ladder, with its rating and with whom it met how often; `since` when it seeks, in seconds.
+    """A bot on the ladder: its rating, how often it met each other bot, and when its seek began (`since`, in seconds).
 
-    `key` is the caller's own. `spent` are bots that this one meets only for want of others.
+    `key` is the caller's own. `spent` are bots that it meets only if there is no other.
     """
 
     bot: str
@@ -49,11 +49,10 @@ class Seeker:
 
 
 def information_gain(one: Seeker, other: Seeker) -> float:
-    """What a match of these two would teach about their ratings, in arbitrary units, less with every one they had.
+    """Return the information that a match of two bots would give about their ratings, in arbitrary units.
 
-    It is the Fisher information of the result about the difference of skills, times the variance that there is to
-    learn about. Divided by how often the two met, as in a divisor method, it spreads a bot's matches in proportion to
-    what they teach.
+    It is the Fisher information of the result about the difference of skills, times the variance left to learn.
+    Dividing by the number of earlier matches, as in a divisor method, spreads a bot's matches in proportion to it.
     """
     unsure = one.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
@@ -72,12 +71,12 @@ def ladder_groups(
     playing: Sequence[Seeker] = (),
     only: Collection[str] | None = None,
 ) -> list[tuple[Seeker, ...]]:
-    """Groups of as many different bots as a match has seats, of those that seek the same; with `only`, groups
-    for these bots alone.
+    """Return groups of distinct bots, one bot per seat, from seekers of the same game; with `only`, groups for these
+    bots.
 
-    The longest-waiting is served first, with those from whom most is learnt. While it is worth it, a seeker waits for
-    more: for bots that are `playing` now and will seek again. What is worth it shrinks to nothing as time goes by, so
-    that nobody starves; who has played more than the others waits longer.
+    The longest-waiting seeker comes first, with the bots that give most information. It keeps waiting while bots that
+    are `playing` would give more. The required gain falls to zero with time, so that no bot starves; a bot with more
+    matches than the others waits longer.
     """
     queues: dict[str, deque[Seeker]] = defaultdict(deque)
     in_turn = sorted(seekers, key=lambda seeker: (seeker.since, -seeker.sigma, seeker.bot))
@@ -102,9 +101,9 @@ def ladder_groups(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
-    """So many of `others` for a seeker that anybody will do for, or all there are: the more it teaches, the likelier.
+    """Draw up to `count` of `others` for a seeker without preferences, weighted by information.
 
-    Those whom it has `spent` come last.
+    The bots that it has `spent` come last.
     """
     found: list[Seeker] = []
     for spent in (False, True):
@@ -118,7 +117,7 @@ def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, chance:
 
 
 def _informative(apart: float) -> float:
-    """The Fisher information of who wins, where that is normal in the difference of skills, at most 2/pi."""
+    """Return the Fisher information of a win at a normalised difference of skills; at most 2/pi."""
     surprise = math.erfc(abs(apart) / math.sqrt(2)) / 2
     if surprise < _FOREGONE:
         return 0.0
@@ -127,16 +126,18 @@ def _informative(apart: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """All who are on the ladder: those who seek (`here`, with their seeks) are served from `everyone`."""
+    """The bots on the ladder: those that seek now (`here`, with their seeks in `queues`), and `everyone`, playing bots
+    included.
+    """
 
     everyone: _RatingOrder
     here: _RatingOrder
     queues: Mapping[str, Sequence[Seeker]]
     mean: float
-    """Matches that they have played."""
+    """The mean number of matches played."""
 
     def group(self, seeker: Seeker, seats: int, waited: float) -> tuple[Seeker, ...]:
-        """A seeker with those of the others from whom most is learnt; nobody where it had better wait."""
+        """Return a seeker with the bots that give most information; an empty tuple if it should wait."""
         anyone = waited >= 1
         group = [seeker]
         near = self.here.near(seeker, lambda bot: bool(self.queues[bot]) and (anyone or bot not in seeker.spent))
@@ -152,20 +153,22 @@ class _SeekerPool(NamedTuple):
         return tuple(group) if worth >= (1 - waited) * sum(best) else ()
 
     def waited(self, seeker: Seeker, now: float) -> float:
-        """The share of its patience that a seeker has used."""
+        """Return the fraction of its maximum wait that a seeker has waited."""
         ahead = (seeker.played + _EVEN) / (self.mean + _EVEN)
         return min(1.0, (now - seeker.since) / min(MAX_WAIT, FULL_WAIT * max(1.0, ahead) ** 3))
 
 
 class _RatingOrder:
-    """Bots in the order of their ratings."""
+    """Bots sorted by rating."""
 
     def __init__(self, bots: Sequence[Seeker]) -> None:
         self._bots = sorted(bots, key=lambda one: (one.mu, one.bot))
         self._mus = [one.mu for one in self._bots]
 
     def near(self, seeker: Seeker, wanted: Callable[[str], bool]) -> Iterator[Seeker]:
-        """Others that are wanted: the nearest by mu, and some of all the rest, others after every match."""
+        """Yield other bots that pass the filter: the nearest by mu, then some of the rest, which change after every
+        match.
+        """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
         near = list(islice((one for one in self._outwards(at) if one.bot != seeker.bot and wanted(one.bot)), _NEAREST))
         yield from near
@@ -178,7 +181,7 @@ class _RatingOrder:
                     yield other
 
     def _outwards(self, at: int) -> Iterator[Seeker]:
-        """All of them, from a place to both sides in turn."""
+        """Yield all bots from a place outwards, alternating between both sides."""
         left, right = at - 1, at
         while left >= 0 or right < len(self._bots):
             if right < len(self._bots):

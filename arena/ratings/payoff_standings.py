@@ -1,4 +1,4 @@
-"""How the bots of a tournament fared where payoffs are the result: in the order of their means over opponents. Pure."""
+"""Tournament tables for games whose result is a payoff: bots in the order of their mean payoffs over opponents."""
 
 from __future__ import annotations
 
@@ -23,22 +23,27 @@ from referee.result import Result
 
 R = TypeVar("R", bound=TableRow)
 PairMeans = dict[str, dict[str, MeanPayoff | None]]
-"""What each bot (first key) was paid against each other one; None where no match of theirs counts."""
+"""The mean payoff of each bot (first key) against each other one; None if no match of theirs counts."""
 _LEVEL = 0.05
-"""How likely it may be that bots which are all equal are told apart at all."""
+"""The probability that any of several equal bots is ranked above another."""
 _Units = list[dict[str, float]]
-"""Of two bots, for each unit what they were paid a round; one that left no payoff is missing."""
+"""The mean payoffs per round of two bots in each unit: matches that share a start, or one match. A bot without a payoff
+is missing.
+"""
 
 
 class PaidMatch(NamedTuple):
-    """What a match paid each bot, None where that does not count, and what start it shares, None: its own."""
+    """The payoffs of a match by bot, and its start.
+
+    A payoff is None if it does not count. Matches with the same `start` share it; None: a start of its own.
+    """
 
     payoffs: tuple[tuple[str, Paid | None], ...]
     start: Hashable = None
 
 
 def paid(match: Result | PlayedMatch, start: Hashable = None) -> PaidMatch:
-    """A match as one of these."""
+    """Convert a match."""
     return PaidMatch(tuple((seat.bot, _paid(seat.payoff, seat.rounds)) for seat in match.seats), start)
 
 
@@ -47,12 +52,14 @@ def _paid(payoff: float | None, rounds: int | None) -> Paid | None:
 
 
 def paid_samples(met: Iterable[MatchSample]) -> list[PaidMatch]:
-    """Matches as these."""
+    """Convert matches."""
     return [paid(one.result, one.start) for one in met]
 
 
 class Payoffs:
-    """The payoffs of matches: `means` over opponents, by bot, and of each two as `pairs`."""
+    """The payoffs of matches: for each bot the mean over opponents (`means`), and the mean against each other
+    (`pairs`).
+    """
 
     def __init__(self, names: Sequence[str], matches: Iterable[PaidMatch]) -> None:
         self._met = _units(matches)
@@ -73,10 +80,10 @@ class Payoffs:
         return found
 
     def order(self, rows: Sequence[R]) -> list[R]:
-        """The lines of a table by payoff, best first, those without one last; as they are where there are none.
+        """Sort the rows of a table by payoff, best first, and rank them; without payoffs, return them unchanged.
 
-        Ranks are 1 and the number of bots that were paid more for certain, as those by points (Holm 1979); by the means
-        alone where no two bots met twice.
+        A bot's rank is 1 plus the number of bots that were certainly paid more (Holm 1979). If no two bots met twice,
+        the means alone decide.
         """
         if not any(self.means.values()):
             return list(rows)
@@ -85,7 +92,7 @@ class Payoffs:
         return [structs.replace(row, rank=ranks[row.bot], payoff=self.means[row.bot]) for row in listed]
 
     def _ranks(self, order: Sequence[str]) -> dict[str, int]:
-        """By bot, in the order of payoffs."""
+        """Return the rank of each bot; `order` is by payoff, best first."""
         if not any(mean is not None and mean.low is not None for mean in self.means.values()):
             values = [round(_value(self.means[bot]), 9) for bot in order]
             return {bot: 1 + values.index(value) for bot, value in zip(order, values, strict=True)}
@@ -100,8 +107,9 @@ class Payoffs:
         return dict(zip(order, found, strict=True))
 
     def _chance(self, one: str, other: str) -> float:
-        """How likely the means of the two are so far apart if they are equal in truth. Where they met, what the one was
-        paid and what the other was paid come from the same units.
+        """Return the probability of means at least this far apart if two bots are equal.
+
+        Where the two met, each unit gives the difference of their payoffs.
         """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
@@ -115,7 +123,7 @@ class Payoffs:
 
 
 def _units(matches: Iterable[PaidMatch]) -> Mapping[str, Mapping[str, _Units]]:
-    """By bot and opponent, what the two were paid in each unit, the matches of one start together."""
+    """Return by bot and opponent the payoffs in each unit; the matches of one start form a unit."""
     starts: defaultdict[tuple[str, str], defaultdict[Hashable, defaultdict[str, list[Paid]]]] = defaultdict(
         lambda: defaultdict(lambda: defaultdict(list))
     )

@@ -1,7 +1,7 @@
-"""The ladder: results to ratings. Pure; the only module that imports trueskill. docs/ladder.md explains the choices.
+"""The rating system: ratings from results, with TrueSkill. docs/ladder.md explains the choices.
 
-Every preset of a game is a rating pool of its own. A game's constants never change, so a record's ratings can be
-computed again.
+Only this module imports trueskill. Every preset of a game is a rating pool. A game's constants never change, so the
+ratings in a record can be recomputed.
 """
 
 from __future__ import annotations
@@ -22,25 +22,24 @@ MU = 25.0
 SIGMA = MU / 3
 BETA = SIGMA / 2
 TAU = 0.0
-"""A match adds no uncertainty of its own: a bot that does not change does not drift. A new version
-adds `NEW_VERSION_SIGMA`."""
+"""A match adds no uncertainty: a bot that does not change does not drift. A new version adds `NEW_VERSION_SIGMA`."""
 NEW_VERSION_SIGMA = SIGMA / 10
 PROVISIONAL_MATCHES = 10
-"""Below so many matches a place on the leaderboard says little."""
+"""With fewer matches, a place on the leaderboard is provisional."""
 TOLERANCE = 1e-9
-"""Relative, and absolute around 0: what two machines' mathematics may differ by."""
+"""Relative tolerance, and absolute around 0, for differences between two machines' arithmetic."""
 _DIGITS = 60
 
 
 class Rating(NamedTuple):
-    """A belief about a bot's skill: normal, with this mean and standard deviation."""
+    """The belief about a bot's skill: a normal distribution."""
 
     mu: float
     sigma: float
 
 
 class Standing(NamedTuple):
-    """A bot's place in a pool: its rating, the rated matches behind it, and the version that played last."""
+    """A bot's state in a pool: its rating, its number of rated matches, and its last version."""
 
     mu: float = MU
     sigma: float = SIGMA
@@ -49,16 +48,16 @@ class Standing(NamedTuple):
 
 
 INITIAL = Rating(MU, SIGMA)
-"""What is believed of a bot before its first rated match."""
+"""The belief about a bot before its first rated match."""
 
 
 def conservative_score(mu: float, sigma: float) -> float:
-    """What the skill almost certainly exceeds: the leaderboard sorts by it."""
+    """Return a skill that the bot almost certainly exceeds. The leaderboard is sorted by it."""
     return mu - 3 * sigma
 
 
 def standing_for_version(standing: Standing, version: str) -> Standing:
-    """The standing of a bot that comes with `version`: a new one is a little less certain than the old one was."""
+    """Return the standing of a bot with `version`: a new version makes it slightly less certain."""
     if not version or version == standing.version:
         return standing
     if standing.matches == 0:
@@ -67,14 +66,14 @@ def standing_for_version(standing: Standing, version: str) -> Standing:
 
 
 def game_of(pool: str) -> str:
-    """The game of a pool: `nim` of `nim/classic`."""
+    """Return the game of a pool: `nim` for `nim/classic`."""
     return pool.partition("/")[0]
 
 
 def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
-    """The ratings of the seats before and after a match, in seat order, with every number that was used.
+    """Return the ratings of the seats before and after a match, in seat order, with every number used.
 
-    `sigma_before` already holds what a new version added. Raises `UnknownGame`.
+    `sigma_before` includes what a new version added. Raises `UnknownGame`.
     """
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
@@ -83,19 +82,19 @@ def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], rank
 
 
 def with_constants(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
-    """Seats' ratings with the constants of the pool's game beside them. Raises `UnknownGame`."""
+    """Combine the seats' ratings with the constants of the pool's game. Raise `UnknownGame`."""
     draw_probability = game_class(game_of(pool)).draw_probability
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 
 
 def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
-    """The seats' ratings computed again from what they were before and the constants stated beside them."""
+    """Return the seats' ratings, computed from those before the match and the constants stored with them."""
     before = [Rating(seat.mu_before, seat.sigma_before) for seat in ratings.seats]
     return _seat_ratings(before, _updated(before, ranks, ratings.beta, ratings.tau, ratings.draw_probability))
 
 
 def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
-    """Compare recorded ratings with the pool's constants and the computation. Raises `BadRecord` naming the number."""
+    """Compare recorded ratings with the pool's constants and the computation. Raise `BadRecord`, naming the number."""
     constants = with_constants(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
         said, right = getattr(ratings, name), getattr(constants, name)
@@ -117,12 +116,12 @@ def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
 
 
 def nearly_equal(a: float, b: float) -> bool:
-    """Whether two numbers of a rating are equal but for the last digits."""
+    """Return whether two numbers of a rating differ at most in the last digits."""
     return math.isclose(a, b, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
 
 
 def skill_overlap(a: Rating, b: Rating) -> float:
-    """How near two skills may be, in (0, 1]: what remains of the match quality once certainty is left out."""
+    """Return how close two skills may be, in (0, 1]: the match quality without the factor for certainty."""
     return math.exp(-((a.mu - b.mu) ** 2) / (2 * (2 * BETA**2 + a.sigma**2 + b.sigma**2)))
 
 
@@ -136,14 +135,15 @@ def _seat_ratings(before: Sequence[Rating], after: Sequence[Rating]) -> tuple[Se
 def _updated(
     before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
 ) -> list[Rating]:
-    """The mean over the orders of the tied seats: neighbours only are compared, so one order favours some.
+    """Return the mean update over all orders of tied seats: only neighbours are compared, so one order would favour
+    some.
 
-    Tied seats of equal rating are interchangeable: the orders are those of the ratings, and such seats share a mean.
+    Tied seats with equal ratings are interchangeable, so orders are those of the ratings, and such seats share a mean.
     """
     players = {rating: Skill(rating.mu, rating.sigma, beta, tau) for rating in before}
     found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
     for order in _orders(before, ranks):
-        # Where the game knows no draw, a tie counts as decided in this order: a draw would have no likelihood.
+        # In a game without draws, a tie counts as decided in this order: a draw would have the likelihood 0.
         draws = [draw_probability > 0 and a == b for (a, _), (b, _) in itertools.pairwise(order)]
         row = [players[rating] for _, rating in order]
         try:
@@ -160,7 +160,7 @@ def _updated(
 
 
 def _orders(before: Sequence[Rating], ranks: Sequence[int]) -> Iterator[list[tuple[int, Rating]]]:
-    """Ranks and ratings from best to worst, once for every order of the tied ones."""
+    """Yield ranks and ratings from best to worst, once for every order of the tied seats."""
     by_rank = sorted(zip(ranks, before, strict=True), key=lambda place: place[0])
     tied = [list(group) for _, group in itertools.groupby(by_rank, key=lambda place: place[0])]
     for choice in itertools.product(*(dict.fromkeys(itertools.permutations(group)) for group in tied)):
@@ -180,7 +180,10 @@ def _doubles(beta: float, draw_probability: float) -> ResultWeights:
 
 @functools.lru_cache
 def _precise(beta: float, draw_probability: float) -> ResultWeights:
-    """For gaps that leave nothing of a double. A context of its own: mpmath's default one is shared by all threads."""
+    """Return weights in high precision, for gaps that underflow in doubles.
+
+    The context is private, because all threads share mpmath's default one.
+    """
     import mpmath
     import trueskill
 

@@ -1,5 +1,5 @@
-"""Ranks of a tournament: how many bots scored better than one, beyond what chance gives among so many, by results as
-they came out or less luck. Pure.
+"""Tournament ranks by significance: a bot ranks below those that scored significantly better, with or without luck
+adjustment.
 """
 
 from __future__ import annotations
@@ -13,14 +13,16 @@ from typing import NamedTuple
 from measuring.student_t import satterthwaite, standard_error, student_cdf
 
 _LEVEL = 0.05
-"""How likely it may be that bots which are all equal are told apart at all."""
+"""The probability that any of several equal bots is ranked above another."""
 
 Seats = tuple[str, ...]
 
 
 class ScoredMatch(NamedTuple):
-    """A match that counts: who sat where, their points, 0 to 1, what start it shares, None for one of its own, and the
-    points that chance gave seat 0 of two, None where that isn't known.
+    """A match that counts: the bots by seat and their points, 0 to 1.
+
+    Matches with the same `start` share it; None: a start of its own. `luck` is what luck gave seat 0 of two, in points;
+    None if unknown.
     """
 
     seats: Seats
@@ -30,14 +32,14 @@ class ScoredMatch(NamedTuple):
 
     @property
     def freed(self) -> ScoredMatch:
-        """The same less luck, which is known; its points may be beyond 0 and 1."""
+        """The match with the luck subtracted, which must be known. Points may be below 0 or above 1."""
         assert self.luck is not None
         one, other = self.points
         return self._replace(points=(one - self.luck, other + self.luck))
 
 
 class _Stratum:
-    """Starts with the same bots at the same seats: what they scored above one half, summed up."""
+    """Starts with the same bots in the same seats: sums and products of their scores above one half."""
 
     def __init__(self, games: int) -> None:
         self.games = games
@@ -54,12 +56,11 @@ class _Stratum:
 
 
 def ranks(order: Sequence[str], matches: Iterable[ScoredMatch], *, adjusted: bool = False) -> dict[str, int]:
-    """The rank of each bot of `order`, best first: 1 and the number of bots that scored better than it for certain;
-    where `adjusted`, less luck, which is known of every match then.
+    """Return the rank of each bot: 1 plus the number of bots that scored significantly better. `order` is best first.
 
-    A bot that had fewer matches does not stand before one that is listed above it. That any are wrongly told apart has
-    a chance of 5 % for all pairs of bots together. Source: S. Holm, A simple sequentially rejective multiple test
-    procedure (1979).
+    With `adjusted`, scores are luck-adjusted; luck must be known for every match. A bot with fewer matches never ranks
+    above one listed before it. The probability of any wrong distinction is at most 5 % for all pairs together. Source:
+    S. Holm, A simple sequentially rejective multiple test procedure (1979).
     """
     strata = _strata(match.freed if adjusted else match for match in matches)
     of: defaultdict[str, set[_Stratum]] = defaultdict(set)
@@ -95,10 +96,10 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 
 
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
-    """How likely two bots that are equal are so far apart, and by how much the one is above the other.
+    """Return the probability of a difference at least this large between two equal bots, and the difference.
 
-    As for the interval of a score, two starts of each extreme are added; for that of an adjusted one Student's
-    distribution is taken. Starts without their like are compared with each other.
+    As in the interval of a score, two starts of each extreme are added; for an adjusted score, Student's distribution
+    is used. Starts that are alone in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -135,8 +136,10 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """How likely a sum of so many starts is so far from 0, by its squared standard error; one of equal starts has the
-    error that the interval of an adjusted score has then, `most` being as far as the sum can be.
+    """Return the probability of a sum at least this far from 0, by Student's distribution.
+
+    `square` is its squared standard error, `most` the largest possible sum. If all starts are equal, the error is that
+    of the interval of an adjusted score.
     """
     if freedom < 1:
         return 1.0

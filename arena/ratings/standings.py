@@ -1,4 +1,6 @@
-"""How the bots of a tournament fared: table, ranks and who beat whom, with intervals over starts, also less luck."""
+"""Tournament tables with ranks and head-to-head scores: intervals over starts, scores with and without luck
+adjustment.
+"""
 
 from __future__ import annotations
 
@@ -44,13 +46,13 @@ class TableRow(Struct, frozen=True, kw_only=True):
     forfeits: int
     """Matches lost by time, strikes, disconnection or not showing up."""
     payoff: MeanPayoff | None = None
-    """Where payoffs are the result, once a match counts: the lines are in the order of it then."""
+    """The mean payoff, if payoffs are the result and a match counts. The table is then sorted by it."""
     adjusted: Share | None = None
-    """The score less luck, None where that isn't known: the lines are in the order of it where it is known of all."""
+    """The luck-adjusted score, if known. If it is known for all bots, the table is sorted by it."""
 
 
 class PlayedSeat(NamedTuple):
-    """How a seat fared: of two bots the one with the lower rank was better."""
+    """The result of a seat; the lower `rank` is better."""
 
     bot: str
     rank: int
@@ -60,17 +62,19 @@ class PlayedSeat(NamedTuple):
 
 
 class PlayedMatch(NamedTuple):
-    """What a table is made of, if not of results: a match at its place in the schedule."""
+    """A match as a table needs it, instead of a `Result`: its place in the schedule and its seats."""
 
     place: int
     reason: str
     seats: tuple[PlayedSeat, ...]
     luck: float | None = None
-    """The points that chance gave seat 0 of two, None where that isn't known."""
+    """The points that luck gave seat 0 of two; None if unknown."""
 
 
 class MatchSample(NamedTuple):
-    """A match, the points that chance gave seat 0 of two, None where that isn't known, and what start it shares."""
+    """A match, the points that luck gave seat 0 of two (None if unknown), and the start that it shares (None:
+    its own).
+    """
 
     result: Result
     luck: float | None = None
@@ -78,7 +82,7 @@ class MatchSample(NamedTuple):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """A mean place with its 95 % interval: 1 is best, tied bots share theirs."""
+    """A mean place with its 95 % interval. 1 is best; tied bots share the mean of their places."""
 
     place: float
     low: float
@@ -86,11 +90,11 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Row(TableRow, frozen=True, kw_only=True):
-    """One bot's line. `low` and `high` are over starts; `worth` is how many single matches, luck left in, would be as
-    certain as `adjusted`.
+    """A bot's row of a table with intervals over starts.
 
-    Of matches with more than two seats, `place` is its mean place and `first` the share of matches that it won, a tie
-    shared; else they are None.
+    `worth` is the number of single matches without luck adjustment that would be as precise as `adjusted`. With more
+    than two seats, `place` is the mean place and `first` the share of matches won, a tie divided; with two seats they
+    are None.
     """
 
     worth: float | None
@@ -99,7 +103,7 @@ class Row(TableRow, frozen=True, kw_only=True):
 
 
 class HeadToHead(Struct, frozen=True, kw_only=True):
-    """What a bot made of its matches against one other, two seats each. `adjusted` and `worth` are as in `Row`."""
+    """A bot's result in its two-seat matches against one other. `adjusted` and `worth` are as in `Row`."""
 
     matches: int
     score: Comparison
@@ -109,11 +113,11 @@ class HeadToHead(Struct, frozen=True, kw_only=True):
 
 R = TypeVar("R", bound=TableRow)
 HeadToHeadShares = dict[str, dict[str, float | None]]
-"""The share of points of each bot (first key) in its matches against each other one; None where they never met."""
+"""The share of points of each bot (first key) in its matches against each other one; None if they never met."""
 
 
 def interval(score: float, played: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a share of points; a draw counts as half a win, which makes it a little wide.
+    """Return Wilson's 95 % interval of a share of points. A draw counts as half a win, which makes it a little wide.
 
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
@@ -126,7 +130,7 @@ def interval(score: float, played: int) -> tuple[float, float]:
 
 
 def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list[TableRow]:
-    """The bots by their share of points, best first; equal shares have equal ranks. Void matches do not count."""
+    """Rank the bots by their share of points, best first; equal shares have equal ranks. Void matches do not count."""
     score: Counter[str] = Counter()
     counts: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
@@ -162,12 +166,12 @@ def table(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> list
 
 
 def _rounded(score: float) -> float:
-    """Return a score as it is compared: thirds of points add up to different floats in different orders."""
+    """Round a score for comparison: thirds of points add up to different floats in different orders."""
     return round(score, 9)
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Why each bot lost matches that nobody won against it: forfeits and resignations, counted by their reasons."""
+    """Count by bot and reason the matches that it lost by forfeit or resignation."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -177,7 +181,7 @@ def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[
 
 
 def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) -> HeadToHeadShares:
-    """Who beat whom. Void matches do not count."""
+    """Return the share of points of each bot against each other one. Void matches do not count."""
     won: Counter[tuple[str, str]] = Counter()
     met: Counter[tuple[str, str]] = Counter()
     for result in results:
@@ -193,8 +197,9 @@ def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) 
 
 
 def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> list[Row]:
-    """The bots by their scores less luck, where that is known of all of them and `raw` ones are not asked for, else by
-    their shares of points, best first; those that these do not tell apart share a rank. Void matches do not count.
+    """Rank the bots by luck-adjusted score if it is known for all, else (or if `raw`) by share of points, best first.
+
+    Bots whose scores do not differ significantly share a rank. Void matches do not count.
     """
     lines = []
     for row in table(names, [one.result for one in met]):
@@ -209,14 +214,15 @@ def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool =
 
 
 def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
-    """Whether a table can be in the order of scores less luck: they are known of all that have played."""
+    """Return whether a table can be sorted by luck-adjusted score: it is known for all bots that have played."""
     played = [row for row in rows if row.played]
     return bool(played) and all(row.adjusted is not None for row in played)
 
 
 def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
-    """The place of each bot by its payoff, where that is the result, else by its score, less luck where that is known:
-    1 and how many had more; None if it has not played.
+    """Return the place of each bot: 1 plus the number of bots with a higher value; None without a match.
+
+    The value is the payoff if that is the result, else the luck-adjusted score if known, else the score.
     """
     by_payoff, by_adjusted = any(row.payoff is not None for row in table), goes_by_adjusted(table)
     values = {}
@@ -233,8 +239,8 @@ def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
 
 
 def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[R]:
-    """The lines of a table, which are in the order of scores, with the ranks that the matches give them, in the order
-    of scores less luck where these are known and not to be left aside.
+    """Rank the rows of a table, sorted by score, as the matches justify; sort them by luck-adjusted score, if known,
+    unless `raw`.
     """
     adjusted = not raw and goes_by_adjusted(listed)
     if adjusted:
@@ -244,9 +250,7 @@ def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = 
 
 
 def standing(listed: Sequence[TableRow], matches: Sequence[ScoredMatch]) -> list[TableRow]:
-    """The lines of a table with the ranks and the intervals over starts that the matches give them, in the order of
-    scores less luck where these are known.
-    """
+    """Return the rows of a table with ranks and intervals over starts, sorted by luck-adjusted score if known."""
     played: defaultdict[str, list[SideScore]] = defaultdict(list)
     for match in matches:
         for seat, bot in enumerate(match.seats):
@@ -264,7 +268,7 @@ def standing(listed: Sequence[TableRow], matches: Sequence[ScoredMatch]) -> list
 
 
 def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str, dict[str, HeadToHead]]:
-    """What each bot (first key) made of its matches of two against each other one that it met."""
+    """Return the result of each bot (first key) in two-seat matches against each other one that it met."""
     together: dict[frozenset[str], list[MatchSample]] = {}
     for one in met:
         together.setdefault(frozenset(seat.bot for seat in one.result.seats), []).append(one)
@@ -282,7 +286,7 @@ def head_to_heads(names: Sequence[str], met: Iterable[MatchSample]) -> dict[str,
 
 
 def _places(bot: str, met: Sequence[MatchSample], score: Estimate) -> dict[str, Place | Share]:
-    """Nothing of matches of two, where places say no more than the score."""
+    """Return `place` and `first` for a row; nothing with two seats, where they add nothing to the score."""
     others = len(met[0].result.seats) - 1
     first = estimate_scores(_firsts(bot, met)).score
     if others == 1 or first is None:
@@ -296,7 +300,7 @@ def _share(found: Estimate) -> Share:
 
 
 def _firsts(bot: str, met: Iterable[MatchSample]) -> Iterator[SideScore]:
-    """As `_played`, but of the points that go to the first alone."""
+    """Yield a bot's scores if only the winner got points."""
     for score, (result, _, _) in zip(_played(bot, met), _counted(bot, met), strict=True):
         ranks = [seat.rank for seat in result.seats]
         yield score._replace(points=1 / ranks.count(1) if ranks[score.seat] == 1 else 0.0)
@@ -314,5 +318,5 @@ def _scored(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
 
 
 def _counted(bot: str, met: Iterable[MatchSample]) -> Iterator[MatchSample]:
-    """The bot's matches among these, but for void ones."""
+    """Yield the bot's matches among these, except void ones."""
     return (one for one in met if one.result.reason != VOID and any(seat.bot == bot for seat in one.result.seats))

@@ -1,6 +1,6 @@
-"""Who plays whom in a tournament: round robin, gauntlet and swiss. Pure.
+"""Schedules of tournaments: round robin, gauntlet and swiss, as pure functions.
 
-Chance comes in as a `random.Random`; equal arguments give equal schedules.
+Randomness comes from a `random.Random` argument: equal arguments give equal schedules.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from random import Random
 from protocol.errors import UsageFault
 
 TEST = "test"
-"""The format of two bots in pairs of matches, or one among copies of the other, as many as it takes to tell them apart;
-unrated.
+"""The format of a test: unrated pairs of matches until one of two bots is better, with copies of one bot if a game has
+more seats.
 """
 _SWISS_WINDOW = 12
 _REMATCH = 1_000_000
@@ -25,7 +25,7 @@ _CHEAPEST = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """One match to play: its place in the schedule, its round, the bots in seat order.
+    """A scheduled match: its place in the schedule, its round, and the bots in seat order.
 
     Pairings with the same `start` begin from the same position.
     """
@@ -37,19 +37,21 @@ class Pairing:
 
 
 def start_at(place: int, seats: int) -> int:
-    """Which start the match at a place of a paired schedule has: each is played once from every turn of the seats."""
+    """Return the start of the match at a place of a paired schedule: each start is played once in every rotation of the
+    seats.
+    """
     return place // seats
 
 
 def start_name(tournament: str, place: int, seats: int) -> str:
-    """That start as exports and documents name it, among those of all tournaments; the view `match_results` names it
-    likewise.
+    """Return the name of that start in exports and documents, unique among tournaments. The view `match_results` uses
+    the same names.
     """
     return f"{tournament}/{start_at(place, seats)}"
 
 
 def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = False) -> int:
-    """How many matches a tournament of this format has: round-robin, gauntlet, swiss or test (then at most)."""
+    """Return the number of matches of a tournament: round-robin, gauntlet, swiss or test (where it is the maximum)."""
     groups = {
         "round-robin": comb(bots, seats),
         "gauntlet": comb(bots - 1, seats - 1),
@@ -62,11 +64,10 @@ def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = F
 def round_robin(
     bots: Sequence[str], rounds: int, chance: Random, *, seats: int = 2, paired: bool = False
 ) -> list[Pairing]:
-    """Every group of `seats` bots once a round, the seats turned by one from round to round.
+    """Schedule every group of `seats` bots once per round; the seats rotate from round to round.
 
-    With `paired` every group plays `seats` times a round, each turn of the seats from the same start. With more than
-    two seats, who follows whom is drawn anew when a group has played in all turns. Raises `UsageFault` where there are
-    too few bots.
+    With `paired`, every group plays `seats` times per round, each rotation from the same start. With more than two
+    seats, the seat order is drawn again after all rotations. Raises `UsageFault` for too few bots.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
@@ -76,7 +77,7 @@ def round_robin(
 def gauntlet(
     bots: Sequence[str], rounds: int, chance: Random, *, seats: int = 2, paired: bool = False
 ) -> list[Pairing]:
-    """The first bot against each other one (each group of others, with more seats) once a round; seats as above."""
+    """Schedule the first bot against each other one (or group of others) once per round, as `round_robin` does."""
     _check_enough(bots, seats, "a gauntlet")
     others = itertools.combinations(bots[1:], seats - 1)
     return _schedule([(turn, (bots[0], *group)) for turn, group in enumerate(others)], rounds, chance, paired)
@@ -90,10 +91,10 @@ def swiss(
     *,
     paired: bool = False,
 ) -> list[Pairing]:
-    """The next round of two-seat matches: equal scores meet, rematches are avoided, seats balanced.
+    """Schedule the next round of two-seat matches: equal scores meet, rematches are avoided, seats are balanced.
 
-    `scores` are points so far (a bye counts as the caller likes; `byes` says who had one). With an odd number of bots
-    one sits out: the lowest of those who have done so least.
+    `scores` are the points so far; the caller decides what a bye counts (see `byes`). With an odd number of bots, the
+    lowest among those with the fewest byes has a bye.
     """
     _check_enough(bots, 2, "a swiss tournament")
     number = max((pairing.round for pairing in played), default=-1) + 1
@@ -113,7 +114,7 @@ def swiss(
 
 
 def byes(bots: Sequence[str], played: Iterable[Pairing]) -> Counter[str]:
-    """How many rounds each bot has sat out."""
+    """Return the number of rounds without a match, by bot."""
     rounds: dict[int, set[str]] = defaultdict(set)
     for pairing in played:
         rounds[pairing.round].update(pairing.seats)
@@ -133,12 +134,12 @@ def _turned(group: tuple[str, ...], by: int) -> tuple[str, ...]:
 def _schedule(
     groups: Sequence[tuple[int, tuple[str, ...]]], rounds: int, chance: Random, paired: bool
 ) -> list[Pairing]:
-    """Rounds of all groups, in an order drawn for each round. A group's number spreads who begins."""
+    """Schedule rounds of all groups, in random order. A group's number spreads which bot begins."""
     schedule: list[Pairing] = []
     around = [group for _, group in groups]
     for number in range(rounds):
         seats = len(around[0])
-        if seats > 2 and (paired or number % seats == 0):  # once all turns of the last circle were played
+        if seats > 2 and (paired or number % seats == 0):  # after a full cycle of rotations
             around = [tuple(chance.sample(group, seats)) for group in around]
         drawn = chance.sample(range(len(groups)), len(groups))
         turned = [_turned(around[at], groups[at][0] + number) for at in drawn]
@@ -157,7 +158,7 @@ def _laid_out(groups: Sequence[tuple[str, ...]], number: int, place: int, start:
 def _swiss_pairs(
     ranked: Sequence[str], played: Iterable[Pairing], scores: Mapping[str, float]
 ) -> list[tuple[str, str]]:
-    """The cheapest perfect matching: a rematch costs most, then the square of the difference in points."""
+    """Return the cheapest perfect matching: a rematch costs most, then the squared difference in points."""
     met = Counter(frozenset(pairing.seats) for pairing in played)
     window = _SWISS_WINDOW
     while True:

@@ -1,7 +1,7 @@
-"""TrueSkill's update of players in a row, of whom only neighbours are compared: messages to and fro until they settle.
+"""TrueSkill's update for single players in rank order: message passing between neighbours until it converges.
 
-Where doubles suffice, every operation in its order is that of the package trueskill 0.4.5, and so is the last bit. What
-is spared is the package's objects, ten times the arithmetic: the mean over a tie takes as many rows as it has orders.
+With doubles, every operation is in the order of the package trueskill 0.4.5, so results agree to the last bit. The
+package's objects would cost ten times the arithmetic, and a tie needs one update per order of its players.
 """
 
 from __future__ import annotations
@@ -13,25 +13,30 @@ from typing import NamedTuple
 
 _SWEEPS = 10
 _SETTLED = 1e-4
-"""The change of a message below which it counts as settled; trueskill's default."""
+"""Messages that change by less have converged; trueskill's default."""
 
 
 class ResultWeights(NamedTuple):
-    """What results are weighed with: the standard normal distribution and the draw margin, both of some precision."""
+    """The standard normal distribution and the draw margin, in doubles or in higher precision."""
 
     cdf: Callable[[float], float]
     pdf: Callable[[float], float]
     margin: float
-    """Performances of two that draw differ by less."""
+    """Performances closer than this are a draw."""
 
 
 class Skill:
-    """A skill, and what it shows in a match, as normal distributions: precision, and precision times mean."""
+    """A player's skill and performance in a match, as normal distributions: precision (pi) and precision times mean
+    (tau).
+    """
 
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
 
     def __init__(self, mu: float, sigma: float, beta: float, tau: float) -> None:
-        """`beta` is the deviation of a performance from the skill, `tau` that of the skill since the last match."""
+        """Compute the prior of a performance.
+
+        `beta` is the deviation of a performance from the skill, `tau` that of the skill since the last match.
+        """
         pi = sigma**-2
         self.variance = beta**2
         self.skill_pi = sqrt(sqrt(1 / pi) ** 2 + tau**2) ** -2
@@ -42,7 +47,7 @@ class Skill:
         self.tau = self.pi * (self.message_tau / self.message_pi)
 
     def updated_rating(self, pi: float, tau: float) -> tuple[float, float]:
-        """The rating (mu, sigma) after a match in which the performance turned out to be this."""
+        """Return the rating (mu, sigma) after a match with this posterior of the performance."""
         new_pi, new_tau = _through(pi - self.pi, tau - self.tau)
         new_pi = self.message_pi + new_pi - self.message_pi
         new_tau = self.message_tau + new_tau - self.message_tau
@@ -52,7 +57,7 @@ class Skill:
 
 
 class _Place:
-    """A player's performance in this row, as believed so far."""
+    """The current belief about the performance of a player in the row."""
 
     __slots__ = ("pi", "tau")
 
@@ -62,7 +67,7 @@ class _Place:
 
 
 class _Link:
-    """The difference of two neighbours' performances: what their row says of it and what the result does."""
+    """The difference of two neighbours' performances: messages from the players and from the result."""
 
     __slots__ = (
         "above",
@@ -95,14 +100,14 @@ class _Link:
         self.up_pi = self.up_tau = self.down_pi = self.down_tau = 0.0
 
     def look(self) -> None:
-        """Take in what is believed of both performances, without what this link itself told of them."""
+        """Read the current beliefs about both performances, without this link's own messages."""
         above, below = self.above, self.below
         self.above_pi, self.above_tau = above.pi - self.up_pi, above.tau - self.up_tau
         self.below_pi, self.below_tau = below.pi - self.down_pi, below.tau - self.down_tau
         self.above_mu, self.below_mu = self.above_tau / self.above_pi, self.below_tau / self.below_pi
 
     def compare(self) -> float:
-        """Weigh the difference against the result; how much that changed it."""
+        """Update the difference by the result; return the change."""
         self.look()
         row_pi = 1.0 / (1.0 / self.above_pi + 1.0 / self.below_pi)
         row_tau = row_pi * (self.above_mu - self.below_mu)
@@ -117,14 +122,14 @@ class _Link:
         return max(abs(tau - self.tau), sqrt(abs(pi - self.pi)))
 
     def send_up(self) -> None:
-        """Tell the upper one what difference and lower one imply."""
+        """Send the upper player what the difference and the lower player imply."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.up_pi = 1.0 / (1.0 / pi + 1.0 / self.below_pi) if pi else 0.0
         self.up_tau = self.up_pi * (tau / pi + self.below_mu) if pi else 0.0
         self.above.pi, self.above.tau = self.above_pi + self.up_pi, self.above_tau + self.up_tau
 
     def send_down(self) -> None:
-        """Tell the lower one what difference and upper one imply."""
+        """Send the lower player what the difference and the upper player imply."""
         pi, tau = self.pi - self.row_pi, self.tau - self.row_tau
         self.down_pi = 1.0 / (1.0 / self.above_pi + 1.0 / pi) if pi else 0.0
         self.down_tau = self.down_pi * (self.above_mu - tau / pi) if pi else 0.0
@@ -132,10 +137,10 @@ class _Link:
 
 
 def update(row: Sequence[Skill], draws: Sequence[bool], weighing: ResultWeights) -> list[tuple[float, float]]:
-    """The ratings (mu, sigma) after a match of players in a row, the best first.
+    """Return the ratings (mu, sigma) after a match of players in a row, the best first.
 
-    `draws` says of each two neighbours whether they drew. Raises `FloatingPointError` where the precision of `weighing`
-    leaves nothing of the chance of the result.
+    `draws` has for each two neighbours whether they drew. Raises `FloatingPointError` if the probability of the result
+    vanishes in the precision of `weighing`.
     """
     places = [_Place(player) for player in row]
     links = [
@@ -160,7 +165,7 @@ def update(row: Sequence[Skill], draws: Sequence[bool], weighing: ResultWeights)
 
 
 def _won(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
-    """v and w of a win: by how much it moves and narrows a difference of deviation 1."""
+    """Return v and w of a win: how much it shifts and narrows a difference with deviation 1."""
     x = difference - margin
     chance = weighing.cdf(x)
     v = weighing.pdf(x) / chance if chance else -x
@@ -171,7 +176,7 @@ def _won(difference: float, margin: float, weighing: ResultWeights) -> tuple[flo
 
 
 def _drawn(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
-    """v and w of a draw."""
+    """Return v and w of a draw."""
     distance = abs(difference)
     a, b = margin - distance, -margin - distance
     chance = weighing.cdf(a) - weighing.cdf(b)
@@ -186,7 +191,7 @@ def _drawn(difference: float, margin: float, weighing: ResultWeights) -> tuple[f
 
 
 def _through(pi: float, tau: float) -> tuple[float, float]:
-    """A message through trueskill's sum of a team, which has one player here."""
+    """Pass a message through trueskill's sum of a team, here of one player."""
     if not pi:
         return 0.0, 0.0
     whole = 1.0 / (1.0 / pi)
@@ -194,6 +199,6 @@ def _through(pi: float, tau: float) -> tuple[float, float]:
 
 
 def _rounded(mu: float, sigma: float) -> tuple[float, float]:
-    """A rating as trueskill gives it back, by way of its precision."""
+    """Round a rating as trueskill does, which stores its precision."""
     pi = sigma**-2
     return pi * mu / pi, sqrt(1 / pi)

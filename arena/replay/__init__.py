@@ -1,1 +1,1 @@
-"""Records looked at again: whether they are true, what their lines say, how good each move was."""
+"""Analysis of records: verification, documents and transcripts, luck and grades of moves."""

@@ -1,5 +1,6 @@
-"""How good moves were: what each of a match gave away, and which kinds of positions cost a bot most, over many matches.
-Known where the game is solved, estimated elsewhere.
+"""Grades of moves: what each move of a match gave away, and which kinds of positions cost a bot most over many matches.
+
+Grades are exact in solved games and estimated elsewhere.
 """
 
 from __future__ import annotations
@@ -73,17 +74,17 @@ class Grades(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Kept(Protocol):
-    """Moves of a match that were estimated before, and where those go that are estimated now."""
+    """A cache of the estimated moves of a match."""
 
     def get(self, ply: int) -> Graded | None:
-        """The move that was made at a ply, if it is known."""
+        """Return the move at a ply, if it is cached."""
 
     def add(self, move: Graded) -> None:
-        """Keep a move."""
+        """Add a move to the cache."""
 
 
 Keeping = Callable[[Record, str], Kept]
-"""Of the match of a record, and by what its moves are estimated."""
+"""Returns the cache for the match of a record and for the estimator described by the text."""
 
 
 def grade(
@@ -95,11 +96,11 @@ def grade(
     told: Callable[[Iterator[Graded]], Iterable[Graded]] = lambda moves: moves,
     keeping: Keeping | None = None,
 ) -> Grades:
-    """The grades of a match, and its luck.
+    """Return the grades of a match, and its luck.
 
-    With `sims` they are estimated by so many simulations a move where the game is not solved; with `seat` they are of
-    this seat alone. The moves go through `told`, as they are graded; estimates are kept where `keeping` says. Raises
-    `UsageFault` where nobody can grade them, `BadRecord` as `replay` does.
+    With `sims`, moves of unsolved games are estimated with this many simulations each. With `seat`, only its moves are
+    graded. `told` gets the moves as an iterator while they are graded, for progress; `keeping` caches estimates. Raises
+    `UsageFault` if the game has no grader, `BadRecord` as `replay` does.
     """
     header = record.header
     lines = replay(record)
@@ -132,21 +133,21 @@ def grade(
 
 
 def can_estimate(game: str) -> bool:
-    """Whether anybody estimates moves of the game of this name."""
+    """Return whether an installed appraiser can estimate moves of this game."""
     return any(offer.load().knows(game) for offer in entry_points(group=APPRAISERS))
 
 
 def noise_threshold(moves: Iterable[Graded]) -> float | None:
-    """What a loss has to be above to be told from chance, with 95 % confidence; None where nothing was compared."""
+    """Return the loss above which a move is significantly bad, at 95 %; None if no move was estimated."""
     errors = [move.error for move in moves if move.error]
     return Z95 * math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
 
 def _judge_for(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Callable[[Moved], Appraisal], str | None]:
-    """Who says what the moves of a match are worth, and by what it estimates, None where it knows; by so many
-    simulations a move where the game is not solved.
+    """Return a judge of moves, and the description of its estimator (None if it is exact).
 
-    Raises `UsageFault` where nobody can, and with `sims` None where nobody knows.
+    Unsolved games are estimated with `sims` simulations per move. Raises `UsageFault` if there is no judge for the
+    game, or only an estimating one and `sims` is None.
     """
     if sims is None or has_judge(game):
         judge = judge_of(game)
@@ -183,8 +184,9 @@ def _mark(seat: int, bot: str, moves: Sequence[Graded]) -> Mark:
 
 
 class KindCost(Struct, frozen=True, kw_only=True):
-    """The moves of a bot in positions of a `kind`, told apart `by` something; `mean` is what one gave away, `share` how
-    much of all that was given away it is, None where that is nothing.
+    """The moves of a bot in positions of a `kind`, in the classification `by`.
+
+    `mean` is the mean loss per move, `share` the fraction of all losses; None if there are none.
     """
 
     by: str
@@ -195,10 +197,10 @@ class KindCost(Struct, frozen=True, kw_only=True):
 
 
 class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the moves of a bot gave away in a game: `exact` and `estimated` ones, the kinds that cost most first.
+    """The losses of a bot's moves in a game: `exact` and `estimated` moves, and the costliest kinds first.
 
-    An estimated loss below `noise` could not be told from chance; a mean of many is surer by the root of how many.
-    `unit` is that of the grades.
+    An estimated loss below `noise` may be chance; the mean of n moves has a threshold √n times smaller. `unit` is that
+    of the grades.
     """
 
     bot: str
@@ -221,11 +223,10 @@ def position_costs(
     told: Callable[[Grades], object] = lambda grades: None,
     keeping: Keeping | None = None,
 ) -> list[Costs]:
-    """What the bot's moves in these matches gave away, by game; matches of games that nobody can grade are left out.
-    Each record comes with the bot's seat, as the record may have a name that the bot had before.
+    """Return the losses of a bot in some matches, by game; games without a grader are left out.
 
-    By so many simulations a move where a game is not solved; estimates are kept where `keeping` says. Of each match the
-    grades are `told`.
+    Each record comes with the bot's seat, because the bot may have had another name. Unsolved games are estimated with
+    `sims` simulations per move; `keeping` caches estimates. `told` gets the grades of each match.
     """
     found: defaultdict[str, list[Grades]] = defaultdict(list)
     for record, seat in records:

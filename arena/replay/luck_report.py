@@ -1,4 +1,4 @@
-"""The luck in a record, for who looks at it: by the move that threw the dice, and in all, in words."""
+"""The luck in a record, as text: for each move that threw dice, and in total."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from referee.record import Record
 from referee.replay import replay
 
 ByMove = Mapping[tuple[int, int], float]
-"""By the ply and the seat of a move: the points that its dice gave to that seat."""
+"""The points that the dice of a move gave its seat, by ply and seat."""
 
 ToldByMove = Mapping[tuple[int, int], str]
-"""By the ply and the seat of a move, or of no seat: what its dice gave, for a table."""
+"""The luck of a move, a deal or a round, as text for a table, by ply and seat."""
 
 
 def record_luck(record: Record, value: str | None = None) -> Luck | None:
-    """The luck of a match by the value of that name, or the best there is; None where nothing is thrown or valued.
+    """Return the luck of a match by the value function of that name, or the best one; None without luck or value.
 
-    Raises `UsageFault` for a value that the game does not have, `BadRecord` as `replay` does.
+    Raises `UsageFault` for a value function that the game does not have, `BadRecord` as `replay` does.
     """
     _, course = next(replay(record))
     by = value_of(course.game, value)
@@ -29,7 +29,7 @@ def record_luck(record: Record, value: str | None = None) -> Luck | None:
 
 
 def luck_by_move(luck: Luck | None) -> ByMove:
-    """The luck of each move for which dice were thrown."""
+    """Return the luck of each move that threw dice."""
     return (
         {}
         if luck is None
@@ -38,7 +38,7 @@ def luck_by_move(luck: Luck | None) -> ByMove:
 
 
 def luck_told(luck: Luck | None) -> ToldByMove:
-    """The same with its sign, and what deals and rounds gave each seat."""
+    """Return the luck as text with its sign, including what deals and rounds gave each seat."""
     return {} if luck is None else {(event.ply, event.seat): _told(event) for event in luck.events}
 
 
@@ -47,12 +47,12 @@ def _told(event: ChanceEvent) -> str:
 
 
 def format_signed(number: float, digits: int = 3) -> str:
-    """`+0.410`: a number with its sign, which is no minus where only zeros follow."""
+    """Format a number with its sign, `+0.410`; a number that rounds to zero has a plus."""
     return f"{number:+z.{digits}f}"
 
 
 def luck_summary(luck: Luck, bots: Sequence[str]) -> str:
-    """What luck gave everyone, in a sentence; `bots` are named in seat order."""
+    """Summarise the luck of all seats in a sentence; `bots` are the names in seat order."""
     *most, last = (f"{bot} {format_signed(given, 2)}" for bot, given in zip(bots, luck.total, strict=True))
     by = "estimated by" if luck.estimate else "by"
     return f"luck gave {', '.join(most)} and {last} {luck.unit}, {by} {luck.value}"

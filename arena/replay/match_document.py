@@ -1,4 +1,4 @@
-"""A match as one document: its record, with the state after every event."""
+"""A match as one JSON document: its record, with the state after every event."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ class Document(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Refereed:
-    """The match of a record, refereed again as its plies are asked for, once."""
+    """A record's match, replayed once as its plies are read."""
 
     def __init__(self, record: Record) -> None:
         self.start: dict[str, Any] = {}
         self.fault: str | None = None
-        """What is wrong with the record, as far as it was asked for."""
+        """An error in the record, in the part read so far; None if there is none."""
         self.strikes: list[Strike] = []
-        """Those so far."""
+        """The strikes so far."""
         self.sealed: list[Sealed] = []
-        """The moves of a round since the last event so far."""
+        """The sealed moves since the last event."""
         self.record = record
         self._courses = replay(record)
         course = self._next()
@@ -64,7 +64,7 @@ class Refereed:
             self.start = course.wire
 
     def plies(self) -> Iterator[StatedPly]:
-        """Every event, with the state after it as far as the rules and the dice give it."""
+        """Yield every event, with the state after it as long as the replay succeeds."""
         for line in self.record.lines:
             course = self._next()
             if isinstance(line, Strike):
@@ -86,7 +86,7 @@ class Refereed:
 
 
 def document(record: Record) -> Document:
-    """The match of a record, with states as far as it can be refereed again."""
+    """Return the match of a record, with states as long as the replay succeeds."""
     refereed = Refereed(record)
     plies = list(refereed.plies())
     return Document(
@@ -101,7 +101,7 @@ def document(record: Record) -> Document:
 
 
 def document_in_pieces(refereed: Refereed, annulled: str | None = None) -> Iterator[bytes]:
-    """The same as JSON, in a piece for each ply, so that it need not be in memory whole."""
+    """Yield the document as JSON, one chunk per ply, so that it never is in memory as a whole."""
     record = refereed.record
     yield b'{"header":%b,"start":%b,"plies":[' % (_encode(record.header), _encode(refereed.start))
     comma = b""

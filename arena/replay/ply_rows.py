@@ -1,4 +1,4 @@
-"""A record's events as rows of a table: one for each ply, and one before it for each move of a round."""
+"""A record's events as rows of a table: one per ply, preceded by one for each move of a simultaneous round."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _json = msgspec.json.Encoder().encode
 
 
 class PlyRow(NamedTuple):
-    """What happened at a ply. Moves, dice, results and info are JSON, as in the record; None is what there is not.
+    """A row for an event. Moves, dice, results and info are JSON, as in the record; None if there is none.
 
-    Where several move at once each has a row with its move, in the order in which they came, and what came of the round
-    follows in one of no seat, with no move. Of the bot whose event it is: `clock_ms` is left in its bank after it,
-    `thought_ms` were taken off it for it, `given_ms` given back before; `strikes` are its moves that were refused since
-    its last event, `value` is what it said of its prospects.
+    In a simultaneous round, each seat has a row with its move, in order of arrival; a row without seat and move follows
+    with the result. For the bot of the event: `clock_ms` is left in its bank after it, `thought_ms` is its thinking
+    time, `given_ms` was given back before it, `strikes` counts its refused moves since its last event, `value` is its
+    own evaluation.
     """
 
     ply: int
@@ -38,7 +38,7 @@ class PlyRow(NamedTuple):
 
 
 def rows(record: Record) -> Iterator[PlyRow]:
-    """The plies of a match in their order. Raises `BadRecord` where a line can't be read."""
+    """Yield the plies of a match in order. Raises `BadRecord` if a line cannot be read."""
     clock, seats = record.header.clock, record.header.seats
     banks = [clock.bank_ms] * len(seats)
     strikes = [0] * len(seats)

@@ -1,4 +1,4 @@
-"""What one seat of a match may see of its states and lines, where the whole is at hand."""
+"""The view of one seat: the parts of states and lines that it may see, for code that has the whole record."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from referee.record import Between, Ply, Sealed
 
 
 def state_seen(game: Game[Any, Any], state: Any, seat: int | None) -> Any:
-    """A state as a seat sees it, or a spectator (None): all of it once the game is over."""
+    """Return a state as a seat, or a spectator (None), sees it; the whole state once the game is over."""
     if not game.hidden or game.to_move(state) is None:
         return state
     return game.decode_state(game.view(game.encode_state(state), seat))
 
 
 def line_seen(game: Game[Any, Any], line: Between, seat: int | None) -> Between | None:
-    """A line of a record as a seat may know it while they play, without what others thought of their moves; None for a
-    move that it is not told yet.
+    """Return a line as a seat may know it during the match, without the `info` of others; None for a move that is still
+    secret.
     """
     if isinstance(line, Sealed):
         return line if line.seat == seat else None

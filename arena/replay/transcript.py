@@ -1,4 +1,4 @@
-"""A record's lines in words: who did what at a ply, what the dice made of it and gave, the time left."""
+"""A record's lines in words: the actions at a ply, the dice and their luck, the time left."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from protocol.reasons import FAILED
 from referee.record import Between, Header, Ply, Sealed, Strike
 
 MAX_DEAL_CHARS = 40
-"""Characters of a deal that are shown: the board shows it all."""
+"""Most characters of a deal to show; the board shows all of it."""
 
 
 class TranscriptLine(NamedTuple):
-    """One line of a match. What bots wrote is printable, whatever they sent."""
+    """A line of a match as printable text, whatever the bots sent."""
 
     ply: str
     bot: str
@@ -30,7 +30,7 @@ class TranscriptLine(NamedTuple):
     note: str = ""
 
     def sentence(self) -> str:
-        """All of it in one line, for above a board."""
+        """Return all of it in one line, to stand above a board."""
         parts = (
             f"{self.ply}  {self.bot}: {self.move}",
             self.luck and f"luck {self.luck}",
@@ -43,7 +43,7 @@ class TranscriptLine(NamedTuple):
 
 
 def describe_line(line: Between, game: Game[Any, Any], header: Header, luck: ToldByMove) -> TranscriptLine:
-    """What a line of a record says, with what its dice gave."""
+    """Describe a line of a record, with the luck of its dice."""
     return TranscriptLine(*map(printable, _describe_line(line, game, header, luck)))
 
 
@@ -69,7 +69,7 @@ def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: To
 
 
 def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:
-    """What a seat did, what its dice gave, and what else is in the line."""
+    """Describe the action of a seat, its luck, and the rest of the line."""
     bot, info = header.seats[seat].bot, line.info
     left = f"{line.clock[seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""
@@ -80,6 +80,6 @@ def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, g
 
 
 def _dealt(move: Any) -> str:
-    """A deal of which its game says nothing, as it travels."""
+    """Return a deal as JSON, cut short, if the game has no words for it."""
     dealt = msgspec.json.encode(move).decode()
     return dealt if len(dealt) <= MAX_DEAL_CHARS else f"{dealt[:MAX_DEAL_CHARS]}…"

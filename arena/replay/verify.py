@@ -1,4 +1,4 @@
-"""Whether a record is true: its match refereed and rated once more, and compared with what is stored beside it."""
+"""Verification of a record: replay and rate its match, then compare it with its footer and with the stored result."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from referee.replay import replay
 from referee.result import Result, SeatRating, SeatResult
 
 CLOCK_MS = 1
-"""By so much may a clock that was read from a journal differ from the one that was written there."""
+"""Clocks read from a journal may differ from those written there by this much, in milliseconds."""
 
 
 def verify(record: Record, *, waits: bool = False) -> None:
-    """Referee the match again and compare everything. Raises `BadRecord`, naming the ply where the record is wrong.
+    """Replay the match and compare everything with the record. Raise `BadRecord`, naming the ply.
 
-    One that `waits` to be rated has no ratings yet.
+    A match that `waits` to be rated may have no ratings yet.
     """
     header, footer = record.header, record.footer
     course, last = _replayed(record)
@@ -58,9 +58,9 @@ def verify(record: Record, *, waits: bool = False) -> None:
 
 
 def _replayed(record: Record) -> tuple[Course, int]:
-    """The course in its end, and the ply of the last event.
+    """Return the course at the end, and the ply of the last event.
 
-    Raises `BadRecord`, also where a seat was given back more time than one may be.
+    Raises `BadRecord`, also if a seat got back more time than the limit.
     """
     header = record.header
     given = [0] * len(header.seats)
@@ -87,7 +87,7 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
     if header.pool is not None and header.pool not in game.pools:
         raise BadRecord(f"{header.match}: the header's pool {shown(header.pool)} is none in which its config is rated")
     if ratings is None:
-        before_pools = header.pool is None and NO_SHOW in footer.reasons  # it was unrated then
+        before_pools = header.pool is None and NO_SHOW in footer.reasons  # unrated in those days
         if pool is not None and not before_pools:
             raise BadRecord(f"{end}: the match is rated, but the footer has no ratings")
         return
@@ -102,10 +102,10 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
 
 
 def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
-    """What is stored otherwise than the record has it, in words.
+    """Describe in words where the stored result differs from the record.
 
-    `ratings` are of all seats, or none where it is unrated, or was rated anew since. One that was annulled has a record
-    of when it was rated. A bot without a name may have any.
+    `ratings` are those of all seats, or empty if the match is unrated or was rated again. An annulled match has a
+    record from before. A stored bot without a name matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)
@@ -115,19 +115,19 @@ def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -
         yield f"there are {len(result.seats)} seats, the record has {len(recorded.seats)}"
         return
     for at, (stored, seat) in enumerate(zip(result.seats, recorded.seats, strict=True)):
-        # A name that is registered later may be so in other letters.
+        # A name may be registered later with different capitalisation.
         if stored.bot and folded(stored.bot) != folded(seat.bot):
             yield f"seat {at}: bot is {stored.bot!r}, the record says {seat.bot!r}"
         names = ["version", "rank", "reason", "payoff", "rounds"]
         a, b = stored.thought_ms, seat.thought_ms
-        if stored.moves is not None or a is not None:  # else of before that was noted
+        if stored.moves is not None or a is not None:  # else the match is older than these fields
             names.append("moves")
             if not (isinstance(a, int) and isinstance(b, int) and abs(a - b) <= CLOCK_MS):
                 names.append("thought_ms")
         for difference in _unequal(stored, seat, names):
             yield f"seat {at}: {difference}"
     if record.footer.ratings is None or record.header.pool is None:
-        return  # of before there was a pool for each preset: rated once more since
+        return  # older than pools per preset: it was rated again
     said = record.footer.ratings.seats
     for at, (stored_rating, rating) in enumerate(zip(ratings, said, strict=False)):
         for name in SeatRating.__struct_fields__:
@@ -144,7 +144,7 @@ def _unequal(stored: object, recorded: object, names: Sequence[str]) -> Iterator
 
 
 def _result_of(record: Record, pool: str | None) -> Result:
-    """The result; old records say nothing of the pool, and are believed to be of the one that is stored."""
+    """Return the result from the record. Old records lack the pool: then it is the stored one."""
     header, footer = record.header, record.footer
     rated = footer.ratings is not None
     plies = list(record.plies)

@@ -1,1 +1,3 @@
-"""A recorded match played again with another bot in a seat: where it does otherwise, and what that was worth."""
+"""Counterfactual replays: play a recorded match again with another bot in a seat, and measure what its first different
+move is worth.
+"""

@@ -1,5 +1,5 @@
-"""A match again with another bot in a seat: where it first does otherwise than the record says, and what either way
-comes to from there on, played on many times with the same dice.
+"""Replaying a match with another bot in a seat: find where it first differs from the record, and play both branches on
+many times with the same dice.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ from referee.result import Result, points
 from referee.state import MatchStanding
 
 CONTINUATION = "rerun-"
-"""What the ids of matches that are played on begin with."""
+"""The prefix of the match ids of continuations."""
 
 
 class Action(NamedTuple):
-    """What a seat did in its turn: a move, or it left, for the reason `out`."""
+    """The action of a seat: a move, or leaving for the reason `out`."""
 
     move: Any = None
     out: str | None = None
 
 
 class Fork(NamedTuple):
-    """Where a bot first does otherwise than the record says, before either; `made` is None where the recorded seat left
-    out of its turn, and the bot stays. The kinds are those of the position.
+    """The point where a bot first differs from the record, before either action.
+
+    `made` is None if the recorded seat left out of turn and the bot stays. `kinds` are those of the position.
     """
 
     header: Header
@@ -49,34 +50,34 @@ class Fork(NamedTuple):
     recorded: Action
     made: Action | None
     others: tuple[MatchEvent, ...]
-    """What others chose in the same round, whoever sits there."""
+    """The other seats' choices in the same round; they stay the same in both branches."""
     strikes: int
-    """Those that the bot has by then."""
+    """The strikes of the bot so far."""
     kinds: Mapping[str, str]
 
     @property
     def game(self) -> Game[Any, Any]:
-        """What is played."""
+        """The game of the match."""
         return self.standing.playing.game
 
     @property
     def ply(self) -> int:
-        """The number of the turn."""
+        """The ply of the fork."""
         return self.standing.playing.ply
 
 
 class Followed(NamedTuple):
-    """How far a bot went along with a record: the moves that it made as recorded, and where it first did not."""
+    """The agreement of a bot with a record: the number of its moves as recorded, and the first difference."""
 
     moves: int
     fork: Fork | None
     same_chance: bool
-    """Whether its own chance was that of the recorded bot, as its nonce shows."""
+    """The bot's randomness was that of the recorded bot, as its nonce shows."""
 
 
 class Continuation(NamedTuple):
-    """What the recorded action and the new one came to for the seat, played on with the same dice; the luck that it had
-    meanwhile; and the bots that forfeited it, either way.
+    """The results of the recorded and of the new action for the seat, with the same dice, with the luck in each, and
+    the bots that forfeited.
     """
 
     old: float
@@ -87,14 +88,14 @@ class Continuation(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Who plays on, and what the `bot` in the seat is called, which others know by another name."""
+    """The bots that play on, and the name to report for the `bot` in the seat."""
 
     players: InProcess
     bot: str
 
 
 class Outcome(NamedTuple):
-    """What one way came to: a seat's points and luck, and who forfeited."""
+    """The result of one branch: a seat's points and luck, and the bots that forfeited."""
 
     points: float
     luck: float
@@ -104,10 +105,10 @@ class Outcome(NamedTuple):
 def follow(
     record: Record, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], until: int | None = None
 ) -> Followed:
-    """Have a bot take a seat of a record for as long as it does there what the record says, or `until` that ply.
+    """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply.
 
-    `listen` makes it with its chance from a seed. The first of the `seeds` is taken from which the recorded nonce
-    follows, else the last. Raises `BadRecord` as `replay` does.
+    `listen` makes the bot from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last.
+    Raises `BadRecord` as `replay` does.
     """
     header, footer = record.header, record.footer
     secret, nonces = bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces]
@@ -137,7 +138,7 @@ def follow(
 def _seated(
     match: Match, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], nonce: str
 ) -> tuple[_Seat, bool]:
-    """The bot in its seat, and whether the nonce is its own."""
+    """Return the bot in its seat, and whether it has the recorded nonce."""
     for seed in seeds:
         listener = listen(seed)
         said = listener(match.start(seat))
@@ -147,7 +148,7 @@ def _seated(
 
 
 class _Seat:
-    """A bot in a seat of a match that goes on as recorded, asked whenever it is its turn."""
+    """A bot in a seat of a match that follows its record, asked at each of its turns."""
 
     def __init__(self, match: Match, seat: int, listener: Listener, said: Sequence[FromClient]) -> None:
         self.strikes = 0
@@ -159,7 +160,7 @@ class _Seat:
         self._made: Action | None = None
 
     def act(self) -> Action | None:
-        """What it does where the match stands, asked once; None where it is not its turn."""
+        """Return its action at the current ply, asking only once; None if it is not its turn."""
         course = self._match.standing.playing
         if course.over or not course.awaits(self._seat):
             return None
@@ -201,7 +202,7 @@ def _leaving(word: FromClient) -> Action | None:
 
 
 def _action(game: Game[Any, Any], line: Between, seat: int) -> Action | None:
-    """What a line says that a seat did, if it is of that."""
+    """Return the action of a seat in a line; None if the line has none."""
     if isinstance(line, Sealed):
         return Action(game.decode_move(line.move)) if line.seat == seat else None
     if not isinstance(line, Ply) or line.event.seat != seat:
@@ -211,14 +212,14 @@ def _action(game: Game[Any, Any], line: Between, seat: int) -> Action | None:
 
 
 def _alike(recorded: Action, made: Action | None) -> bool:
-    """Whether both moved so, or both left: for whatever reason, it is lost."""
+    """Return whether both made the same move, or both left, which loses for any reason."""
     if made is None or (recorded.out is None) != (made.out is None):
         return False
     return recorded.out is not None or recorded.move == made.move
 
 
 def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
-    """What the other seats of a round chose, of those that had not yet."""
+    """Yield the choices of the other seats in the rest of the round."""
     for line in lines:
         if isinstance(line, Ply):
             return
@@ -227,9 +228,9 @@ def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
 
 
 def go_on(fork: Fork, number: int, seed: str, old: Side, new: Side, value: ValueFunction) -> Continuation:
-    """Play on after the recorded action with the `old` players, after the new one with the `new`.
+    """Play on after the recorded action with the `old` players, and after the new one with the `new` players.
 
-    The dice, and the bots' own chance, follow from the seed, the match and the number of the continuation.
+    The dice and the bots' randomness derive from the seed, the match and the number of the continuation.
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
@@ -243,7 +244,7 @@ def go_on(fork: Fork, number: int, seed: str, old: Side, new: Side, value: Value
 def _play_on(
     fork: Fork, standing: MatchStanding, action: Action | None, secret: bytes, side: Side, value: ValueFunction
 ) -> Outcome:
-    """Play a branch of the match on after what the seat does, from dice of this secret."""
+    """Play a branch of the match on after the seat's action, with dice from this secret."""
     game, seat, before = fork.game, fork.seat, standing.playing
     header = replace(fork.header, match=f"{CONTINUATION}{secret.hex()[:32]}")
     standing.course = replace(before, key=match_key(header.match, secret, ()))
@@ -254,14 +255,14 @@ def _play_on(
     luck = luck_after(game, value, before.state, lines)
     ended = enumerate(closed.result.seats)
     forfeiting = [at for at, sat in ended if sat.reason in FORFEITS and at not in before.out]
-    if action is fork.recorded and action.out is not None:  # that was its own forfeit, and not of who plays on
+    if action is fork.recorded and action.out is not None:  # the recorded bot forfeited, not the one that plays on
         forfeiting = [at for at in forfeiting if at != seat]
     forfeits = tuple(side.bot if at == seat else header.seats[at].bot for at in forfeiting)
     return Outcome(_points(closed.result, seat, game), luck.total[seat], forfeits)
 
 
 def _event(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
-    """What a seat did, as the referee takes it."""
+    """Yield the action as an event for the referee."""
     if action is None:
         return
     if action.out is None:
@@ -273,7 +274,7 @@ def _event(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
 
 
 def _points(result: Result, seat: int, game: Game[Any, Any]) -> float:
-    """The points of a seat; where payoffs are the result, all that it was paid."""
+    """Return the points of a seat; if payoffs are the result, its total payoff."""
     if not game.payoff_unit:
         return points(result)[seat]
     sat = result.seats[seat]

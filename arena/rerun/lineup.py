@@ -1,5 +1,5 @@
-"""Whose programs play the bots of a record on: those that are named, those that its tournament had, reference bots by
-their names, a stand-in for the others.
+"""The programs that play a recorded match on: those named on the command line, those of its tournament, reference bots
+by name, and stand-ins.
 """
 
 from __future__ import annotations
@@ -20,23 +20,25 @@ from protocol.names import folded
 from referee.record import Header
 
 STAND_INS = ("uct:sims=200", "alphabeta:depth=3")
-"""Who stands in where nobody says: the first that plays the game, the same on every machine."""
+"""The default stand-ins: the first that plays the game, the same on every machine."""
 _LEVELS = {bot_name_in(word): word for word in (f"{LEVEL}:{level}" for level in range(1, LEVELS + 1))}
-"""By the names that they have without another."""
+"""The strengths of the levelled reference bot, by their default names."""
 PERSON = "human"
-"""The reference bot that nobody plays on for."""
+"""The reference bot for people, which cannot play on."""
 
 
 class Program(NamedTuple):
-    """What plays a bot on, and in words what it is and how it is known."""
+    """The program that plays a bot on, and a description of it and of how it was found."""
 
     spec: BotSpec
     told: str
 
 
 class Lineup(NamedTuple):
-    """Who plays a match on, by seat: with the `new` bot in its seat, and with the `old` one; None where that is not to
-    be had. `others` says who plays the other seats.
+    """The bots that play a match on, by seat: with the `new` bot in its seat, and with the `old` one (None if
+    unavailable).
+
+    `others` describes the bots in the other seats.
     """
 
     new: tuple[BotSpec, ...]
@@ -44,14 +46,16 @@ class Lineup(NamedTuple):
     old_told: str | None
     others: Mapping[int, str]
     known: tuple[int, ...]
-    """The seats whose recorded bots' programs these are: all but stand-ins, and a new bot for want of an old one."""
+    """The seats with the recorded bots' own programs: no stand-ins, and no new bot in place of a missing old one."""
     seeds: tuple[tuple[str, ...], ...]
-    """By seat, from which the recorded bot's own chance may follow."""
+    """The seeds, by seat, from which the recorded bot's randomness may derive."""
 
 
 class BotResolver:
-    """Finds who plays, by the words of the command line: `bot` is the new one, `old` the one in its seat, `opponents`
-    are others by name. `origin` says what a tournament was made of. Raises `UsageFault` for words that name no bot.
+    """Finds the programs for a match, by the words of the command line.
+
+    `bot` is the new bot, `old` the program of the one that it replaces; `opponents` are others by name. `origin`
+    returns how a tournament was set up. Raises `UsageFault` for words that name no bot.
     """
 
     def __init__(
@@ -79,9 +83,10 @@ class BotResolver:
             in_process_spec("bot", what)
 
     def lineup(self, header: Header, seat: int, called: Sequence[str] | None = None) -> Lineup:
-        """Who plays the match of a header on; `called` are the names of its bots today, where some were renamed.
+        """Return the bots that play the match of a header on.
 
-        Raises `UsageFault` for a seat that nobody can play.
+        `called` are the current names of its bots, if some were renamed. Raises `UsageFault` for a seat without a
+        program.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
@@ -110,7 +115,7 @@ class BotResolver:
         )
 
     def check_games(self, games: Mapping[str, str]) -> None:
-        """Raises `UsageFault` for a bot that was named and does not play one of these games; each has a match of it."""
+        """Raise `UsageFault` if a named bot does not play one of these games, each with a match as an example."""
         for what in self._given:
             if what.partition(":")[0] not in known_bots():
                 continue
@@ -121,14 +126,14 @@ class BotResolver:
                     raise UsageFault(f"{what} does not play {game}, as in {match}{choice}")
 
     def check_opponents(self, names: Collection[str]) -> None:
-        """Raises `UsageFault` for the program of a bot that is in none of the matches, where these are."""
+        """Raise `UsageFault` if a named opponent is in none of the matches with these names."""
         there = set(map(folded, names))
         for name, what in self._named.items():
             if name not in there:
                 raise UsageFault(f"--opponent {name}={what}: nobody is called so there: {', '.join(names)}")
 
     def _known(self, name: str, game: str, origin: Origin | None, given: str | None) -> Program | None:
-        """The program of a bot, if it is to be had."""
+        """Return the program of a bot, if it is available."""
         given = given or self._named.get(folded(name))
         if given is not None:
             return Program(in_process_spec(name, given), given)
@@ -137,7 +142,7 @@ class BotResolver:
         for what in (split_bot_word(word)[1] for word in words if folded(bot_name_in(word)) == folded(name)):
             assert origin is not None
             if what.partition(":")[0] not in known:
-                return None  # a file, or a command, which may have changed since
+                return None  # a file or a command may have changed since
             return _of_tournament(name, what, origin.arguments.get("settings", {}))
         by_name = {**_LEVELS, **{bot: bot for bot in known}}.get(folded(name))
         if by_name is not None and _plays(by_name, game):
@@ -154,7 +159,7 @@ class BotResolver:
 
 
 def _of_tournament(name: str, what: str, defaults: Mapping[str, str]) -> Program:
-    """A reference bot as a tournament had it that gave all bots these settings."""
+    """Return a reference bot with the settings that its tournament gave all bots."""
     taken = [f"--set {key}={value}" for key, value in defaults.items() if key in _class_of(what).settings]
     told = f"{what} ({' '.join(taken)})" if taken else what
     return Program(in_process_spec(name, what, defaults), f"{told}, as its tournament had it")
@@ -165,6 +170,6 @@ def _plays(what: str, game: str) -> bool:
 
 
 def _class_of(what: str) -> Any:
-    """What makes a reference bot."""
+    """Return the class or factory of a reference bot."""
     (point,) = entry_points(group=REFERENCE_BOTS, name=what.partition(":")[0])
     return point.load()

@@ -1,4 +1,4 @@
-"""What workers do for `arena replay rerun`: have a bot follow a record, and play on from where it does otherwise."""
+"""The tasks of the workers of `arena replay rerun`: follow a record with a bot, then play continuations."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from referee import record_reader
 from referee.in_process import InProcess
 
 Specs = bytes
-"""Those of the bots of a table, by seat, as JSON has them: the same for tasks of the same bots."""
+"""The bots of a table by seat, as JSON, so that tasks with the same bots share them."""
 
 
 class Task(NamedTuple):
-    """A seat of a record in which the `new` bots put theirs, and the numbers of the continuations to be played, from
-    one up to another. The `old` ones play on after the recorded move, the new ones where there are none.
+    """A seat of a record for the `new` bots to take, and the range of continuations to play.
 
-    `seeds` are, by seat, those that the recorded bot's own chance may follow from, the last what it follows from
-    otherwise. The programs of the `known` seats are those of the recorded bots, as far as anybody knows.
+    The `old` bots play on after the recorded move; if None, the new ones do. `seeds` has for each seat the seeds from
+    which the recorded bot's randomness may derive; the last is the fallback. In the `known` seats, the programs are
+    believed to be the recorded bots'.
     """
 
     name: str
@@ -48,20 +48,20 @@ class Task(NamedTuple):
     seed: str
     value: str | None
     bot: str
-    """What the new bot is called to its author, who knows it by another name than that of the seat."""
+    """The name of the new bot to its author, instead of that of the seat."""
 
 
 class Reply(NamedTuple):
-    """What came of a task: no continuations where the bot goes along to the end."""
+    """The result of a task; without continuations if the bot repeats the record to the end."""
 
     first: FirstDifference
     continuations: list[Continuation]
 
 
 def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply], None, None]:
-    """The replies, each with the number of its task, as they come in: of so many processes, or of this one.
+    """Yield the replies with the numbers of their tasks, as they arrive from `jobs` processes.
 
-    Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
+    With one job, it runs in this process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
     """
     if jobs == 1:
         yield from enumerate(map(perform, tasks))
@@ -71,7 +71,7 @@ def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply]
 
 
 def perform(task: Task) -> Reply:
-    """Do it. What bots print goes to standard error. Raises `BadRecord` and `UsageFault`."""
+    """Perform a task. Output of bots goes to standard error. Raise `BadRecord` and `UsageFault`."""
     with redirect_stdout(sys.stderr):
         followed, first = _followed(task._replace(numbers=(0, 0)))
         found: list[Continuation] = []
@@ -88,7 +88,10 @@ def perform(task: Task) -> Reply:
 
 @lru_cache(maxsize=1)
 def _followed(task: Task) -> tuple[Followed, FirstDifference]:
-    """How far the bot goes along, the same for all tasks of a match; and who of the known ones strays up to there."""
+    """Follow the record to the first difference, and find the known bots that differ from it before.
+
+    Cached, because it is the same for all tasks of a match.
+    """
     record = record_reader.read(task.body, task.name)
     verify(record)
     header = record.header
@@ -112,7 +115,7 @@ def _followed(task: Task) -> tuple[Followed, FirstDifference]:
 
 @lru_cache(maxsize=4)
 def _players(specs: Specs, game: Game[Any, Any], seated: str = "", new: str = "") -> InProcess:
-    """The bots of a table, kept from task to task. What who is `seated` in another's place says is told as of `new`."""
+    """Return the bots of a table, cached from task to task. Messages about the bot `seated` name it `new`."""
 
     def tell(bot: str, line: str) -> None:
         line, of_continuation = re.subn(rf"{CONTINUATION}[0-9a-f]+", "a continuation", line)
@@ -129,5 +132,5 @@ def _players(specs: Specs, game: Game[Any, Any], seated: str = "", new: str = ""
 
 @lru_cache(maxsize=1000)
 def _say(line: str) -> None:
-    """Tell an author what is to be known, once: it may be the same in every continuation."""
+    """Show an author a message, but only once: it may repeat in every continuation."""
     say(line, err=True)

@@ -1,4 +1,4 @@
-"""What another bot in a seat was worth: in one match played again, and over many, by kind of position. Pure."""
+"""The worth of another bot in a seat: in one replayed match, and over many, by kind of position."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ PAYOFF = "payoff"
 
 
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How far a bot went along with a record: its `moves` that are as recorded, and what was `recorded` and `made` at
-    the ply where it first did otherwise; None where it never did. The kinds are those of the position there.
+    """The first difference between a bot and a record: the `recorded` and the `made` action, after `moves` that agree;
+    None without a difference.
 
-    `diverged` are bots of the match whose programs, which play on, make other moves than theirs in the record, and the
-    plies where they first do.
+    `kinds` are those of the position there. `diverged` has the other known bots that differ from the record earlier,
+    with the ply.
     """
 
     match: str
     game: str
     seat: int
     bot: str
-    """Of the record."""
+    """The name in the record."""
     moves: int
     same_chance: bool
     ply: int | None = None
@@ -42,9 +42,10 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
-    """What the difference was worth to the seat: the mean of `new` less that of `old` over so many continuations, less
-    luck by the `value` where there is one. `raw` has luck left in. `forfeits` says how many of both were forfeited by
-    whom.
+    """The worth of the first difference to the seat: the mean of `new` less that of `old` over continuations.
+
+    It is luck-adjusted if there is a `value` function; `raw` is not. `forfeits` counts the forfeits in all
+    continuations by bot.
     """
 
     unit: str = POINTS
@@ -58,8 +59,9 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KindWorth(Struct, frozen=True, kw_only=True):
-    """The matches that went apart in positions of a `kind`, told apart `by` something: in how many the new bot is
-    better or worse by the match's own 95 % interval, and the `worth` of all.
+    """The matches that diverged in positions of a `kind`, in the classification `by`.
+
+    `better` and `worse` count those where the new bot is so by the match's own 95 % interval; `worth` is the sum.
     """
 
     by: str
@@ -71,10 +73,10 @@ class KindWorth(Struct, frozen=True, kw_only=True):
 
 
 class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a bot was worth in the place of another over matches of a game, of which so many are the `same` to the end.
+    """The worth of a bot in place of another over matches of a game, of which `same` did not diverge.
 
-    `worth` is the sum for these matches, whose interval is of the continuations; `a_match` the mean, whose interval is
-    of matches, of which these are a sample: None with one.
+    `worth` is the sum for these matches, with an interval over continuations. `a_match` is the mean, with an interval
+    over matches as a sample; None for a single match.
     """
 
     game: str
@@ -92,7 +94,7 @@ class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def described(
     header: Header, seat: int, game: Game[Any, Any], followed: Followed, diverged: Mapping[str, int]
 ) -> FirstDifference:
-    """How far a bot went along with the record of a header, in numbers and words, and which others did not."""
+    """Describe how far a bot repeated the record of a header, and which other bots diverged."""
     found = FirstDifference(
         match=header.match,
         game=header.game,
@@ -122,7 +124,9 @@ def _told(action: Action, game: Game[Any, Any]) -> str:
 def worth_of(
     first: FirstDifference, continuations: Sequence[Continuation], value: ValueFunction, game: Game[Any, Any]
 ) -> Worth:
-    """What the first difference was worth by two continuations or more; by none where there is no difference."""
+    """Return the worth of the first difference, from at least two continuations; without a difference, it
+    needs none.
+    """
     told = asdict(first)
     unit = PAYOFF if game.payoff_unit else POINTS
     measured_by = None if value.name == NoLuck.name else value.name
@@ -149,7 +153,7 @@ def worth_of(
 
 
 def totals(found: Iterable[Worth]) -> list[TotalWorth]:
-    """The sums over matches, by game."""
+    """Return the sums over matches, by game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)
@@ -173,7 +177,7 @@ def _total(game: str, worths: Sequence[Worth]) -> TotalWorth:
 
 
 def _kinds(worths: Iterable[Worth]) -> list[KindWorth]:
-    """By what tells them apart, where the new bot gains most first."""
+    """Return the worth by classification and kind, the largest gain first."""
     groups: defaultdict[tuple[str, str], list[Worth]] = defaultdict(list)
     for worth in worths:
         for by, kind in worth.kinds.items():

@@ -1,1 +1,4 @@
-"""The log of results that an arena publishes: a Merkle tree of entries, heads that are signed, proofs. Pure."""
+"""The public log of results: a Merkle tree of entries, signed heads, and proofs, as pure functions.
+
+It imports only protocol.
+"""

@@ -1,5 +1,4 @@
-"""A Merkle tree to which leaves are only added: its root, and what proves that a leaf is in it, or that a tree goes on
-from an earlier one.
+"""An append-only Merkle tree: its root, and proofs of inclusion and consistency.
 
 Source: B. Laurie, E. Messeri, R. Stradling, Certificate Transparency Version 2.0, RFC 9162, section 2.1.
 """
@@ -11,11 +10,13 @@ from collections.abc import Callable, Sequence
 
 HASH_BYTES = 32
 Node = Callable[[int, int], bytes]
-"""`node(level, end)`: the hash of the 2**level leaves before the one of number `end`, from 0, which it divides."""
+"""`node(level, end)` returns the hash of the subtree of 2**level leaves that ends before leaf `end`, a multiple of
+2**level.
+"""
 
 
 def leaf_hash(entry: bytes) -> bytes:
-    """The hash of a leaf."""
+    """Return the hash of a leaf."""
     return hashlib.sha256(b"\0" + entry).digest()
 
 
@@ -24,7 +25,7 @@ def _parent(left: bytes, right: bytes) -> bytes:
 
 
 def peaks(size: int) -> list[tuple[int, int]]:
-    """The level and the end of each complete subtree of a tree of so many leaves, from the left."""
+    """Return the level and the end of each maximal complete subtree of a tree with `size` leaves, from the left."""
     found, end = [], 0
     for level in range(size.bit_length() - 1, -1, -1):
         if size >> level & 1:
@@ -34,14 +35,14 @@ def peaks(size: int) -> list[tuple[int, int]]:
 
 
 class IncrementalTree:
-    """A tree that leaves are added to; it begins with the hashes of the `peaks` of a tree of so many leaves."""
+    """A tree to append leaves to. It starts from the size of a tree and the hashes of its `peaks`."""
 
     def __init__(self, size: int, hashes: Sequence[bytes]) -> None:
         self.size = size
         self._peaks = list(hashes)
 
     def add(self, leaf: bytes) -> bytes:
-        """Add a leaf by its hash: that, and the hashes of the subtrees that it completes, the smallest first."""
+        """Append a leaf by its hash. Return that hash and those of the subtrees that it completes, smallest first."""
         hashes = [leaf]
         level = 0
         while self.size >> level & 1:
@@ -53,7 +54,7 @@ class IncrementalTree:
 
 
 def root(size: int, node: Node) -> bytes:
-    """The root of a tree of so many leaves."""
+    """Return the root of a tree with `size` leaves."""
     return _subtree(0, size, node) if size else hashlib.sha256().digest()
 
 
@@ -66,12 +67,12 @@ def _subtree(start: int, end: int, node: Node) -> bytes:
 
 
 def _left(size: int) -> int:
-    """How many leaves are in the left half: the largest power of two below the size."""
+    """Return the number of leaves in the left subtree: the largest power of two below `size`."""
     return 1 << (size - 1).bit_length() - 1
 
 
 def inclusion_proof(at: int, size: int, node: Node) -> list[bytes]:
-    """What proves that the leaf number `at`, from 0, is in a tree of so many."""
+    """Return the hashes that prove that leaf `at`, from 0, is in a tree with `size` leaves."""
     start, end, path = 0, size, []
     while end - start > 1:
         middle = start + _left(end - start)
@@ -85,7 +86,9 @@ def inclusion_proof(at: int, size: int, node: Node) -> list[bytes]:
 
 
 def consistency_proof(earlier: int, size: int, node: Node) -> list[bytes]:
-    """What proves that a tree of so many leaves begins with that of the `earlier` ones, one or more."""
+    """Return the hashes that prove that a tree with `size` leaves extends the tree of its first `earlier` leaves, at
+    least 1.
+    """
     start, end, path, whole = 0, size, [], True
     while end != earlier:
         middle = start + _left(end - start)
@@ -101,7 +104,7 @@ def consistency_proof(earlier: int, size: int, node: Node) -> list[bytes]:
 
 
 def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[bytes]) -> bytes | None:
-    """The root of a tree of so many leaves with this leaf (its hash) at its place; None for no path of such a tree."""
+    """Return the root that an inclusion proof gives for a leaf hash; None if the path does not fit the tree."""
     if not 0 <= at < size:
         return None
     last, found = size - 1, leaf
@@ -119,7 +122,7 @@ def root_from_inclusion_proof(leaf: bytes, at: int, size: int, path: Sequence[by
 
 
 def verify_consistency(earlier: int, size: int, earlier_root: bytes, later_root: bytes, path: Sequence[bytes]) -> bool:
-    """Whether a tree of so many leaves begins with the earlier one, by what `consistency_proof` gives."""
+    """Return whether a `consistency_proof` shows that the later tree extends the earlier one."""
     if not 0 < earlier <= size or (earlier == size and path):
         return False
     if earlier == size:

@@ -1,5 +1,6 @@
-"""What the log says: entries, the head that an arena signs, and proofs; and whether they are true. What is checked has
-the form that its type tells, as all that was decoded has.
+"""Log entries, signed heads and proofs, and their verification.
+
+The verification relies on decoding for the form of all fields.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from protocol.digest import canonical
 from protocol.errors import BadRecord
 
 KEY_BYTES = 32
-"""Of an Ed25519 private key (RFC 8032)."""
+"""The length of an Ed25519 private key (RFC 8032)."""
 
 
 Hash = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
-"""In hex."""
+"""32 bytes in hex."""
 Signature = Annotated[str, Meta(pattern="^[0-9a-f]{128}$")]
-"""In hex."""
+"""64 bytes in hex."""
 Size = Annotated[int, Meta(ge=1, le=2**53 - 1)]
 
 
@@ -37,7 +38,7 @@ class LogEntry(Struct, frozen=True, kw_only=True):
 
     @property
     def leaf(self) -> bytes:
-        """The hash of its leaf."""
+        """The hash of the entry's leaf."""
         return leaf_hash(canonical(self))
 
 
@@ -74,14 +75,14 @@ def _signed(size: int, root: str) -> bytes:
 
 
 def public_key(secret: bytes) -> str:
-    """The public key of a private one, in hex."""
+    """Return the public key of a private key, in hex."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw().hex()
 
 
 def sign(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
-    """The head, signed with a private key."""
+    """Return the head, signed with a private key."""
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     signature = Ed25519PrivateKey.from_private_bytes(secret).sign(_signed(size, root.hex()))
@@ -89,7 +90,7 @@ def sign(secret: bytes, size: int, root: bytes) -> SignedTreeHead:
 
 
 def check_head(head: SignedTreeHead, key: str | None = None) -> None:
-    """Raises `BadRecord` unless the head is signed by its key, which is this one if one is known."""
+    """Raise `BadRecord` unless the head has a valid signature by its key, which must equal `key` if given."""
     from cryptography.exceptions import InvalidSignature
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
@@ -103,7 +104,7 @@ def check_head(head: SignedTreeHead, key: str | None = None) -> None:
 
 
 def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
-    """Raises `BadRecord` unless the entry is in the log of the head, and that is signed by its key."""
+    """Raise `BadRecord` unless the entry is in the log of the head, and the head has a valid signature."""
     check_head(proof.head, key)
     entry, head = proof.entry, proof.head
     if root_from_inclusion_proof(entry.leaf, entry.number - 1, head.size, _hashes(proof.path)) != bytes.fromhex(
@@ -113,7 +114,7 @@ def check_inclusion(proof: InclusionProof, key: str | None = None) -> None:
 
 
 def check_consistency(told: ConsistencyProof, key: str | None = None) -> None:
-    """Raises `BadRecord` unless the log of the head goes on from the earlier one."""
+    """Raise `BadRecord` unless the log of the head extends the earlier one, and the head has a valid signature."""
     check_head(told.head, key)
     roots = bytes.fromhex(told.root), bytes.fromhex(told.head.root)
     if not verify_consistency(told.size, told.head.size, *roots, _hashes(told.path)):
