@@ -68,9 +68,8 @@ class BotSpec(Struct, frozen=True, kw_only=True):
 
 
 def split_bot_word(word: str) -> tuple[str | None, str]:
-    """Split a bot on a command line, `NAME=BOT:KEY=VALUE,…`, into its name, if given, and the rest.
-
-    `level:3` is short for `level-3=level:level=3`.
+    """Split a bot on a command line, `NAME=BOT:KEY=VALUE,…`, into its name, if given, and the rest. `level:3` is short
+    for `level-3=level:level=3`.
     """
     name, equals, bot = word.partition("=")
     of_path = ":" in name or (re.search(r"[/\\]", name) and file_in(word) is not None)
@@ -83,7 +82,6 @@ def split_bot_word(word: str) -> tuple[str | None, str]:
 
 def bot_name_in(word: str) -> str:
     """Return the name under which a bot on a command line plays: the given one, or that of the reference bot or file.
-
     Characters of a file's name that a bot's name cannot have become a dash.
     """
     name, bot = split_bot_word(word)

@@ -14,9 +14,8 @@ MOST_SHOWN = 80
 
 
 def read_text(text: str) -> Any:
-    """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word.
-
-    Raises `UsageFault` for invalid JSON that begins as a list or a map.
+    """Parse JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), or a word. Raises `UsageFault` for
+    invalid JSON that begins as a list or a map.
     """
     reasons = []
     for candidate in (text, f"[{text}]") if "," in text else (text,):

@@ -1,7 +1,5 @@
 """Committed dice: the arena commits to a seed before the match and reveals it afterwards, so that anyone can recompute
-every roll.
-
-docs/protocol.md describes the construction under "Dice that anyone can check".
+every roll. docs/protocol.md describes the construction under "Dice that anyone can check".
 """
 
 from __future__ import annotations
@@ -43,10 +41,9 @@ class Dice:
         self._streams: dict[str, Iterator[int]] = {}
 
     def choice(self, purpose: str, among: int) -> int:
-        """Return a uniform number from 0 to `among` − 1.
-
-        Up to 256, it uses one byte and rejects bytes at or above the largest multiple of `among` up to 256. Beyond, it
-        does so with two bytes, big-endian. Raises `ValueError` above 65,536.
+        """Return a uniform number from 0 to `among` − 1. Up to 256, it uses one byte and rejects bytes at or above the
+        largest multiple of `among` up to 256. Beyond, it does so with two bytes, big-endian. Raises `ValueError` above
+        65,536.
         """
         if not 1 <= among <= 65536:
             raise ValueError(f"a choice among {among}: 1 to 65536 is possible")

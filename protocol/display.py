@@ -40,9 +40,8 @@ def printable_json(text: str) -> str:
 
 
 def csv_cell(text: str) -> str:
-    """Put an apostrophe before text that a spreadsheet would compute, unless it is a number.
-
-    Text that starts with an apostrophe gets one, too: removing one apostrophe always restores the text.
+    """Put an apostrophe before text that a spreadsheet would compute, unless it is a number. Text that starts with an
+    apostrophe gets one, too: removing one apostrophe always restores the text.
     """
     return f"'{text}" if text[:1] in COMPUTED and not _NUMBER.match(text) else text
 

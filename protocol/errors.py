@@ -1,6 +1,5 @@
-"""The exceptions of the project, by who is at fault: a `BotFault` counts against the bot, an `ArenaFault` does not.
-
-A message is one line that names the value, the place and what would be right.
+"""The exceptions of the project, by who is at fault: a `BotFault` counts against the bot, an `ArenaFault` does not. A
+message is one line that names the value, the place and what would be right.
 """
 
 from __future__ import annotations

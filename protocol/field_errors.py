@@ -63,7 +63,6 @@ def _fits(value: Any, kind: Any) -> bool:
 
 
 def _inside(where: str, value: Any, kind: Any) -> str | None:
-    """Return what is wrong inside a list or a map, if the type is one."""
     if type(value) is list and get_origin(kind) is list:
         (each,) = get_args(kind)
         first, end = 0, len(value)

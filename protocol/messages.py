@@ -1,6 +1,5 @@
-"""The messages of the protocol, as msgspec structs that `type` tells apart. docs/protocol.md explains each.
-
-The server refuses unknown fields in messages from clients; clients ignore unknown fields.
+"""The messages of the protocol, as msgspec structs that `type` tells apart. docs/protocol.md explains each. The server
+refuses unknown fields in messages from clients; clients ignore unknown fields.
 """
 
 from __future__ import annotations

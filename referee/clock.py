@@ -59,10 +59,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def press(self, seat: int, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
         """Return the clock after an accepted move of a seat: its bank stops, loses the time used and gains the
-        increment.
-
-        A clock that does not run for the seat stays the same. The seat gets back the seconds that its move `waited` to
-        be read, and a round trip of up to 0.1 s, within the limit of the match.
+        increment. A clock that does not run for the seat stays the same. The seat gets back the seconds that its move
+        `waited` to be read, and a round trip of up to 0.1 s, within the limit of the match.
         """
         running = self.running
         if seat not in running:
@@ -91,10 +89,9 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self, banks=tuple(self.left(seat, now) for seat in range(len(self.banks))), running={})
 
     def delayed(self, seat: int, after: float, until: float) -> TimeBanks:
-        """Return the clock with the turn of `seat` starting at `until`, because its message was sent late.
-
-        Nothing changes unless the bank of the seat has been running since a time between `after` and `until`. The delay
-        counts as time given back.
+        """Return the clock with the turn of `seat` starting at `until`, because its message was sent late. Nothing
+        changes unless the bank of the seat has been running since a time between `after` and `until`. The delay counts
+        as time given back.
         """
         since = self.running.get(seat)
         if since is None or not after < since < until:
@@ -155,9 +152,8 @@ def _seconds(milliseconds: int) -> float:
 
 
 def _without(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the banks that still run.
-
-    Not inlined in `press`, where a comprehension would cost time at every ply of every game.
+    """Return the banks that still run. Not inlined in `press`, where a comprehension would cost time at every ply of
+    every game.
     """
     return {seat: since for seat, since in running.items() if seat != stopped}
 

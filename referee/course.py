@@ -1,6 +1,5 @@
-"""The course of a match: how each event changes the state, the digest chain and the seats still in the match.
-
-The referee, a restart from the journal and `verify` all play matches through this module.
+"""The course of a match: how each event changes the state, the digest chain and the seats still in the match. The
+referee, a restart from the journal and `verify` all play matches through this module.
 """
 
 from __future__ import annotations
@@ -35,11 +34,9 @@ class Payoff(NamedTuple):
 
 
 class Course(Struct, frozen=True, gc=False):
-    """A match up to some event, as an immutable value.
-
-    `begin` sets it up. `play`, `leave` and `go_on` (while something is `due`) each return the next course and the
-    event, until the match is `over`. Moves of a simultaneous round are `sealed` until all seats have chosen: neither
-    state nor digest has them before.
+    """A match up to some event, as an immutable value. `begin` sets it up. `play`, `leave` and `go_on` (while something
+    is `due`) each return the next course and the event, until the match is `over`. Moves of a simultaneous round are
+    `sealed` until all seats have chosen: neither state nor digest has them before.
     """
 
     game: Game[Any, Any]
@@ -109,9 +106,8 @@ class Course(Struct, frozen=True, gc=False):
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play the move of a seat that has to move. Raise `IllegalMove`.
-
-        In a simultaneous round, the move is sealed and there is no event yet.
+        """Play the move of a seat that has to move. Raise `IllegalMove`. In a simultaneous round, the move is sealed
+        and there is no event yet.
         """
         if type(self.to_move) is tuple:
             self._rounds.check_move(self.state, seat, move)
@@ -119,9 +115,8 @@ class Course(Struct, frozen=True, gc=False):
         return self._happened(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def strike(self, seat: int) -> Course:
-        """Record a refused move, for the next event to report.
-
-        Strikes are sorted by seat, so that the order within a round does not matter.
+        """Record a refused move, for the next event to report. Strikes are sorted by seat, so that the order within a
+        round does not matter.
         """
         return replace(self, strikes=tuple(sorted((*(self.strikes or ()), seat)))) if self.tells_strikes else self
 
@@ -167,9 +162,7 @@ class Course(Struct, frozen=True, gc=False):
     @property
     def payoffs(self) -> tuple[Payoff, ...] | None:
         """The payoffs by seat, once the match is over: those of complete rounds. A seat that left gets the least payoff
-        for each round still to come.
-
-        None if ranks are the result, or the match was called off.
+        for each round still to come. None if ranks are the result, or the match was called off.
         """
         game = self.game
         if not game.payoff_unit or self.called_off:
@@ -199,7 +192,6 @@ class Course(Struct, frozen=True, gc=False):
         return self.out.get(seat, natural)
 
     def _happened(self, state: Any, event: Event) -> tuple[Course, Event]:
-        """Return the course after an event, and the event as messages carry it."""
         if self.strikes is not None:
             event = replace(event, strikes=list(self.strikes))
         wire = self.game.encode_state(state)

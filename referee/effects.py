@@ -18,10 +18,8 @@ class Readied(Struct, frozen=True, gc=False):
 
 
 class Played(Struct, frozen=True, gc=False):
-    """A seat answers the turn of `ply`.
-
-    In seconds, `round_trip` is the round trip of its connection and `waited` the time that the move lay unread (None:
-    unknown).
+    """A seat answers the turn of `ply`. In seconds, `round_trip` is the round trip of its connection and `waited` the
+    time that the move lay unread (None: unknown).
     """
 
     seat: int

@@ -33,9 +33,8 @@ class Closed(Struct, frozen=True):
 
 
 def pool_of(header: Header, game: Game[Any, Any], reason: str) -> str | None:
-    """Return the pool that rates a match with this `reason` of its end; None if it is unrated or void.
-
-    An older header, from before pools per preset, names no pool: then it is the pool of the config, or the game's.
+    """Return the pool that rates a match with this `reason` of its end; None if it is unrated or void. An older header,
+    from before pools per preset, names no pool: then it is the pool of the config, or the game's.
     """
     if not header.rated or reason == VOID:
         return None

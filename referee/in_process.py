@@ -23,19 +23,16 @@ Listener = Callable[[FromServer], Sequence[FromClient]]
 
 
 class InProcess(Protocol):
-    """Bots that play without processes of their own.
-
-    The entry point makes them from their specs, the game, a callback `say(bot, line)` for what the author must know,
-    and the flag `strict`.
+    """Bots that play without processes of their own. The entry point makes them from their specs, the game, a callback
+    `say(bot, line)` for what the author must know, and the flag `strict`.
     """
 
     failing: Mapping[str, str]
     """The bots that cannot play, and why. They do not show up for their matches. Empty if `strict`."""
 
     def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
-        """Play the match of a header whose seats name these bots, as its referee.
-
-        `seed` is the one that the header commits to. Time spent in `told` is taken off no clock.
+        """Play the match of a header whose seats name these bots, as its referee. `seed` is the one that the header
+        commits to. Time spent in `told` is taken off no clock.
         """
 
     def play_on(
@@ -60,7 +57,6 @@ class NoEstimate(UsageFault):
 
 class Appraisal(NamedTuple):
     """The estimated value of a move and of the move that the search prefers: expected results for the seat, -1 to 1.
-
     `error` is the standard error of the difference; 0 if the two moves are the same.
     """
 
@@ -71,11 +67,9 @@ class Appraisal(NamedTuple):
 
 
 class Appraiser(Protocol):
-    """An estimator of the moves of one match.
-
-    The entry point makes it from the game, the number of simulations per move and a seed, from which all randomness
-    derives. It raises `NoEstimate` for a game that it does not know and `UsageFault` for a number of simulations out of
-    range.
+    """An estimator of the moves of one match. The entry point makes it from the game, the number of simulations per
+    move and a seed, from which all randomness derives. It raises `NoEstimate` for a game that it does not know and
+    `UsageFault` for a number of simulations out of range.
     """
 
     told: str

@@ -58,9 +58,8 @@ class MatchTimeouts:
 
 
 class Match:
-    """One match under a header, from `open` (or `resume` after a restart) to `Finish`.
-
-    If `older` can fetch recorded events, only the latest stay in memory.
+    """One match under a header, from `open` (or `resume` after a restart) to `Finish`. If `older` can fetch recorded
+    events, only the latest stay in memory.
     """
 
     def __init__(
@@ -98,9 +97,8 @@ class Match:
         ]
 
     def recall(self, lines: Iterable[AnyLine]) -> Recalled:
-        """Bring a new match to the end of its journal, for `resume`. A long journal takes a while.
-
-        Raises `BadRecord` if the journal does not follow from the rules.
+        """Bring a new match to the end of its journal, for `resume`. A long journal takes a while. Raises `BadRecord`
+        if the journal does not follow from the rules.
         """
         recalled = recall(self.standing, lines, self._new_course, self.id)
         self.standing.drop()
@@ -183,7 +181,6 @@ class Match:
         return messages.end(self.id, self.players, self.standing, seat, self._seed, ratings)
 
     def _new_course(self) -> Course:
-        """Return the match before its first state."""
         return course_of(self.header, self.game, self._seed, self.standing.mixed_in)
 
     def _catch_up(self, now: float) -> list[Effect]:
@@ -273,7 +270,6 @@ class Match:
         return [Tell(event.seat, messages.misplaced(self.id, event.seat, event.ply, self.standing.playing))]
 
     def _accepted(self, seat: int, ply: int) -> dict[str, Any] | None:
-        """Return the move of a seat at a ply, if it is still in memory."""
         course = self.standing.playing
         if ply == course.ply and seat in course.sealed:
             return self.game.encode_move(course.sealed[seat])
@@ -345,7 +341,6 @@ class Match:
         return [self._deadline() if standing.away else Deadline(now + clock.banks[to_move])]
 
     def _too_long(self, event: Expired, now: float) -> list[Effect]:
-        """End the wait for seats to be ready."""
         standing = self.standing
         if standing.until is not None and now < standing.until:
             return [Deadline(standing.until)]
@@ -412,10 +407,9 @@ class Match:
         return [Deadline(None), Finish()]
 
     def _next(self, now: float, line: Ply | None = None, *, goes_on: bool = False) -> list[Effect]:
-        """Ask the next seats to move, or finish.
-
-        After a move, `line` is its line, which already has the clocks. A round that `goes_on` without a seat keeps
-        showing the clocks from its start: newer ones would reveal who has chosen.
+        """Ask the next seats to move, or finish. After a move, `line` is its line, which already has the clocks. A
+        round that `goes_on` without a seat keeps showing the clocks from its start: newer ones would reveal who has
+        chosen.
         """
         standing = self.standing
         course = standing.playing
@@ -437,7 +431,6 @@ class Match:
         return effects
 
     def _ask_all(self, now: float) -> list[Effect]:
-        """Ask the seats that have yet to choose in this round."""
         standing, asked = self.standing, self.standing.playing.awaited
         effects = self._run_clock(now)
         effects += [self._tell_turn(seat, *self._shown(now, seat)) for seat in asked]
@@ -446,7 +439,6 @@ class Match:
         return effects
 
     def _tell_others(self, asked: Iterable[int], clock_ms: list[int], digest: str) -> list[Effect]:
-        """Send the turn to followers and watchers."""
         standing = self.standing
         effects: list[Effect] = []
         if standing.follows:
@@ -466,10 +458,8 @@ class Match:
         return self._clock_shown(now, seat), self.standing.playing.digest.hex()
 
     def _clock_shown(self, now: float, seat: int | None = None) -> list[int]:
-        """Return the clocks as a seat sees them (None: as the public does).
-
-        During a simultaneous round, other seats' clocks show the start of the round: newer ones would reveal who has
-        chosen.
+        """Return the clocks as a seat sees them (None: as the public does). During a simultaneous round, other seats'
+        clocks show the start of the round: newer ones would reveal who has chosen.
         """
         standing = self.standing
         shown = standing.clock.milliseconds(now)
@@ -484,7 +474,6 @@ class Match:
         return Tell(seat, messages.turn(self.id, standing, standing.tell(seat), clock_ms, digest, seat))
 
     def _tell_followers(self, seats: Iterable[int], clock_ms: list[int], digest: str) -> list[TellMany]:
-        """Send the turn to seats that are not to move."""
         standing = self.standing
         alike: dict[tuple[int, bool, int], list[int]] = {}
         for seat in seats:

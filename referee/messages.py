@@ -79,9 +79,7 @@ def turn(
     match: str, standing: MatchStanding, events: list[Event], clock_ms: list[int], digest: str, seat: int | None = None
 ) -> Turn:
     """Build the `turn` for a seat, or for a watcher (None). A seat that is to move gets the legal moves; a seat that
-    has not moved yet gets the nonces.
-
-    The message keeps references to the lists `events` and `clock_ms`.
+    has not moved yet gets the nonces. The message keeps references to the lists `events` and `clock_ms`.
     """
     course = standing.playing
     game, to_move = course.game, course.to_move
@@ -152,9 +150,8 @@ def end(
 
 
 def end_of_record(record: Record) -> End:
-    """Build the `end` for a watcher from the record of a match. Raise `BadRecord`.
-
-    Its events are all since the last move that did not end the match. Its state is empty if nothing happened.
+    """Build the `end` for a watcher from the record of a match. Raise `BadRecord`. Its events are all since the last
+    move that did not end the match. Its state is empty if nothing happened.
     """
     header, footer = record.header, record.footer
     news: list[Event] = []

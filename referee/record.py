@@ -1,6 +1,5 @@
-"""The lines of a match record (header, one line per event, footer), and how to write them.
-
-docs/records.md describes the format. A journal (arena/host/journal.py) has the same lines while the match is played.
+"""The lines of a match record (header, one line per event, footer), and how to write them. docs/records.md describes
+the format. A journal (arena/host/journal.py) has the same lines while the match is played.
 """
 
 from __future__ import annotations

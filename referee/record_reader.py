@@ -52,9 +52,8 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class Lines(Collection[Between]):
-    """The lines between the header and the footer of a valid record.
-
-    Only the bytes stay in memory: each iteration unpacks and decodes them.
+    """The lines between the header and the footer of a valid record. Only the bytes stay in memory: each iteration
+    unpacks and decodes them.
     """
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
@@ -111,9 +110,8 @@ def unpacked_in_pieces(data: bytes, name: str) -> Iterator[bytes]:
 
 
 def _rows(data: bytes, name: str) -> Iterator[bytes]:
-    """Yield the lines of a record, without their line feeds; the last line may lack one.
-
-    A line that is too long is cut just above the limit.
+    """Yield the lines of a record, without their line feeds; the last line may lack one. A line that is too long is cut
+    just above the limit.
     """
     begun = b""
     for piece in unpacked_in_pieces(data, name):
@@ -237,7 +235,6 @@ def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
 
 
 def _line(line: bytes, number: int, name: str) -> AnyLine:
-    """Parse one line. Raise `BadRecord` with its number."""
     if len(line) > MOST_A_LINE:
         raise BadRecord(f"{name} is not a match record: line {number} has more than {MOST_A_LINE} bytes")
     try:

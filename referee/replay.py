@@ -33,9 +33,8 @@ def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequenc
 
 
 def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
-    """Yield the course before the first event (with None), then each line with the course after it.
-
-    Raises `BadRecord`, naming the ply, if an event or digest in the record does not follow from the rules and the dice.
+    """Yield the course before the first event (with None), then each line with the course after it. Raises `BadRecord`,
+    naming the ply, if an event or digest in the record does not follow from the rules and the dice.
     """
     header, footer = record.header, record.footer
     try:
@@ -53,9 +52,8 @@ def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
 def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[Between], match: str
 ) -> Iterator[tuple[Between, Course]]:
-    """Play the lines on a course that has just begun; yield each line with the course after it.
-
-    Raises `BadRecord`, naming the ply, if a line does not follow from the rules and the dice.
+    """Play the lines on a course that has just begun; yield each line with the course after it. Raises `BadRecord`,
+    naming the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
     followed = False
@@ -110,9 +108,8 @@ class Recalled(NamedTuple):
 
 
 def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
-    """Bring a new standing to the last line of a journal. Raise `BadRecord` as `replay_courses` does.
-
-    `course` makes the course that has not begun, once the nonces are known.
+    """Bring a new standing to the last line of a journal. Raise `BadRecord` as `replay_courses` does. `course` makes
+    the course that has not begun, once the nonces are known.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -131,7 +128,6 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
 
 def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> list[int]:
     """Bring a standing that has just begun to the last of the lines. Return the seats that have dropped out meanwhile.
-
     Raises `BadRecord` as `replay_courses` does.
     """
     return [
@@ -144,9 +140,8 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between
 def replay_standing(
     standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str
 ) -> Iterator[Between]:
-    """Bring a standing that has just begun through the lines; yield each line after applying it.
-
-    Raises `BadRecord` as `replay_courses` does.
+    """Bring a standing that has just begun through the lines; yield each line after applying it. Raises `BadRecord` as
+    `replay_courses` does.
     """
     for line, course in replay_courses(standing.playing, deal, lines, match):
         was_to_move, standing.course = standing.playing.to_move, course
@@ -165,7 +160,6 @@ def replay_standing(
 
 
 def _happen_again(standing: MatchStanding, line: Ply, was_to_move: int | tuple[int, ...] | None) -> None:
-    """Apply to the standing what an event's line changes besides the course."""
     event, standing.clock = line.event, standing.clock.showing(line.clock)
     if event.out is None or not isinstance(was_to_move, tuple):
         standing.round_ms = line.clock

@@ -22,9 +22,8 @@ class SeatResult(Struct, frozen=True, kw_only=True):
     moves: int | None = None
     thought_ms: int | None = None
     payoff: float | None = None
-    """The mean payoff per round, over this number of `rounds`, if payoffs are the result and there was a round.
-
-    A seat that left gets the least payoff for each round still to come.
+    """The mean payoff per round, over this number of `rounds`, if payoffs are the result and there was a round. A seat
+    that left gets the least payoff for each round still to come.
     """
     rounds: int | None = None
 

@@ -25,7 +25,7 @@ MOST_KEPT, KEPT = 256, 128
 fetched.
 """
 MOST_BYTES, BYTES = 32 * 1024, 16 * 1024
-"""The same limits in bytes of JSON. The bytes are counted every `LOOK_EVERY` events."""
+"""The limits of the same kind in bytes of JSON, which are counted every `LOOK_EVERY` events."""
 LOOK_EVERY = 64
 
 _encode = msgspec.json.Encoder().encode
@@ -43,9 +43,8 @@ class Phase(enum.IntEnum):
 
 
 class MatchStanding(Struct, gc=False):
-    """A match between two events. Mappings by seat have no entry for a seat without a value.
-
-    No value is changed in place, except `events`, which only grows: a shallow copy and a length are a full snapshot.
+    """A match between two events. Mappings by seat have no entry for a seat without a value. No value is changed in
+    place, except `events`, which only grows: a shallow copy and a length are a full snapshot.
     """
 
     clock: TimeBanks

@@ -1,4 +1,3 @@
-"""Ratings, pairing and tables of ladder and tournaments, as pure functions.
-
-It imports measuring, protocol and referee, and nothing else of arena.
+"""Ratings, pairing and tables of ladder and tournaments, as pure functions. It imports measuring, protocol and referee,
+and nothing else of arena.
 """

@@ -1,5 +1,4 @@
 """Pairing on the ladder: the matches that teach most about the ratings, and how long a seeker waits for a better one.
-
 Pure: the time is an argument, and randomness comes from a `random.Random` argument.
 """
 
@@ -34,7 +33,6 @@ _FOREGONE = 1e-9
 @dataclass(frozen=True, slots=True)
 class Seeker:
     """A bot on the ladder: its rating, how often it met each other bot, and when its seek began (`since`, in seconds).
-
     `key` is the caller's own. `spent` are bots that it meets only if there is no other.
     """
 
@@ -49,10 +47,9 @@ class Seeker:
 
 
 def information_gain(one: Seeker, other: Seeker) -> float:
-    """Return the information that a match of two bots would give about their ratings, in arbitrary units.
-
-    It is the Fisher information of the result about the difference of skills, times the variance left to learn.
-    Dividing by the number of earlier matches, as in a divisor method, spreads a bot's matches in proportion to it.
+    """Return the information that a match of two bots would give about their ratings, in arbitrary units. It is the
+    Fisher information of the result about the difference of skills, times the variance left to learn. Dividing by the
+    number of earlier matches, as in a divisor method, spreads a bot's matches in proportion to it.
     """
     unsure = one.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
@@ -101,9 +98,8 @@ def ladder_groups(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
-    """Draw up to `count` of `others` for a seeker without preferences, weighted by information.
-
-    The bots that it has `spent` come last.
+    """Draw up to `count` of `others` for a seeker without preferences, weighted by information. The bots that it has
+    `spent` come last.
     """
     found: list[Seeker] = []
     for spent in (False, True):

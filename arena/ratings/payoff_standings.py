@@ -33,9 +33,8 @@ is missing.
 
 
 class PaidMatch(NamedTuple):
-    """The payoffs of a match by bot, and its start.
-
-    A payoff is None if it does not count. Matches with the same `start` share it; None: a start of its own.
+    """The payoffs of a match by bot, and its start. A payoff is None if it does not count. Matches with the same
+    `start` share it; None: a start of its own.
     """
 
     payoffs: tuple[tuple[str, Paid | None], ...]
@@ -80,10 +79,9 @@ class Payoffs:
         return found
 
     def order(self, rows: Sequence[R]) -> list[R]:
-        """Sort the rows of a table by payoff, best first, and rank them; without payoffs, return them unchanged.
-
-        A bot's rank is 1 plus the number of bots that were certainly paid more (Holm 1979). If no two bots met twice,
-        the means alone decide.
+        """Sort the rows of a table by payoff, best first, and rank them; without payoffs, return them unchanged. A
+        bot's rank is 1 plus the number of bots that were certainly paid more (Holm 1979). If no two bots met twice, the
+        means alone decide.
         """
         if not any(self.means.values()):
             return list(rows)
@@ -107,9 +105,8 @@ class Payoffs:
         return dict(zip(order, found, strict=True))
 
     def _chance(self, one: str, other: str) -> float:
-        """Return the probability of means at least this far apart if two bots are equal.
-
-        Where the two met, each unit gives the difference of their payoffs.
+        """Return the probability of means at least this far apart if two bots are equal. Where the two met, each unit
+        gives the difference of their payoffs.
         """
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:

@@ -71,9 +71,8 @@ def game_of(pool: str) -> str:
 
 
 def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], ranks: Sequence[int]) -> Ratings:
-    """Return the ratings of the seats before and after a match, in seat order, with every number used.
-
-    `sigma_before` includes what a new version added. Raises `UnknownGame`.
+    """Return the ratings of the seats before and after a match, in seat order, with every number used. `sigma_before`
+    includes what a new version added. Raises `UnknownGame`.
     """
     came = [standing_for_version(standing, version) for standing, version in zip(standings, versions, strict=True)]
     before = [Rating(standing.mu, standing.sigma) for standing in came]
@@ -136,9 +135,8 @@ def _updated(
     before: Sequence[Rating], ranks: Sequence[int], beta: float, tau: float, draw_probability: float
 ) -> list[Rating]:
     """Return the mean update over all orders of tied seats: only neighbours are compared, so one order would favour
-    some.
-
-    Tied seats with equal ratings are interchangeable, so orders are those of the ratings, and such seats share a mean.
+    some. Tied seats with equal ratings are interchangeable, so orders are those of the ratings, and such seats share a
+    mean.
     """
     players = {rating: Skill(rating.mu, rating.sigma, beta, tau) for rating in before}
     found: dict[tuple[int, Rating], list[Rating]] = {place: [] for place in zip(ranks, before, strict=True)}
@@ -180,9 +178,8 @@ def _doubles(beta: float, draw_probability: float) -> ResultWeights:
 
 @functools.lru_cache
 def _precise(beta: float, draw_probability: float) -> ResultWeights:
-    """Return weights in high precision, for gaps that underflow in doubles.
-
-    The context is private, because all threads share mpmath's default one.
+    """Return weights in high precision, for gaps that underflow in doubles. The context is private, because all threads
+    share mpmath's default one.
     """
     import mpmath
     import trueskill

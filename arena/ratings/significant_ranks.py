@@ -19,10 +19,8 @@ Seats = tuple[str, ...]
 
 
 class ScoredMatch(NamedTuple):
-    """A match that counts: the bots by seat and their points, 0 to 1.
-
-    Matches with the same `start` share it; None: a start of its own. `luck` is what luck gave seat 0 of two, in points;
-    None if unknown.
+    """A match that counts: the bots by seat and their points, 0 to 1. Matches with the same `start` share it; None: a
+    start of its own. `luck` is what luck gave seat 0 of two, in points; None if unknown.
     """
 
     seats: Seats
@@ -96,10 +94,9 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 
 
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
-    """Return the probability of a difference at least this large between two equal bots, and the difference.
-
-    As in the interval of a score, two starts of each extreme are added; for an adjusted score, Student's distribution
-    is used. Starts that are alone in their stratum are compared with each other.
+    """Return the probability of a difference at least this large between two equal bots, and the difference. As in the
+    interval of a score, two starts of each extreme are added; for an adjusted score, Student's distribution is used.
+    Starts that are alone in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -136,10 +133,9 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the probability of a sum at least this far from 0, by Student's distribution.
-
-    `square` is its squared standard error, `most` the largest possible sum. If all starts are equal, the error is that
-    of the interval of an adjusted score.
+    """Return the probability of a sum at least this far from 0, by Student's distribution. `square` is its squared
+    standard error, `most` the largest possible sum. If all starts are equal, the error is that of the interval of an
+    adjusted score.
     """
     if freedom < 1:
         return 1.0

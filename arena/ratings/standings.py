@@ -90,11 +90,9 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Row(TableRow, frozen=True, kw_only=True):
-    """A bot's row of a table with intervals over starts.
-
-    `worth` is the number of single matches without luck adjustment that would be as precise as `adjusted`. With more
-    than two seats, `place` is the mean place and `first` the share of matches won, a tie divided; with two seats they
-    are None.
+    """A bot's row of a table with intervals over starts. `worth` is the number of single matches without luck
+    adjustment that would be as precise as `adjusted`. With more than two seats, `place` is the mean place and `first`
+    the share of matches won, a tie divided; with two seats they are None.
     """
 
     worth: float | None
@@ -118,7 +116,6 @@ HeadToHeadShares = dict[str, dict[str, float | None]]
 
 def interval(score: float, played: int) -> tuple[float, float]:
     """Return Wilson's 95 % interval of a share of points. A draw counts as half a win, which makes it a little wide.
-
     Source: E. B. Wilson, Probable inference, the law of succession, and statistical inference (1927).
     """
     if not played:
@@ -198,7 +195,6 @@ def head_to_head(names: Sequence[str], results: Iterable[Result | PlayedMatch]) 
 
 def score_table(names: Sequence[str], met: Sequence[MatchSample], *, raw: bool = False) -> list[Row]:
     """Rank the bots by luck-adjusted score if it is known for all, else (or if `raw`) by share of points, best first.
-
     Bots whose scores do not differ significantly share a rank. Void matches do not count.
     """
     lines = []
@@ -220,9 +216,8 @@ def goes_by_adjusted(rows: Iterable[TableRow]) -> bool:
 
 
 def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
-    """Return the place of each bot: 1 plus the number of bots with a higher value; None without a match.
-
-    The value is the payoff if that is the result, else the luck-adjusted score if known, else the score.
+    """Return the place of each bot: 1 plus the number of bots with a higher value; None without a match. The value is
+    the payoff if that is the result, else the luck-adjusted score if known, else the score.
     """
     by_payoff, by_adjusted = any(row.payoff is not None for row in table), goes_by_adjusted(table)
     values = {}
@@ -318,5 +313,4 @@ def _scored(met: Iterable[MatchSample]) -> Iterator[ScoredMatch]:
 
 
 def _counted(bot: str, met: Iterable[MatchSample]) -> Iterator[MatchSample]:
-    """Yield the bot's matches among these, except void ones."""
     return (one for one in met if one.result.reason != VOID and any(seat.bot == bot for seat in one.result.seats))

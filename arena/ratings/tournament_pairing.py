@@ -1,6 +1,5 @@
-"""Schedules of tournaments: round robin, gauntlet and swiss, as pure functions.
-
-Randomness comes from a `random.Random` argument: equal arguments give equal schedules.
+"""Schedules of tournaments: round robin, gauntlet and swiss, as pure functions. Randomness comes from a `random.Random`
+argument: equal arguments give equal schedules.
 """
 
 from __future__ import annotations
@@ -25,9 +24,8 @@ _CHEAPEST = 1 << 40
 
 @dataclass(frozen=True, slots=True)
 class Pairing:
-    """A scheduled match: its place in the schedule, its round, and the bots in seat order.
-
-    Pairings with the same `start` begin from the same position.
+    """A scheduled match: its place in the schedule, its round, and the bots in seat order. Pairings with the same
+    `start` begin from the same position.
     """
 
     place: int
@@ -64,10 +62,9 @@ def count(form: str, bots: int, rounds: int, *, seats: int = 2, paired: bool = F
 def round_robin(
     bots: Sequence[str], rounds: int, chance: Random, *, seats: int = 2, paired: bool = False
 ) -> list[Pairing]:
-    """Schedule every group of `seats` bots once per round; the seats rotate from round to round.
-
-    With `paired`, every group plays `seats` times per round, each rotation from the same start. With more than two
-    seats, the seat order is drawn again after all rotations. Raises `UsageFault` for too few bots.
+    """Schedule every group of `seats` bots once per round; the seats rotate from round to round. With `paired`, every
+    group plays `seats` times per round, each rotation from the same start. With more than two seats, the seat order is
+    drawn again after all rotations. Raises `UsageFault` for too few bots.
     """
     _check_enough(bots, seats, "a round robin")
     groups = [(sum(group), tuple(bots[i] for i in group)) for group in itertools.combinations(range(len(bots)), seats)]
@@ -92,7 +89,6 @@ def swiss(
     paired: bool = False,
 ) -> list[Pairing]:
     """Schedule the next round of two-seat matches: equal scores meet, rematches are avoided, seats are balanced.
-
     `scores` are the points so far; the caller decides what a bye counts (see `byes`). With an odd number of bots, the
     lowest among those with the fewest byes has a bye.
     """

@@ -33,9 +33,8 @@ class Skill:
     __slots__ = ("message_pi", "message_tau", "pi", "skill_pi", "skill_tau", "tau", "variance")
 
     def __init__(self, mu: float, sigma: float, beta: float, tau: float) -> None:
-        """Compute the prior of a performance.
-
-        `beta` is the deviation of a performance from the skill, `tau` that of the skill since the last match.
+        """Compute the prior of a performance. `beta` is the deviation of a performance from the skill, `tau` that of
+        the skill since the last match.
         """
         pi = sigma**-2
         self.variance = beta**2
@@ -137,10 +136,9 @@ class _Link:
 
 
 def update(row: Sequence[Skill], draws: Sequence[bool], weighing: ResultWeights) -> list[tuple[float, float]]:
-    """Return the ratings (mu, sigma) after a match of players in a row, the best first.
-
-    `draws` has for each two neighbours whether they drew. Raises `FloatingPointError` if the probability of the result
-    vanishes in the precision of `weighing`.
+    """Return the ratings (mu, sigma) after a match of players in a row, the best first. `draws` has for each two
+    neighbours whether they drew. Raises `FloatingPointError` if the probability of the result vanishes in the precision
+    of `weighing`.
     """
     places = [_Place(player) for player in row]
     links = [
@@ -176,7 +174,6 @@ def _won(difference: float, margin: float, weighing: ResultWeights) -> tuple[flo
 
 
 def _drawn(difference: float, margin: float, weighing: ResultWeights) -> tuple[float, float]:
-    """Return v and w of a draw."""
     distance = abs(difference)
     a, b = margin - distance, -margin - distance
     chance = weighing.cdf(a) - weighing.cdf(b)

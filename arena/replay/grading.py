@@ -1,5 +1,4 @@
 """Grades of moves: what each move of a match gave away, and which kinds of positions cost a bot most over many matches.
-
 Grades are exact in solved games and estimated elsewhere.
 """
 
@@ -144,10 +143,9 @@ def noise_threshold(moves: Iterable[Graded]) -> float | None:
 
 
 def _judge_for(game: Game[Any, Any], match: str, sims: int | None) -> tuple[Callable[[Moved], Appraisal], str | None]:
-    """Return a judge of moves, and the description of its estimator (None if it is exact).
-
-    Unsolved games are estimated with `sims` simulations per move. Raises `UsageFault` if there is no judge for the
-    game, or only an estimating one and `sims` is None.
+    """Return a judge of moves, and the description of its estimator (None if it is exact). Unsolved games are estimated
+    with `sims` simulations per move. Raises `UsageFault` if there is no judge for the game, or only an estimating one
+    and `sims` is None.
     """
     if sims is None or has_judge(game):
         judge = judge_of(game)
@@ -184,9 +182,8 @@ def _mark(seat: int, bot: str, moves: Sequence[Graded]) -> Mark:
 
 
 class KindCost(Struct, frozen=True, kw_only=True):
-    """The moves of a bot in positions of a `kind`, in the classification `by`.
-
-    `mean` is the mean loss per move, `share` the fraction of all losses; None if there are none.
+    """The moves of a bot in positions of a `kind`, in the classification `by`. `mean` is the mean loss per move,
+    `share` the fraction of all losses; None if there are none.
     """
 
     by: str
@@ -197,10 +194,9 @@ class KindCost(Struct, frozen=True, kw_only=True):
 
 
 class Costs(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The losses of a bot's moves in a game: `exact` and `estimated` moves, and the costliest kinds first.
-
-    An estimated loss below `noise` may be chance; the mean of n moves has a threshold √n times smaller. `unit` is that
-    of the grades.
+    """The losses of a bot's moves in a game: `exact` and `estimated` moves, and the costliest kinds first. An estimated
+    loss below `noise` may be chance; the mean of n moves has a threshold √n times smaller. `unit` is that of the
+    grades.
     """
 
     bot: str
@@ -223,10 +219,9 @@ def position_costs(
     told: Callable[[Grades], object] = lambda grades: None,
     keeping: Keeping | None = None,
 ) -> list[Costs]:
-    """Return the losses of a bot in some matches, by game; games without a grader are left out.
-
-    Each record comes with the bot's seat, because the bot may have had another name. Unsolved games are estimated with
-    `sims` simulations per move; `keeping` caches estimates. `told` gets the grades of each match.
+    """Return the losses of a bot in some matches, by game; games without a grader are left out. Each record comes with
+    the bot's seat, because the bot may have had another name. Unsolved games are estimated with `sims` simulations per
+    move; `keeping` caches estimates. `told` gets the grades of each match.
     """
     found: defaultdict[str, list[Grades]] = defaultdict(list)
     for record, seat in records:

@@ -20,7 +20,6 @@ ToldByMove = Mapping[tuple[int, int], str]
 
 def record_luck(record: Record, value: str | None = None) -> Luck | None:
     """Return the luck of a match by the value function of that name, or the best one; None without luck or value.
-
     Raises `UsageFault` for a value function that the game does not have, `BadRecord` as `replay` does.
     """
     _, course = next(replay(record))

@@ -69,7 +69,6 @@ def _describe_line(line: Between, game: Game[Any, Any], header: Header, luck: To
 
 
 def _moved(line: Ply | Sealed, ply: int, seat: int, move: str, header: Header, gave: str = "") -> TranscriptLine:
-    """Describe the action of a seat, its luck, and the rest of the line."""
     bot, info = header.seats[seat].bot, line.info
     left = f"{line.clock[seat] / 1000:.1f}"
     back = f"{line.given / 1000:g}" if line.given else ""

@@ -26,9 +26,8 @@ CLOCK_MS = 1
 
 
 def verify(record: Record, *, waits: bool = False) -> None:
-    """Replay the match and compare everything with the record. Raise `BadRecord`, naming the ply.
-
-    A match that `waits` to be rated may have no ratings yet.
+    """Replay the match and compare everything with the record. Raise `BadRecord`, naming the ply. A match that `waits`
+    to be rated may have no ratings yet.
     """
     header, footer = record.header, record.footer
     course, last = _replayed(record)
@@ -58,9 +57,8 @@ def verify(record: Record, *, waits: bool = False) -> None:
 
 
 def _replayed(record: Record) -> tuple[Course, int]:
-    """Return the course at the end, and the ply of the last event.
-
-    Raises `BadRecord`, also if a seat got back more time than the limit.
+    """Return the course at the end, and the ply of the last event. Raises `BadRecord`, also if a seat got back more
+    time than the limit.
     """
     header = record.header
     given = [0] * len(header.seats)
@@ -102,10 +100,9 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
 
 
 def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
-    """Describe in words where the stored result differs from the record.
-
-    `ratings` are those of all seats, or empty if the match is unrated or was rated again. An annulled match has a
-    record from before. A stored bot without a name matches any name.
+    """Describe in words where the stored result differs from the record. `ratings` are those of all seats, or empty if
+    the match is unrated or was rated again. An annulled match has a record from before. A stored bot without a name
+    matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)

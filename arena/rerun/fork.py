@@ -39,9 +39,8 @@ class Action(NamedTuple):
 
 
 class Fork(NamedTuple):
-    """The point where a bot first differs from the record, before either action.
-
-    `made` is None if the recorded seat left out of turn and the bot stays. `kinds` are those of the position.
+    """The point where a bot first differs from the record, before either action. `made` is None if the recorded seat
+    left out of turn and the bot stays. `kinds` are those of the position.
     """
 
     header: Header
@@ -105,10 +104,9 @@ class Outcome(NamedTuple):
 def follow(
     record: Record, seat: int, listen: Callable[[str], Listener], seeds: Sequence[str], until: int | None = None
 ) -> Followed:
-    """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply.
-
-    `listen` makes the bot from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last.
-    Raises `BadRecord` as `replay` does.
+    """Play a seat of a record with a bot as long as it repeats the record, or `until` that ply. `listen` makes the bot
+    from a seed. It gets the first of the `seeds` that gives the recorded nonce, else the last. Raises `BadRecord` as
+    `replay` does.
     """
     header, footer = record.header, record.footer
     secret, nonces = bytes.fromhex(footer.seed), [bytes.fromhex(nonce) for nonce in footer.nonces]
@@ -228,9 +226,8 @@ def _chosen_by_others(lines: Sequence[Between], seat: int) -> Iterator[Played]:
 
 
 def go_on(fork: Fork, number: int, seed: str, old: Side, new: Side, value: ValueFunction) -> Continuation:
-    """Play on after the recorded action with the `old` players, and after the new one with the `new` players.
-
-    The dice and the bots' randomness derive from the seed, the match and the number of the continuation.
+    """Play on after the recorded action with the `old` players, and after the new one with the `new` players. The dice
+    and the bots' randomness derive from the seed, the match and the number of the continuation.
     """
     told = f"{seed}/{fork.header.match}/{fork.seat}/{number}"
     secret = hashlib.sha256(told.encode()).digest()
@@ -262,7 +259,6 @@ def _play_on(
 
 
 def _event(fork: Fork, action: Action | None) -> Iterator[MatchEvent]:
-    """Yield the action as an event for the referee."""
     if action is None:
         return
     if action.out is None:

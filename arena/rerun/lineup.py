@@ -36,9 +36,7 @@ class Program(NamedTuple):
 
 class Lineup(NamedTuple):
     """The bots that play a match on, by seat: with the `new` bot in its seat, and with the `old` one (None if
-    unavailable).
-
-    `others` describes the bots in the other seats.
+    unavailable). `others` describes the bots in the other seats.
     """
 
     new: tuple[BotSpec, ...]
@@ -52,10 +50,9 @@ class Lineup(NamedTuple):
 
 
 class BotResolver:
-    """Finds the programs for a match, by the words of the command line.
-
-    `bot` is the new bot, `old` the program of the one that it replaces; `opponents` are others by name. `origin`
-    returns how a tournament was set up. Raises `UsageFault` for words that name no bot.
+    """Finds the programs for a match, by the words of the command line. `bot` is the new bot, `old` the program of the
+    one that it replaces; `opponents` are others by name. `origin` returns how a tournament was set up. Raises
+    `UsageFault` for words that name no bot.
     """
 
     def __init__(
@@ -83,10 +80,8 @@ class BotResolver:
             in_process_spec("bot", what)
 
     def lineup(self, header: Header, seat: int, called: Sequence[str] | None = None) -> Lineup:
-        """Return the bots that play the match of a header on.
-
-        `called` are the current names of its bots, if some were renamed. Raises `UsageFault` for a seat without a
-        program.
+        """Return the bots that play the match of a header on. `called` are the current names of its bots, if some were
+        renamed. Raises `UsageFault` for a seat without a program.
         """
         origin = None if header.tournament is None else self._origin(header.tournament)
         names = [each.bot for each in header.seats]
@@ -170,6 +165,5 @@ def _plays(what: str, game: str) -> bool:
 
 
 def _class_of(what: str) -> Any:
-    """Return the class or factory of a reference bot."""
     (point,) = entry_points(group=REFERENCE_BOTS, name=what.partition(":")[0])
     return point.load()

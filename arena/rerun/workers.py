@@ -59,9 +59,8 @@ class Reply(NamedTuple):
 
 
 def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply], None, None]:
-    """Yield the replies with the numbers of their tasks, as they arrive from `jobs` processes.
-
-    With one job, it runs in this process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
+    """Yield the replies with the numbers of their tasks, as they arrive from `jobs` processes. With one job, it runs in
+    this process. Raises `BadRecord` and `UsageFault`, and what `WorkerPool.run` raises.
     """
     if jobs == 1:
         yield from enumerate(map(perform, tasks))
@@ -88,9 +87,8 @@ def perform(task: Task) -> Reply:
 
 @lru_cache(maxsize=1)
 def _followed(task: Task) -> tuple[Followed, FirstDifference]:
-    """Follow the record to the first difference, and find the known bots that differ from it before.
-
-    Cached, because it is the same for all tasks of a match.
+    """Follow the record to the first difference, and find the known bots that differ from it before. Cached, because it
+    is the same for all tasks of a match.
     """
     record = record_reader.read(task.body, task.name)
     verify(record)

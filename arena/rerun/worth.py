@@ -21,10 +21,8 @@ PAYOFF = "payoff"
 
 class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The first difference between a bot and a record: the `recorded` and the `made` action, after `moves` that agree;
-    None without a difference.
-
-    `kinds` are those of the position there. `diverged` has the other known bots that differ from the record earlier,
-    with the ply.
+    None without a difference. `kinds` are those of the position there. `diverged` has the other known bots that differ
+    from the record earlier, with the ply.
     """
 
     match: str
@@ -42,10 +40,9 @@ class FirstDifference(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of the first difference to the seat: the mean of `new` less that of `old` over continuations.
-
-    It is luck-adjusted if there is a `value` function; `raw` is not. `forfeits` counts the forfeits in all
-    continuations by bot.
+    """The worth of the first difference to the seat: the mean of `new` less that of `old` over continuations. It is
+    luck-adjusted if there is a `value` function; `raw` is not. `forfeits` counts the forfeits in all continuations by
+    bot.
     """
 
     unit: str = POINTS
@@ -59,9 +56,8 @@ class Worth(FirstDifference, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class KindWorth(Struct, frozen=True, kw_only=True):
-    """The matches that diverged in positions of a `kind`, in the classification `by`.
-
-    `better` and `worse` count those where the new bot is so by the match's own 95 % interval; `worth` is the sum.
+    """The matches that diverged in positions of a `kind`, in the classification `by`. `better` and `worse` count those
+    where the new bot is so by the match's own 95 % interval; `worth` is the sum.
     """
 
     by: str
@@ -73,10 +69,9 @@ class KindWorth(Struct, frozen=True, kw_only=True):
 
 
 class TotalWorth(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The worth of a bot in place of another over matches of a game, of which `same` did not diverge.
-
-    `worth` is the sum for these matches, with an interval over continuations. `a_match` is the mean, with an interval
-    over matches as a sample; None for a single match.
+    """The worth of a bot in place of another over matches of a game, of which `same` did not diverge. `worth` is the
+    sum for these matches, with an interval over continuations. `a_match` is the mean, with an interval over matches as
+    a sample; None for a single match.
     """
 
     game: str
@@ -177,7 +172,6 @@ def _total(game: str, worths: Sequence[Worth]) -> TotalWorth:
 
 
 def _kinds(worths: Iterable[Worth]) -> list[KindWorth]:
-    """Return the worth by classification and kind, the largest gain first."""
     groups: defaultdict[tuple[str, str], list[Worth]] = defaultdict(list)
     for worth in worths:
         for by, kind in worth.kinds.items():

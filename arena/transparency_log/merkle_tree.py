@@ -1,6 +1,5 @@
-"""An append-only Merkle tree: its root, and proofs of inclusion and consistency.
-
-Source: B. Laurie, E. Messeri, R. Stradling, Certificate Transparency Version 2.0, RFC 9162, section 2.1.
+"""An append-only Merkle tree: its root, and proofs of inclusion and consistency. Source: B. Laurie, E. Messeri, R.
+Stradling, Certificate Transparency Version 2.0, RFC 9162, section 2.1.
 """
 
 from __future__ import annotations

@@ -61,9 +61,8 @@ def config_keys(name: str) -> tuple[str, ...]:
 
 
 def rules_of(game: str, config: Mapping[str, Any]) -> Game[Any, Any]:
-    """Return a game as `load` does, but shared among all matches with the same config while they last.
-
-    Rules never change, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
+    """Return a game as `load` does, but shared among all matches with the same config while they last. Rules never
+    change, so a large map is read and held only once. Raises `UnknownGame` or `BadConfig`.
     """
     key = game, _pack(config)
     rules = _in_use.get(key)

@@ -21,10 +21,8 @@ CERTAIN = Fraction(1)
 
 
 class Game(ABC, Generic[S, M]):
-    """One game under one config.
-
-    `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A subclass reads `config` in
-    `__init__` and raises `BadConfig` for what it cannot play.
+    """One game under one config. `S` is a state and `M` a move; both are immutable and hashable. Seats count from 0. A
+    subclass reads `config` in `__init__` and raises `BadConfig` for what it cannot play.
     """
 
     name: ClassVar[str]
@@ -58,9 +56,8 @@ class Game(ABC, Generic[S, M]):
     def __init__(self, config: Mapping[str, Any]) -> None: ...
 
     def check_cost(self) -> None:
-        """Raise `BadConfig` if a deal or a move could take so long that other matches would have to wait.
-
-        It is called for new matches only: records of old ones can always be replayed.
+        """Raise `BadConfig` if a deal or a move could take so long that other matches would have to wait. It is called
+        for new matches only: records of old ones can always be replayed.
         """
 
     @abstractmethod
@@ -68,9 +65,8 @@ class Game(ABC, Generic[S, M]):
         """Return the first state, and the deal that made it, if there is one. `dice` are those of ply 0."""
 
     def undealt(self) -> S | None:
-        """Return the state before the first deal, if that deal is luck and among the `chance_outcomes`.
-
-        None without a deal, and where both seat orders of a paired match get the same deal.
+        """Return the state before the first deal, if that deal is luck and among the `chance_outcomes`. None without a
+        deal, and where both seat orders of a paired match get the same deal.
         """
         return None
 
@@ -88,9 +84,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def legal_moves(self, state: S) -> Sequence[M]:
-        """Return every legal move in a fixed order; empty only once the game is over.
-
-        If there are too many to list, return those that `legal_moves_for_turn` lists.
+        """Return every legal move in a fixed order; empty only once the game is over. If there are too many to list,
+        return those that `legal_moves_for_turn` lists.
         """
 
     def sample(self, state: S, below: Callable[[int], int]) -> M:
@@ -126,10 +121,8 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def ranks(self, state: S) -> tuple[int, ...]:
-        """Return the rank of every seat: 1 is best, equal numbers are a tie.
-
-        With more than two seats it is called during the game, too: seats still in the game share rank 1, seats that are
-        out have the ranks after them.
+        """Return the rank of every seat: 1 is best, equal numbers are a tie. With more than two seats it is called
+        during the game, too: seats still in the game share rank 1, seats that are out have the ranks after them.
         """
 
     def returns(self, state: S) -> tuple[int, ...] | None:
@@ -137,9 +130,8 @@ class Game(ABC, Generic[S, M]):
         return None
 
     def count_rounds(self, state: S) -> tuple[int, int]:
-        """Return the number of complete rounds and of rounds still to come, in a game with payoffs.
-
-        If chance ends the match, the second number is the expected one.
+        """Return the number of complete rounds and of rounds still to come, in a game with payoffs. If chance ends the
+        match, the second number is the expected one.
         """
         raise ValueError(f"{self.name} has no payoffs")
 

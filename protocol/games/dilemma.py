@@ -245,7 +245,6 @@ class Dilemma(SimultaneousGame[Rounds, int]):
 
 
 def _matrix(value: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
-    """Parse the payoffs. Raise `BadConfig`."""
     rows = _list("payoffs", value, "rows, one for each choice of seat 0")
     width = len(rows[0]) if isinstance(rows[0], (list, tuple)) else 0
     found = []
@@ -274,9 +273,7 @@ def _list(key: str, value: Any, of: str) -> Sequence[Any]:
 
 def is_prisoners_dilemma(payoffs: Sequence[Sequence[Sequence[int]]]) -> bool:
     """Return whether a 2 × 2 matrix is a prisoner's dilemma for both seats: temptation > reward > punishment > sucker's
-    payoff.
-
-    The first choice is to cooperate.
+    payoff. The first choice is to cooperate.
     """
     if len(payoffs) != 2 or len(payoffs[0]) != 2:
         return False
@@ -293,7 +290,6 @@ def _named(payoffs: Sequence[Sequence[Sequence[int]]]) -> tuple[tuple[str, ...],
 
 
 def _names(value: Any, counts: tuple[int, int]) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Parse the names of the choices, by seat. Raise `BadConfig`."""
     if not isinstance(value, (list, tuple)) or len(value) != 2:
         raise BadConfig(f"dilemma: choices is {shown(value)}: it is two lists of names, one for each seat")
     found = []

@@ -117,7 +117,6 @@ class Nim(Game[Position, Take]):
             )
 
     def _deals(self) -> int:
-        """Return the number of positions that can be dealt."""
         lost = lost_positions(self.heaps, self._values, misere=self.misere)
         return lost if self.misere else lost - prod(min(size + 1, self._least) for size in self.heaps)
 
@@ -133,9 +132,8 @@ class Nim(Game[Position, Take]):
         return Position(heaps, 0, 1), Event(ply=0, seat=CHANCE, move={"heaps": list(heaps)})
 
     def _deal(self, dice: Dice) -> tuple[int, ...]:
-        """Draw heaps uniformly (purpose "deal") until the position is lost and has a move.
-
-        If `MAX_DEAL_DRAWS` draws find none, return the smallest such position.
+        """Draw heaps uniformly (purpose "deal") until the position is lost and has a move. If `MAX_DEAL_DRAWS` draws
+        find none, return the smallest such position.
         """
         for drawn in islice(dice.choices("deal", [size + 1 for size in self.heaps]), MAX_DEAL_DRAWS):
             if self._is_dealt(drawn):
@@ -145,7 +143,6 @@ class Nim(Game[Position, Take]):
         return least
 
     def _is_dealt(self, heaps: Sequence[int]) -> bool:
-        """Return whether a position is lost (as in `impartial.outcome`) and has a move."""
         worth = list(map(self._values.__getitem__, heaps))
         return reduce(xor, worth) == (self.misere and max(worth) < 2) and max(heaps) >= self._least
 

@@ -12,9 +12,8 @@ from protocol.games.base import Game
 
 
 def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults: Mapping[str, Any]) -> dict[str, Any]:
-    """Merge `config` over its preset, if it names one, over `defaults` and those of the game's `late_keys`.
-
-    Raises `BadConfig` for an unknown key or preset.
+    """Merge `config` over its preset, if it names one, over `defaults` and those of the game's `late_keys`. Raises
+    `BadConfig` for an unknown key or preset.
     """
     given, defaults = dict(config), {**defaults, **game.late_keys}
     base: Mapping[str, Any] = {}
@@ -67,9 +66,8 @@ def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
 
 
 def read_move_kind(wire: Any, forms: Mapping[str, tuple[str, Sequence[str]]]) -> tuple[str, tuple[int, ...]]:
-    """Return the kind of a move with `do`, and its integer fields.
-
-    `forms` has for each kind an example and the names of the fields. Raises `MalformedMove`.
+    """Return the kind of a move with `do`, and its integer fields. `forms` has for each kind an example and the names
+    of the fields. Raises `MalformedMove`.
     """
     do = wire.get("do") if isinstance(wire, Mapping) else None
     if not isinstance(do, str) or do not in forms:
@@ -96,9 +94,8 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
-    """Return both numbers in a text that matches a pattern, ignoring case.
-
-    Raises `MalformedMove` with examples from `move_syntax`.
+    """Return both numbers in a text that matches a pattern, ignoring case. Raises `MalformedMove` with examples from
+    `move_syntax`.
     """
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     if found is None:

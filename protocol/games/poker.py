@@ -1,6 +1,5 @@
-"""Two-player poker with a small deck, over many hands: the common base of Kuhn and Leduc poker.
-
-A card is a number. Its rank is the number divided by the number of cards per rank.
+"""Two-player poker with a small deck, over many hands: the common base of Kuhn and Leduc poker. A card is a number. Its
+rank is the number divided by the number of cards per rank.
 """
 
 from __future__ import annotations
@@ -25,10 +24,8 @@ FORM = '{"do": "check"}'
 
 
 class Table(NamedTuple):
-    """The state of a match.
-
-    `cards` and `public` are None before they are dealt; in a seat's view, another seat's card is None, too. `bets` has
-    for each round of betting a string with the first letters of the moves.
+    """The state of a match. `cards` and `public` are None before they are dealt; in a seat's view, another seat's card
+    is None, too. `bets` has for each round of betting a string with the first letters of the moves.
     """
 
     at: int
@@ -163,7 +160,6 @@ class Poker(Game[Table, str]):
         return public is not None and rank == self.rank_of(public), rank
 
     def _over(self, state: Table, winner: int | None, at: int) -> Table:
-        """Return the state before the deal of the next hand."""
         lost = 0 if winner is None else state.paid[1 - winner]
         one = lost if winner == 0 else -lost
         chips = state.chips[0] + one, state.chips[1] - one

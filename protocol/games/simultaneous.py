@@ -13,10 +13,9 @@ from protocol.messages import Event
 
 
 class SimultaneousGame(Game[S, M]):
-    """A game of rounds: every seat of `movers` chooses; then `resolve` plays the round.
-
-    In the encoded state, `to_move` is the list of these seats, or null once the game is over. `apply`, which plays one
-    move of one seat, is not supported.
+    """A game of rounds: every seat of `movers` chooses; then `resolve` plays the round. In the encoded state, `to_move`
+    is the list of these seats, or null once the game is over. `apply`, which plays one move of one seat, is not
+    supported.
     """
 
     @abstractmethod
@@ -33,9 +32,8 @@ class SimultaneousGame(Game[S, M]):
 
     @abstractmethod
     def resolve(self, state: S, moves: Mapping[int, M], dice: Dice) -> tuple[S, Event]:
-        """Return the state after a round with these moves of the `movers`, and the event.
-
-        The event has all `moves` and no seat. `dice` are those of the round's ply.
+        """Return the state after a round with these moves of the `movers`, and the event. The event has all `moves` and
+        no seat. `dice` are those of the round's ply.
         """
 
     def round_outcomes(self, state: S, moves: Mapping[int, M]) -> Sequence[tuple[Fraction, S]]:

@@ -1,6 +1,5 @@
-"""Battles in Risk: fought with dice, their exact odds, and their outcome without dice.
-
-A round is up to three attacking and two defending dice, highest against highest; the defender wins ties.
+"""Battles in Risk: fought with dice, their exact odds, and their outcome without dice. A round is up to three attacking
+and two defending dice, highest against highest; the defender wins ties.
 """
 
 from __future__ import annotations
@@ -26,10 +25,9 @@ alone.
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:
-    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round.
-
-    The dice alternate between attacker and defender, in the order of the draws (purpose "attack"). A long battle lists
-    only its first `MOST_ROUNDS`.
+    """Return the attackers and defenders left after a battle, one of them 0, and the dice of each round. The dice
+    alternate between attacker and defender, in the order of the draws (purpose "attack"). A long battle lists only its
+    first `MOST_ROUNDS`.
     """
     rolls: list[list[int]] = []
     while attackers and defenders:
@@ -47,9 +45,8 @@ def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, l
 
 
 def battle_without_dice(attackers: int, defenders: int) -> tuple[int, int]:
-    """Return the attackers and defenders left without dice.
-
-    A larger attacker wins and keeps the difference; otherwise all attackers fall, and at least one defender stays.
+    """Return the attackers and defenders left without dice. A larger attacker wins and keeps the difference; otherwise
+    all attackers fall, and at least one defender stays.
     """
     return (attackers - defenders, 0) if attackers > defenders else (0, max(1, defenders - attackers))
 
@@ -65,7 +62,6 @@ def round_odds(attack_dice: int, defence_dice: int) -> tuple[tuple[Fraction, int
 @lru_cache(maxsize=1024)
 def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, int], ...]:
     """Return the attackers and defenders left after a battle, with exact probabilities, best for the attacker first.
-
     Time and memory grow with attackers × defenders.
     """
     # Counts over a common power of six, per state, are much faster than fractions.

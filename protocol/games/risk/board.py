@@ -1,6 +1,5 @@
-"""Maps: territories with coordinates, continents and borders, and how to parse a map.
-
-A map's description is a table from a file or a message. Every part of it is validated.
+"""Maps: territories with coordinates, continents and borders, and how to parse a map. A map's description is a table
+from a file or a message. Every part of it is validated.
 """
 
 from __future__ import annotations
@@ -24,9 +23,8 @@ MOST_NAME = 40
 
 
 class Territory(NamedTuple):
-    """A territory. `continent` is an index; `x` (to the right) and `y` (downwards), 0 to 100, are its coordinates.
-
-    They are integers: a config is hashed, and a float has no unique spelling.
+    """A territory. `continent` is an index; `x` (to the right) and `y` (downwards), 0 to 100, are its coordinates. They
+    are integers: a config is hashed, and a float has no unique spelling.
     """
 
     name: str
@@ -102,9 +100,8 @@ def check_connected(board: Board, where: str) -> None:
 
 
 def _parts(board: Board) -> list[set[int]]:
-    """Return the connected components.
-
-    No graph library: its import takes a third of a second, and a map may arrive while others play.
+    """Return the connected components. No graph library: its import takes a third of a second, and a map may arrive
+    while others play.
     """
     parts: list[set[int]] = []
     for start in range(len(board)):

@@ -1,5 +1,4 @@
 """Draft-and-attack Risk for two to six players: a turn is a draft of new units, then attacks, each fought to the end.
-
 After the rules of the project arman-aminian/risk-game-ai-agent, with the classic game's draft and dice as options.
 """
 
@@ -137,7 +136,6 @@ class Campaign(Game[Position, Move]):
         return Position(tuple(owner), troops, "draft", units, self.max_attacks, 1, (), 0, at)
 
     def _income(self, owner: Sequence[int], seat: int) -> int:
-        """Return the units that a seat places in a draft."""
         count = owner.count(seat)
         if self.draft == "territories":
             return count
@@ -165,7 +163,6 @@ class Campaign(Game[Position, Move]):
         return [*self._attacks(state), End()]
 
     def _attacks(self, state: Position) -> Iterator[Attack]:
-        """Yield every attack with the most units that can go, by territory and enemy neighbour."""
         owner, troops, seat = state.owner, state.troops, state.seat
         for source, held in enumerate(owner):
             if held == seat and troops[source] > 1:
@@ -222,7 +219,6 @@ class Campaign(Game[Position, Move]):
         return state._replace(troops=tuple(troops), phase="attack", units=0)
 
     def _fought(self, state: Position, move: Attack, attackers: int, defenders: int) -> Position:
-        """Return the state after a battle with these survivors."""
         owner, troops, out = list(state.owner), list(state.troops), state.out
         loser = owner[move.to]
         troops[move.source] -= move.units
@@ -254,7 +250,6 @@ class Campaign(Game[Position, Move]):
         return range(self.seats - 1, -1, -1) if self.snake and number % 2 == 0 else range(self.seats)
 
     def _first(self, number: int, out: Sequence[int]) -> int:
-        """Return the seat that begins a round."""
         return next(seat for seat in self._order(number) if seat not in out)
 
     def remove_seat(self, state: Position, seat: int) -> Position:
@@ -324,7 +319,6 @@ class Campaign(Game[Position, Move]):
         return f"{describe(self.map, state.owner, state.troops)}\n{self._doing(state)}"
 
     def _doing(self, state: Position) -> str:
-        """Describe the round and what the seat to move has to do."""
         if self.to_move(state) is None:
             doing = "over"
         elif state.phase == "draft":

@@ -11,10 +11,9 @@ from protocol.games.risk.campaign_moves import DRAFT_FORM, Attack, Draft, Move
 
 
 class Position(NamedTuple):
-    """The owner and troops of each territory, and the state of the turn.
-
-    `phase` is "draft" or "attack", `units` the number to place in a draft, `out` the seats that are out, first to last.
-    Once the game is over, `seat` is the first of its round that is not out.
+    """The owner and troops of each territory, and the state of the turn. `phase` is "draft" or "attack", `units` the
+    number to place in a draft, `out` the seats that are out, first to last. Once the game is over, `seat` is the first
+    of its round that is not out.
     """
 
     owner: tuple[int, ...]
@@ -87,7 +86,6 @@ def _enemies(board: Board, state: Position, source: int) -> list[int]:
 
 
 def _ready(board: Board, state: Position) -> list[int]:
-    """Return the territories from which the mover can attack."""
     own = [at for at, held in enumerate(state.owner) if held == state.seat and state.troops[at] > 1]
     return [at for at in own if _enemies(board, state, at)]
 

@@ -98,7 +98,6 @@ def parse(text: str, board: Board) -> Move:
 
 def split(units: int, parts: int, below: Callable[[int], int]) -> list[int]:
     """Split `units` into `parts` of 0 or more, uniformly over all splits: bars at random places among the units.
-
     `below(n)` draws a number from 0 to n − 1.
     """
     places = units + parts - 1

@@ -1,6 +1,5 @@
-"""The draft rule: it spreads reinforcements over the territories under most pressure.
-
-After the Risk agent tuned by a genetic algorithm, arman-aminian/risk-game-ai-agent, and its report.
+"""The draft rule: it spreads reinforcements over the territories under most pressure. After the Risk agent tuned by a
+genetic algorithm, arman-aminian/risk-game-ai-agent, and its report.
 """
 
 from __future__ import annotations

@@ -105,7 +105,6 @@ class Duel(Game[Position, Action]):
         return None if state.at >= self.max_plies or self._winner(state) is not None else state.seat
 
     def _winner(self, state: Position) -> int | None:
-        """Return the seat that owns every territory; None if there is none."""
         first = state.owner[0]
         return first if first != FREE and state.owner.count(first) == len(state.owner) else None
 
@@ -174,7 +173,6 @@ class Duel(Game[Position, Action]):
             raise_illegal(self._advised(state, why))
 
     def _fault(self, state: Position, move: Action, seat: int) -> str | None:
-        """Return why a move is illegal; None if it is legal."""
         owner, troops, to = state.owner, state.troops, move.to
         if move.do == "invade":
             return None if owner[to] == FREE else f"{self._held(state, to)}, not free"
@@ -187,7 +185,6 @@ class Duel(Game[Position, Action]):
         return f"{self._held(state, to)}, the most it can hold" if troops[to] >= self.max_troops else None
 
     def _unfit(self, state: Position, source: int, to: int, seat: int) -> str | None:
-        """Return why an attack is illegal; None if it is legal."""
         if state.owner[source] != seat:
             return f"{self._held(state, source)}, not yours to attack from"
         if state.owner[to] == seat:
@@ -274,7 +271,6 @@ class Duel(Game[Position, Action]):
 
 
 def _with(state: Position, territory: int, owner: int, troops: int) -> Position:
-    """Return the state after a turn that gives `territory` this owner and these troops."""
     after = territory + 1
     return Position(
         (*state.owner[:territory], owner, *state.owner[after:]),

@@ -47,9 +47,7 @@ class _Label(NamedTuple):
 
 def draw(board: Board, owner: Sequence[int], troops: Sequence[int]) -> str:
     """Draw the board, at most 80 columns wide. A label has index and name above owner (`A` is seat 0, `.` none) and
-    troops.
-
-    Small armies on small maps also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
+    troops. Small armies on small maps also show as pieces of the board game: infantry 1, cavalry 5, artillery 10.
     """
     pieces = len(board) <= SMALL and max(troops) <= MOST_PIECES
     armies = [
@@ -132,7 +130,6 @@ def _line(board: Board, labels: Sequence[_Label], border: tuple[int, int]) -> It
 @lru_cache(maxsize=16)
 def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
     """Place every label, if possible at its coordinates and with a long name; `army` is the width of its second line.
-
     None if even short names do not fit.
     """
     exact, near = SHIFTS[:1], SHIFTS
@@ -149,9 +146,8 @@ def _layout(board: Board, army: int) -> tuple[_Label, ...] | None:
 def _placed(
     board: Board, length: int, height: int, army: int, shifts: Sequence[tuple[int, int]], gap: int
 ) -> tuple[_Label, ...] | None:
-    """Place every label, moved by the first of `shifts` that finds room; None if one does not fit.
-
-    `gap` is the number of empty rows between labels.
+    """Place every label, moved by the first of `shifts` that finds room; None if one does not fit. `gap` is the number
+    of empty rows between labels.
     """
     placed: list[_Label] = []
     for i, place in enumerate(board.territories):

@@ -102,9 +102,8 @@ class SetTake(HeapRule):
         return sum(self.value(size - take) == wanted for take in self.take if take <= size)
 
     def _extend(self, size: int) -> None:
-        """Compute values in doubling steps until `size` is among them or the period is found.
-
-        One assignment replaces the old values, so that threads may share a rule.
+        """Compute values in doubling steps until `size` is among them or the period is found. One assignment replaces
+        the old values, so that threads may share a rule.
         """
         values = bytearray(self._values)
         circle = None
@@ -117,9 +116,8 @@ class SetTake(HeapRule):
 
 
 def _find_period(values: bytearray, memory: int) -> tuple[int, int] | None:
-    """Return where the values become periodic, and the period; None if they have not repeated yet.
-
-    The last `memory` values determine all later ones, so their earlier occurrence closes a cycle.
+    """Return where the values become periodic, and the period; None if they have not repeated yet. The last `memory`
+    values determine all later ones, so their earlier occurrence closes a cycle.
     """
     window = values[len(values) - memory :]
     first = values.find(window)
@@ -148,9 +146,8 @@ def _append(values: bytearray, take: tuple[int, ...], upto: int) -> None:
 
 
 def first_grundy_values(take: Take, count: int) -> Sequence[int]:
-    """Return the values of the heaps below `count` in Nim with these removals.
-
-    It does not look for a period, which takes longer.
+    """Return the values of the heaps below `count` in Nim with these removals. It does not look for a period, which
+    takes longer.
     """
     if take is None:
         return range(count)
@@ -185,9 +182,8 @@ class Split(HeapRule):
 
 
 def _split_values(known: bytes, upto: int) -> bytes:
-    """Return the values of all heaps up to `upto`.
-
-    The values of all pairs of parts are combined at once, as bytes of two long integers.
+    """Return the values of all heaps up to `upto`. The values of all pairs of parts are combined at once, as bytes of
+    two long integers.
     """
     values = bytearray(known)
     for size in range(len(values), upto + 1):

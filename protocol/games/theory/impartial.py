@@ -73,9 +73,8 @@ def _wanted(heaps: Sequence[int], rule: HeapRule, misere: bool) -> list[tuple[in
 
 
 def value(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> Fraction:
-    """Return the fraction of the distinct next positions that are P-positions; 0 for a P-position.
-
-    Distinct heaps lead to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
+    """Return the fraction of the distinct next positions that are P-positions; 0 for a P-position. Distinct heaps lead
+    to distinct positions, so no position need be built. Without a move it is 0, in misère 1.
     """
     won = moves = 0
     for size, wanted in _wanted(heaps, rule, misere):
@@ -109,9 +108,8 @@ def after(heaps: Sequence[int], move: Move) -> tuple[int, ...]:
 
 
 def best_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False) -> list[Move]:
-    """Return the moves that lead to the least value; empty without a move.
-
-    From an N-position they are the winning moves; from a P-position, those with the fewest winning replies.
+    """Return the moves that lead to the least value; empty without a move. From an N-position they are the winning
+    moves; from a P-position, those with the fewest winning replies.
     """
     winning = winning_moves(heaps, rule, misere=misere)
     return winning or hardest_moves(heaps, rule, misere=misere)
@@ -132,10 +130,9 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """Return how many positions with no heap larger are lost (as in `outcome`), counting heaps in order.
-
-    In normal play, positions without a move count. `values` are the Grundy values of all possible heaps. For n values
-    it takes n log n steps per heap size.
+    """Return how many positions with no heap larger are lost (as in `outcome`), counting heaps in order. In normal
+    play, positions without a move count. `values` are the Grundy values of all possible heaps. For n values it takes n
+    log n steps per heap size.
     """
     if not misere:
         return _of_sum_zero(heaps, values)
@@ -146,10 +143,8 @@ def lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool 
 
 
 def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
-    """Return how many positions have the nim-sum 0.
-
-    Distributions under exclusive or multiply in the Walsh-Hadamard domain; the count for 0 is the mean of the product
-    there.
+    """Return how many positions have the nim-sum 0. Distributions under exclusive or multiply in the Walsh-Hadamard
+    domain; the count for 0 is the mean of the product there.
     """
     among = 1 << max(values[: max(heaps) + 1]).bit_length()
     distribution = [0] * among
@@ -164,7 +159,6 @@ def _of_sum_zero(heaps: Sequence[int], values: Sequence[int]) -> int:
 
 
 def _transformed(row: Sequence[int]) -> list[int]:
-    """Return the Walsh-Hadamard transform of a row whose length is a power of two."""
     row = list(row)
     half = len(row) // 2
     for _ in range(half.bit_length()):
@@ -175,9 +169,8 @@ def _transformed(row: Sequence[int]) -> list[int]:
 
 
 def reachable(heaps: Iterable[int], rule: HeapRule) -> set[Heaps] | None:
-    """Return every position (sorted heaps) that play can reach, including the first.
-
-    None if there are more than `MOST_POSITIONS`, or if their moves are too many to enumerate within seconds.
+    """Return every position (sorted heaps) that play can reach, including the first. None if there are more than
+    `MOST_POSITIONS`, or if their moves are too many to enumerate within seconds.
     """
     first = tuple(sorted(heaps))
     if prod(map(rule.min_reachable_heaps, first)) > MOST_POSITIONS * factorial(len(first)):

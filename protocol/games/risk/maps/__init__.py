@@ -1,6 +1,5 @@
-"""The shipped maps, and how to find the map that a config means.
-
-They are TOML files in this package, loaded as package data.
+"""The shipped maps, and how to find the map that a config means. They are TOML files in this package, loaded as package
+data.
 """
 
 from __future__ import annotations
@@ -30,9 +29,8 @@ NAMES = (
 
 
 def read(value: Any, game: str = "map") -> Board:
-    """Return the map with the name `value`, or the one that it describes.
-
-    Raises `BadConfig`, which begins with `game`, then the file, if any.
+    """Return the map with the name `value`, or the one that it describes. Raises `BadConfig`, which begins with `game`,
+    then the file, if any.
     """
     if isinstance(value, str):
         if value.endswith((".toml", ".json")):
