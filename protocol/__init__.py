@@ -1,5 +1,5 @@
-"""The protocol and the rules: messages, codecs, dice, digests and games, as both sides of the arena need them. There is
-no I/O here, except that the shipped maps are loaded as package data. Every other package may import it.
+"""Messages, codecs, dice, digests and game rules, which both sides of the arena share. There is no I/O, except that the
+shipped maps are loaded as package data. Every package may import it; it imports none.
 """
 
 VERSION = "0.1.0"

@@ -16,9 +16,7 @@ from protocol.names import MAX_NAME_LENGTH
 REFERENCE_BOTS = "bot_arena.bots"
 """The group of entry points in which packages offer bots by name."""
 PLAYERS = "bot_arena.players"
-"""The group of entry points in which packages offer to play bots inside the arena's process: `InProcess` in
-referee/in_process.py.
-"""
+"""The group of entry points in which packages offer to play bots in process: `InProcess` in referee/in_process.py."""
 
 WARMUP_SUFFIX = ": warming up"
 """The end of the line that a bot prints on standard error, after its name, while it is not ready yet."""

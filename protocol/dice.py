@@ -74,9 +74,7 @@ class Dice:
         return thrown
 
     def shuffle(self, purpose: str, items: Iterable[int]) -> list[int]:
-        """Return the items in Fisher-Yates order: i, from the last index down to 1, swaps with the choice
-        among i + 1.
-        """
+        """Return the items in Fisher-Yates order: i, from the last index to 1, swaps with the choice among i + 1."""
         shuffled = list(items)
         for i in range(len(shuffled) - 1, 0, -1):
             j = self.choice(purpose, i + 1)
@@ -105,7 +103,7 @@ def _blocks(key: bytes, prefix: bytes) -> Iterator[bytes]:
 
 
 def _finished(byte: int, stream: Iterator[int], among: int) -> int:
-    """Return the choice that starts with this byte."""
+    """Finish a choice whose first byte is drawn."""
     if among > 256:
         limit = 65536 - 65536 % among
         while (number := byte << 8 | next(stream)) >= limit:
@@ -119,6 +117,6 @@ def _finished(byte: int, stream: Iterator[int], among: int) -> int:
 
 @cache
 def _by_first_byte(among: int) -> tuple[int | None, ...]:
-    """Return the choice for each first byte; None if further bytes decide."""
+    """Return a table from the first byte of a choice to its result; None if further bytes decide."""
     limit = 0 if among > 256 else 256 - 256 % among
     return tuple(byte % among if byte < limit else None for byte in range(256))

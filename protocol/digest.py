@@ -16,9 +16,7 @@ _canonical = msgspec.json.Encoder(order="sorted").encode
 
 
 def canonical(value: Any) -> bytes:
-    """Encode a value as UTF-8 JSON with sorted keys and no spaces. It must not contain floats, which have no unique
-    spelling.
-    """
+    """Encode a value without floats, which have no unique spelling, as UTF-8 JSON with sorted keys and no spaces."""
     return _canonical(value)
 
 

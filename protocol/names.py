@@ -11,7 +11,7 @@ NAME_FORM = "1 to 32 letters, digits, dots, dashes or underscores, a letter or d
 MATCH_PATTERN = r"^[a-z0-9-]{1,40}$(?!\n)"
 _UNSEEN = r"\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
 _FILLERS = r"\xad\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\uffa0\ufff9-\ufffb"
-"""Characters without a glyph. Notes may contain them, because those in old records do."""
+"""Characters without a glyph. Notes may contain them, because some in old records do."""
 TEXT_PATTERN = rf"^[^\x00-\x1f{_UNSEEN}{_FILLERS}]*$(?!\n)"
 """Text without control characters and invisible characters, such as those that change the writing direction."""
 NOTE_PATTERN = rf"^[^\x00-\x08\x0b-\x1f{_UNSEEN}]*$"

@@ -1,1 +1,1 @@
-"""The referee of one match, pure: time comes in as an argument, effects go out as values."""
+"""The referee of one match, without I/O: the time is an argument, effects are returned. It imports only protocol."""

@@ -1,7 +1,5 @@
-"""Time banks with an increment (Fischer clocks), as immutable values. The current time is an argument; no function
-reads a clock.
-
-A seat gets time back if the arena or the network was late. Compensation is in whole milliseconds and limited per match.
+"""Time banks with an increment (Fischer clocks), as immutable values. The current time is an argument. Lag compensation
+gives a seat back time that the arena or the network took, in whole milliseconds and within a limit per match.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ SHORTEST_ROUND_TRIP, LONGEST_ROUND_TRIP = 0.001, 0.1
 
 
 def most_given(bank_ms: int) -> int:
-    """Return how many milliseconds a seat may get back in a match: 1 % of its bank."""
+    """Return the limit of lag compensation for a seat in a match, in milliseconds: 1 % of its bank."""
     return bank_ms // 100
 
 
@@ -34,11 +32,11 @@ class TimeBanks(Struct, frozen=True, gc=False):
     banks: tuple[float, ...]
     increment: float
     most_given: int
-    """Most milliseconds that a seat gets back in the match. Round trips alone count up to half of it."""
+    """The limit of lag compensation per seat, in milliseconds. Round trips alone count up to half of it."""
     given: tuple[int, ...]
-    """Milliseconds that each seat has got back."""
+    """The lag compensation of each seat so far, in milliseconds."""
     running: Mapping[int, float] = {}
-    """The seats whose banks run, each with its start time. Several run where several seats move at once."""
+    """The seats whose banks run, each with its start time; several in a simultaneous round."""
 
     @classmethod
     def new(cls, seats: int, bank_ms: int, increment_ms: int) -> TimeBanks:
@@ -59,8 +57,8 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def press(self, seat: int, now: float, waited: float = 0.0, round_trip: float = 0.0) -> TimeBanks:
         """Return the clock after an accepted move of a seat: its bank stops, loses the time used and gains the
-        increment. A clock that does not run for the seat stays the same. The seat gets back the seconds that its move
-        `waited` to be read, and a round trip of up to 0.1 s, within the limit of the match.
+        increment. If the bank does not run, nothing changes. Lag compensation covers the seconds that the move `waited`
+        to be read, and a round trip of up to 0.1 s.
         """
         running = self.running
         if seat not in running:
@@ -90,8 +88,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
 
     def delayed(self, seat: int, after: float, until: float) -> TimeBanks:
         """Return the clock with the turn of `seat` starting at `until`, because its message was sent late. Nothing
-        changes unless the bank of the seat has been running since a time between `after` and `until`. The delay counts
-        as time given back.
+        changes unless its bank has been running since between `after` and `until`. It counts as lag compensation.
         """
         since = self.running.get(seat)
         if since is None or not after < since < until:
@@ -105,7 +102,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return replace(self, running=held) if held else self
 
     def give(self, seat: int, ms: int) -> TimeBanks:
-        """Return the clock with more milliseconds counted as given back to a seat; its bank does not change."""
+        """Return the clock with more lag compensation counted for a seat; its bank does not change."""
         return replace(self, given=_put(self.given, seat, self.given[seat] + ms))
 
     def left(self, seat: int, now: float) -> float:
@@ -115,7 +112,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return bank if since is None else max(0.0, bank - (now - since))
 
     def over(self, seat: int, arrived: float) -> bool:
-        """Return whether something that arrived at this time from a seat came after its running bank was empty."""
+        """Return whether something that arrived from a seat at this time came after its running bank was empty."""
         return seat in self.running and arrived > self.running[seat] + self.banks[seat]
 
     @property
@@ -134,7 +131,7 @@ class TimeBanks(Struct, frozen=True, gc=False):
         return min(self.running, key=lambda seat: (self.running[seat] + self.banks[seat], seat))
 
     def milliseconds(self, now: float) -> list[int]:
-        """Return what each seat has left, in whole milliseconds."""
+        """Return the time left to each seat, in whole milliseconds."""
         banks = self.banks
         if len(banks) == 2:
             shown = [int(banks[0] * 1000), int(banks[1] * 1000)]
@@ -152,9 +149,7 @@ def _seconds(milliseconds: int) -> float:
 
 
 def _without(running: Mapping[int, float], stopped: int) -> dict[int, float]:
-    """Return the banks that still run. Not inlined in `press`, where a comprehension would cost time at every ply of
-    every game.
-    """
+    """Return the banks that still run. Not inlined in `press`, where a comprehension would slow every ply."""
     return {seat: since for seat, since in running.items() if seat != stopped}
 
 

@@ -18,11 +18,11 @@ from protocol.messages import CHANCE, Event
 from protocol.reasons import VOID, WIN
 
 NOTHING_SEALED: Mapping[int, Any] = {}
-"""Shared, because a new mapping would cost time at each ply."""
+"""No sealed moves. Shared, because a new mapping would cost time at each ply."""
 
 
 class Payoff(NamedTuple):
-    """A seat's total payoff in a match and the number of rounds. With 0 rounds the match does not count for it."""
+    """A seat's total payoff in a match and its number of rounds; with 0, the match does not count for the seat."""
 
     total: int
     rounds: int
@@ -55,9 +55,7 @@ class Course(Struct, frozen=True, gc=False):
     sealed: Mapping[int, Any] = {}
     """The choices, by seat, in a round that is not complete."""
     strikes: tuple[int, ...] | None = None
-    """The strikes that the next event reports: each seat that had one since the last event, sorted; None if it reports
-    none.
-    """
+    """The strikes that the next event reports, as sorted seats, one for each strike; None if it reports none."""
     tells_strikes: bool = True
     """Events report strikes. False for records of format 1."""
 
@@ -73,7 +71,7 @@ class Course(Struct, frozen=True, gc=False):
         *,
         tells_strikes: bool = True,
     ) -> Course:
-        """Return a match before its first state."""
+        """Return the course of a match before its first state."""
         digest = first_digest(match, game.name, game.config, names, commitment, nonces)
         strikes = () if tells_strikes else None
         return cls(game, match_key(match, seed, nonces), digest, strikes=strikes, tells_strikes=tells_strikes)
@@ -99,24 +97,22 @@ class Course(Struct, frozen=True, gc=False):
         return () if to_move is None or to_move == CHANCE else (to_move,)
 
     def legal(self, seat: int) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
-        """Return the legal moves of a seat that has to move, as messages carry them."""
+        """Return the legal moves of a seat that has to move, encoded, and `options` if the list is incomplete."""
         if type(self.to_move) is tuple:
             game = self._rounds
             return [game.encode_move(move) for move in game.legal_moves_of(self.state, seat)], None
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play the move of a seat that has to move. Raise `IllegalMove`. In a simultaneous round, the move is sealed
-        and there is no event yet.
-        """
+        """Play a seat's move. Raise `IllegalMove`. In a simultaneous round it is sealed, and there is no event yet."""
         if type(self.to_move) is tuple:
             self._rounds.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None
         return self._happened(*self.game.apply(self.state, move, Dice(self.key, self.ply)))
 
     def strike(self, seat: int) -> Course:
-        """Record a refused move, for the next event to report. Strikes are sorted by seat, so that the order within a
-        round does not matter.
+        """Record a refused move for the next event to report, sorted by seat: their order in a round does not
+        matter.
         """
         return replace(self, strikes=tuple(sorted((*(self.strikes or ()), seat)))) if self.tells_strikes else self
 
@@ -147,7 +143,7 @@ class Course(Struct, frozen=True, gc=False):
 
     @property
     def over(self) -> bool:
-        """No seat is to move any more."""
+        """The match is over: no seat is to move, at most one is left, or it was called off."""
         return self.called_off or self.to_move is None or len(self.out) >= self.game.seats - 1
 
     @property

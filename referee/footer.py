@@ -53,9 +53,7 @@ def moves_of(events: Iterable[Event]) -> Counter[int]:
 
 
 def thinking(header: Header, moves: Mapping[int, int], left_ms: Sequence[int]) -> list[tuple[int, int]]:
-    """Return each seat's number of `moves` and its thinking time in milliseconds, from its clock, which shows
-    `left_ms`.
-    """
+    """Return each seat's number of `moves` and its thinking time in milliseconds; its clock shows `left_ms`."""
     bank, increment = header.clock.bank_ms, header.clock.increment_ms
     made = [moves.get(seat, 0) for seat in range(len(left_ms))]
     return [(many, max(0, bank + increment * many - left)) for many, left in zip(made, left_ms, strict=True)]
@@ -68,7 +66,7 @@ def result_of(
     finished: str,
     thought: Sequence[tuple[int, int]],
 ) -> Result:
-    """Return the result of a match whose course is over; `thought` is the `thinking` of its seats."""
+    """Return the result of a match whose course is over; `thought` is the value of `thinking`."""
     noted = [(None, None)] * len(players) if course.reason == VOID else thought
     reasons = [course.seat_reason(seat) for seat in range(len(players))]
     pool = pool_of(header, course.game, course.reason)

@@ -15,7 +15,7 @@ from referee.record import Header, Ply, Strike
 from referee.state import MatchStanding
 
 Told = Callable[[Ply | Strike | None, Any], object]
-"""A callback that observes a match: it gets None with the first state, then each line of the record with the state
+"""A callback that observes a match: it gets (None, first state), then each line of the record and the state
 after it.
 """
 Listener = Callable[[FromServer], Sequence[FromClient]]
@@ -46,9 +46,7 @@ class InProcess(Protocol):
         """
 
     def listen(self, bot: str, seed: str) -> Listener:
-        """Return one of these bots for a match that is refereed elsewhere. Its randomness and its nonce derive from
-        `seed`.
-        """
+        """Return one of these bots for a match refereed elsewhere. Its randomness and its nonce derive from `seed`."""
 
 
 class NoEstimate(UsageFault):

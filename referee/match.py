@@ -97,8 +97,8 @@ class Match:
         ]
 
     def recall(self, lines: Iterable[AnyLine]) -> Recalled:
-        """Bring a new match to the end of its journal, for `resume`. A long journal takes a while. Raises `BadRecord`
-        if the journal does not follow from the rules.
+        """Apply the journal of a match, for `resume`. A long journal takes a while. Raises `BadRecord` if the journal
+        does not follow from the rules.
         """
         recalled = recall(self.standing, lines, self._new_course, self.id)
         self.standing.drop()
@@ -157,8 +157,8 @@ class Match:
         return messages.turn(self.id, standing, standing.since(0), *self._shown(now))
 
     def clocks(self, now: float) -> tuple[list[int], int | None]:
-        """Return the milliseconds that each seat publicly has left, and the only seat whose clock runs, if there is
-        one.
+        """Return the milliseconds that each seat publicly has left, and the seat whose clock runs, if exactly
+        one does.
         """
         course = self.standing.course
         to_move = None if course is None or not self.standing.clock.running else course.to_move
@@ -175,8 +175,8 @@ class Match:
         return footer_of(result, self._seed, self.standing.nonces_in_hex, ratings)
 
     def farewell(self, seat: int | None, ratings: Ratings | None = None) -> End:
-        """Build the `end` for a seat that has had none, or for a watcher (None). It has the seed only once the whole
-        match is over.
+        """Build the `end` for a seat that has had none, or a watcher (None). It has the seed once the whole match is
+        over.
         """
         return messages.end(self.id, self.players, self.standing, seat, self._seed, ratings)
 
@@ -184,7 +184,7 @@ class Match:
         return course_of(self.header, self.game, self._seed, self.standing.mixed_in)
 
     def _catch_up(self, now: float) -> list[Effect]:
-        """Do what a crash cut off after the last line of the journal: finish the match, or let seats drop out."""
+        """Finish what a crash cut off after the last line of the journal: end the match, or let seats drop out."""
         standing = self.standing
         if standing.playing.over:
             return self._finish(now)
@@ -244,7 +244,7 @@ class Match:
         return [Write(line, course.state), *complaint, *self._next(now, line)]
 
     def _sealed(self, event: Played, now: float) -> list[Effect]:
-        """Keep a move of a simultaneous round sealed: it is sent to no seat until all have chosen."""
+        """Keep a move of a simultaneous round sealed: no seat gets it until all have chosen."""
         standing, seat = self.standing, event.seat
         standing.seal(seat)
         info, complaint = (None, []) if event.info is None else self._info(event)

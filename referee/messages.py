@@ -123,7 +123,7 @@ def end(
     seed: bytes,
     ratings: Ratings | None,
 ) -> End:
-    """Build the `end` for a seat that has had none, or for a watcher (None). It has the seed only once the whole match
+    """Build the `end` for a seat that has had none, or a watcher (None). It has the seed once the whole match
     is over.
     """
     course, over = standing.playing, standing.phase is Phase.OVER
@@ -186,9 +186,7 @@ def _outcomes(
     paid: Sequence[tuple[float | None, int | None]] | None,
     ratings: Ratings | None,
 ) -> list[Outcome]:
-    """Return how the match ended for each seat. `paid` has for each seat the mean payoff per round and the number of
-    rounds.
-    """
+    """Return each seat's outcome. `paid` has the mean payoff per round and the number of rounds, by seat."""
     outcomes = []
     for at, (bot, rank, reason) in enumerate(zip(bots, ranks, reasons, strict=True)):
         rated = msgspec.structs.asdict(ratings.seats[at]) if ratings else {}
@@ -198,7 +196,7 @@ def _outcomes(
 
 
 def struck(match: str, ply: int, fault: MalformedMove | IllegalMove, strikes: int, left_ms: int) -> Rejected:
-    """Reject a wrong move, with the seat's strikes after it and the milliseconds left on its clock."""
+    """Build the rejection of a wrong move, with the seat's strikes and its time left in milliseconds."""
     return Rejected(
         match=match,
         ply=ply,

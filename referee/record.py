@@ -64,8 +64,8 @@ class Header(Line, frozen=True, kw_only=True):
 
 
 class Ply(Line, frozen=True, kw_only=True):
-    """An event, the clock of each seat after it (ms), the digest after it, and the milliseconds given back to the seat
-    that was to move.
+    """An event, the clocks and the digest after it, and the lag compensation of the seat that was to move.
+    Times in ms.
     """
 
     event: Event
@@ -120,8 +120,8 @@ class Secret(Line, frozen=True, kw_only=True):
 
 
 class Begun(Line, frozen=True, kw_only=True):
-    """The start of play: the nonces that are mixed into the dice, and the seats that drop out at once, with the
-    reasons. Only in a journal.
+    """The start of play: the nonces in the dice, and the seats that drop out at once, with reasons. Only in a
+    journal.
     """
 
     nonces: list[_Nonce]

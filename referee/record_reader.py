@@ -52,9 +52,7 @@ _decode_opening = msgspec.json.Decoder(_Opening).decode
 
 
 class Lines(Collection[Between]):
-    """The lines between the header and the footer of a valid record. Only the bytes stay in memory: each iteration
-    unpacks and decodes them.
-    """
+    """The lines between header and footer of a valid record. Each iteration unpacks and decodes its bytes again."""
 
     def __init__(self, data: bytes, count: int, name: str) -> None:
         self._data, self._count, self._name = data, count, name
@@ -222,7 +220,7 @@ def _check_footer(footer: Footer, header: Header, name: str) -> None:
 
 
 def rows(text: bytes) -> Iterator[bytes]:
-    """Yield the lines that end with a line feed, without it."""
+    """Yield the complete lines of a text, without their line feeds."""
     begin = 0
     while (feed := text.find(LINE_FEED, begin)) >= 0:
         yield text[begin:feed]

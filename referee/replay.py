@@ -1,6 +1,4 @@
-"""Replaying a match from the lines of its record or journal, with a check that each line follows from the rules and the
-dice.
-"""
+"""Replaying a match from its record or journal, with a check that each line follows from the rules and the dice."""
 
 from __future__ import annotations
 
@@ -19,9 +17,7 @@ from referee.state import MatchStanding
 
 
 def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """Return the course of a header's match, before it begins. Raise `BadRecord` if header, seed and nonces do not
-    match.
-    """
+    """Return the course of a header's match before it begins. Raise `BadRecord` if header, seed and nonces differ."""
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
@@ -52,7 +48,7 @@ def replay(record: Record) -> Iterator[tuple[Between | None, Course]]:
 def replay_courses(
     course: Course, deal: Event | None, lines: Iterable[Between], match: str
 ) -> Iterator[tuple[Between, Course]]:
-    """Play the lines on a course that has just begun; yield each line with the course after it. Raises `BadRecord`,
+    """Apply the lines to a course that has just begun; yield each line with the course after it. Raises `BadRecord`,
     naming the ply, if a line does not follow from the rules and the dice.
     """
     strikes = [0] * course.game.seats
@@ -108,8 +104,8 @@ class Recalled(NamedTuple):
 
 
 def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
-    """Bring a new standing to the last line of a journal. Raise `BadRecord` as `replay_courses` does. `course` makes
-    the course that has not begun, once the nonces are known.
+    """Apply the lines of a journal to a new standing. Raise `BadRecord` as `replay_courses` does. `course` makes the
+    course that has not begun, once the nonces are known.
     """
     lines = list(lines)
     begun = next((line for line in lines if isinstance(line, Begun)), None)
@@ -127,8 +123,8 @@ def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[
 
 
 def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str) -> list[int]:
-    """Bring a standing that has just begun to the last of the lines. Return the seats that have dropped out meanwhile.
-    Raises `BadRecord` as `replay_courses` does.
+    """Apply all lines to the standing of a match that has just begun. Return the seats that dropped out while it went
+    on. Raises `BadRecord` as `replay_courses` does.
     """
     return [
         line.event.seat
@@ -140,8 +136,8 @@ def restore(standing: MatchStanding, deal: Event | None, lines: Iterable[Between
 def replay_standing(
     standing: MatchStanding, deal: Event | None, lines: Iterable[Between], match: str
 ) -> Iterator[Between]:
-    """Bring a standing that has just begun through the lines; yield each line after applying it. Raises `BadRecord` as
-    `replay_courses` does.
+    """Apply the lines to the standing of a match that has just begun; yield each line after applying it. Raises
+    `BadRecord` as `replay_courses` does.
     """
     for line, course in replay_courses(standing.playing, deal, lines, match):
         was_to_move, standing.course = standing.playing.to_move, course

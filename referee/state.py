@@ -21,9 +21,7 @@ from referee.footer import moves_of
 from referee.record import MOST_INFO, size_of
 
 MOST_KEPT, KEPT = 256, 128
-"""A match with more than the first number of events in memory drops all but the second number, if older events can be
-fetched.
-"""
+"""Above the first number of events in memory, a match keeps only the second, if it can fetch older ones."""
 MOST_BYTES, BYTES = 32 * 1024, 16 * 1024
 """The limits of the same kind in bytes of JSON, which are counted every `LOOK_EVERY` events."""
 LOOK_EVERY = 64
@@ -71,7 +69,7 @@ class MatchStanding(Struct, gc=False):
     """The latest events; all of them, unless there is `older`."""
     looked_at: int = 0
     size: int = 0
-    """The approximate bytes of the events at the last check of their size; `looked_at` is their number then."""
+    """The approximate bytes of the events when they were last counted, at the number of events `looked_at`."""
     dropped: int = 0
     """The number of events before those in memory."""
     moves_dropped: Mapping[int, int] = {}
@@ -82,7 +80,7 @@ class MatchStanding(Struct, gc=False):
     round_ms: Sequence[int] = ()
     """The clocks at the start of the current simultaneous round."""
     noted: tuple[int, ...] = ()
-    """The milliseconds given back to each seat that lines of the record already report."""
+    """The lag compensation of each seat that lines of the record already report, in milliseconds."""
 
     @property
     def playing(self) -> Course:
@@ -129,8 +127,8 @@ class MatchStanding(Struct, gc=False):
             self.clock = self.clock.held(by, now)
 
     def deadline(self, away: float) -> float | None:
-        """Return the earliest of the times at which a wait, a clock or a disconnected seat's `away` seconds end; 0: no
-        limit for disconnected seats.
+        """Return when the wait for seats ends, or in play when a bank is empty or a seat has been disconnected for too
+        long. `away` is the limit in seconds for a disconnected seat; 0: no limit. None: there is no deadline.
         """
         if self.until is not None:
             return self.until
@@ -182,7 +180,7 @@ class MatchStanding(Struct, gc=False):
         return info
 
     def note(self, seat: int, given: int, info: Info | None) -> None:
-        """Note what the line of a seat's move reports besides the move: milliseconds given back, and an `info`."""
+        """Note what the line of a seat's move reports besides it: lag compensation in milliseconds, and an `info`."""
         if info is not None:
             self.count_info(seat, size_of(info))
         if given:
@@ -190,7 +188,7 @@ class MatchStanding(Struct, gc=False):
             self.newly_given(seat)
 
     def newly_given(self, seat: int) -> int:
-        """Return the milliseconds given back to a seat that no line reports yet, and count them as reported."""
+        """Return a seat's lag compensation that no line reports yet, in milliseconds, and count it as reported."""
         given, noted = self.clock.given, self.noted
         self.noted = (*noted[:seat], given[seat], *noted[seat + 1 :])
         return given[seat] - noted[seat]

@@ -49,7 +49,7 @@ class Seeker:
 def information_gain(one: Seeker, other: Seeker) -> float:
     """Return the information that a match of two bots would give about their ratings, in arbitrary units. It is the
     Fisher information of the result about the difference of skills, times the variance left to learn. Dividing by the
-    number of earlier matches, as in a divisor method, spreads a bot's matches in proportion to it.
+    number of their matches so far, as in a divisor method, spreads a bot's matches in proportion to it.
     """
     unsure = one.sigma**2 + other.sigma**2
     spread = 2 * BETA**2 + unsure
@@ -122,9 +122,7 @@ def _informative(apart: float) -> float:
 
 
 class _SeekerPool(NamedTuple):
-    """The bots on the ladder: those that seek now (`here`, with their seeks in `queues`), and `everyone`, playing bots
-    included.
-    """
+    """All bots on the ladder: those that seek now (`here`, with their seeks in `queues`), and `everyone`."""
 
     everyone: _RatingOrder
     here: _RatingOrder
@@ -162,8 +160,8 @@ class _RatingOrder:
         self._mus = [one.mu for one in self._bots]
 
     def near(self, seeker: Seeker, wanted: Callable[[str], bool]) -> Iterator[Seeker]:
-        """Yield other bots that pass the filter: the nearest by mu, then some of the rest, which change after every
-        match.
+        """Yield other bots that pass the filter: the nearest by mu, then some of the rest, which vary with
+        each match.
         """
         at, size = bisect_left(self._mus, seeker.mu), len(self._bots)
         near = list(islice((one for one in self._outwards(at) if one.bot != seeker.bot and wanted(one.bot)), _NEAREST))

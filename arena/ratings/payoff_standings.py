@@ -56,9 +56,7 @@ def paid_samples(met: Iterable[MatchSample]) -> list[PaidMatch]:
 
 
 class Payoffs:
-    """The payoffs of matches: for each bot the mean over opponents (`means`), and the mean against each other
-    (`pairs`).
-    """
+    """The payoffs of matches: for each bot the mean over opponents (`means`) and against each (`pairs`)."""
 
     def __init__(self, names: Sequence[str], matches: Iterable[PaidMatch]) -> None:
         self._met = _units(matches)
@@ -105,9 +103,7 @@ class Payoffs:
         return dict(zip(order, found, strict=True))
 
     def _chance(self, one: str, other: str) -> float:
-        """Return the probability of means at least this far apart if two bots are equal. Where the two met, each unit
-        gives the difference of their payoffs.
-        """
+        """Return the p-value of the difference between the mean payoffs of two bots, paired where they met."""
         mine, theirs = self._pairs_of(one), self._pairs_of(other)
         if not mine or not theirs:
             return 1.0

@@ -1,6 +1,4 @@
-"""Tournament ranks by significance: a bot ranks below those that scored significantly better, with or without luck
-adjustment.
-"""
+"""Tournament ranks by significance: a bot ranks below those that scored significantly better."""
 
 from __future__ import annotations
 
@@ -94,9 +92,9 @@ def _strata(matches: Iterable[ScoredMatch]) -> list[_Stratum]:
 
 
 def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjusted: bool) -> tuple[float, float]:
-    """Return the probability of a difference at least this large between two equal bots, and the difference. As in the
-    interval of a score, two starts of each extreme are added; for an adjusted score, Student's distribution is used.
-    Starts that are alone in their stratum are compared with each other.
+    """Return the p-value of the difference between two bots' scores, and the difference. As in the interval of a score,
+    two starts of each extreme are added; for an adjusted score, Student's distribution is used. Starts that are alone
+    in their stratum are compared with each other.
     """
     if not of[one] or not of[other]:
         return 1.0, 0.0
@@ -133,9 +131,8 @@ def _difference(one: str, other: str, of: Mapping[str, set[_Stratum]], *, adjust
 
 
 def _by_student(total: float, square: float, most: float, units: int, freedom: float) -> float:
-    """Return the probability of a sum at least this far from 0, by Student's distribution. `square` is its squared
-    standard error, `most` the largest possible sum. If all starts are equal, the error is that of the interval of an
-    adjusted score.
+    """Return the p-value of a sum over starts, by Student's distribution. `square` is its squared standard error,
+    `most` the largest possible sum. If all starts are equal, the error is that of the interval of an adjusted score.
     """
     if freedom < 1:
         return 1.0

@@ -1,6 +1,4 @@
-"""Tournament tables with ranks and head-to-head scores: intervals over starts, scores with and without luck
-adjustment.
-"""
+"""Tournament tables with ranks, intervals over starts and head-to-head scores, with and without luck adjustment."""
 
 from __future__ import annotations
 
@@ -72,9 +70,7 @@ class PlayedMatch(NamedTuple):
 
 
 class MatchSample(NamedTuple):
-    """A match, the points that luck gave seat 0 of two (None if unknown), and the start that it shares (None:
-    its own).
-    """
+    """A match, the points that luck gave seat 0 of two (None: unknown), and the start that it shares, if any."""
 
     result: Result
     luck: float | None = None
@@ -168,7 +164,7 @@ def _rounded(score: float) -> float:
 
 
 def uncontested_losses(names: Sequence[str], results: Iterable[Result]) -> dict[str, Counter[str]]:
-    """Count by bot and reason the matches that it lost by forfeit or resignation."""
+    """Count each bot's losses by forfeit and by resignation, by reason."""
     lost: dict[str, Counter[str]] = {name: Counter() for name in names}
     for result in results:
         for seat in result.seats:
@@ -234,9 +230,7 @@ def places_of(table: Sequence[TableRow]) -> dict[str, int | None]:
 
 
 def _ranked(listed: Sequence[R], matches: Sequence[ScoredMatch], *, raw: bool = False) -> list[R]:
-    """Rank the rows of a table, sorted by score, as the matches justify; sort them by luck-adjusted score, if known,
-    unless `raw`.
-    """
+    """Rank rows that are sorted by score; first sort them by luck-adjusted score if it is known, unless `raw`."""
     adjusted = not raw and goes_by_adjusted(listed)
     if adjusted:
         listed = sorted(listed, key=lambda row: math.inf if row.adjusted is None else -_rounded(row.adjusted.score))

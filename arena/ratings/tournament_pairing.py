@@ -14,9 +14,7 @@ from random import Random
 from protocol.errors import UsageFault
 
 TEST = "test"
-"""The format of a test: unrated pairs of matches until one of two bots is better, with copies of one bot if a game has
-more seats.
-"""
+"""The format of a test: unrated pairs of matches until one of two bots is better; copies fill further seats."""
 _SWISS_WINDOW = 12
 _REMATCH = 1_000_000
 _CHEAPEST = 1 << 40
@@ -35,15 +33,13 @@ class Pairing:
 
 
 def start_at(place: int, seats: int) -> int:
-    """Return the start of the match at a place of a paired schedule: each start is played once in every rotation of the
-    seats.
-    """
+    """Return the start of a match in a paired schedule: each start is played in every rotation of the seats."""
     return place // seats
 
 
 def start_name(tournament: str, place: int, seats: int) -> str:
-    """Return the name of that start in exports and documents, unique among tournaments. The view `match_results` uses
-    the same names.
+    """Return the name of a match's start in exports and documents, unique among tournaments. The view `match_results`
+    uses the same names.
     """
     return f"{tournament}/{start_at(place, seats)}"
 

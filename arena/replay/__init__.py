@@ -1,1 +1,1 @@
-"""Analysis of records: verification, documents and transcripts, luck and grades of moves."""
+"""Analysis of records: verification, documents, transcripts, luck and grades. It imports no store and no server."""

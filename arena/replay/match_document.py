@@ -101,7 +101,7 @@ def document(record: Record) -> Document:
 
 
 def document_in_pieces(refereed: Refereed, annulled: str | None = None) -> Iterator[bytes]:
-    """Yield the document as JSON, one chunk per ply, so that it never is in memory as a whole."""
+    """Yield the document as JSON, one chunk per ply, so that it is never in memory as a whole."""
     record = refereed.record
     yield b'{"header":%b,"start":%b,"plies":[' % (_encode(record.header), _encode(refereed.start))
     comma = b""

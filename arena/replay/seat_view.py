@@ -18,9 +18,7 @@ def state_seen(game: Game[Any, Any], state: Any, seat: int | None) -> Any:
 
 
 def line_seen(game: Game[Any, Any], line: Between, seat: int | None) -> Between | None:
-    """Return a line as a seat may know it during the match, without the `info` of others; None for a move that is still
-    secret.
-    """
+    """Return a line as a seat may know it during the match, without others' `info`; None for a secret move."""
     if isinstance(line, Sealed):
         return line if line.seat == seat else None
     if not isinstance(line, Ply):

@@ -57,9 +57,7 @@ def verify(record: Record, *, waits: bool = False) -> None:
 
 
 def _replayed(record: Record) -> tuple[Course, int]:
-    """Return the course at the end, and the ply of the last event. Raises `BadRecord`, also if a seat got back more
-    time than the limit.
-    """
+    """Return the final course and the ply of the last event. Raise `BadRecord`, also for excessive lag compensation."""
     header = record.header
     given = [0] * len(header.seats)
     most = most_given(header.clock.bank_ms)
@@ -101,8 +99,8 @@ def _verify_ratings(record: Record, game: Game[Any, Any], end: str) -> None:
 
 def differences(record: Record, result: Result, ratings: Sequence[SeatRating]) -> Iterator[str]:
     """Describe in words where the stored result differs from the record. `ratings` are those of all seats, or empty if
-    the match is unrated or was rated again. An annulled match has a record from before. A stored bot without a name
-    matches any name.
+    the match is unrated or was rated again. The record of an annulled match still has its ratings. A stored bot without
+    a name matches any name.
     """
     if result.annulled is not None:
         result = replace(result, rated=True, pool=result.annulled, annulled=None)

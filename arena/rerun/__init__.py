@@ -1,3 +1,3 @@
-"""Counterfactual replays: play a recorded match again with another bot in a seat, and measure what its first different
-move is worth.
+"""Counterfactual replays: another bot plays a seat of a recorded match, and continuations show what its first different
+move is worth. Only commands import it.
 """

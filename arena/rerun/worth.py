@@ -119,9 +119,7 @@ def _told(action: Action, game: Game[Any, Any]) -> str:
 def worth_of(
     first: FirstDifference, continuations: Sequence[Continuation], value: ValueFunction, game: Game[Any, Any]
 ) -> Worth:
-    """Return the worth of the first difference, from at least two continuations; without a difference, it
-    needs none.
-    """
+    """Return the worth of the first difference, from at least two continuations; it is zero without one."""
     told = asdict(first)
     unit = PAYOFF if game.payoff_unit else POINTS
     measured_by = None if value.name == NoLuck.name else value.name
@@ -148,7 +146,7 @@ def worth_of(
 
 
 def totals(found: Iterable[Worth]) -> list[TotalWorth]:
-    """Return the sums over matches, by game."""
+    """Return the total worth by game."""
     by_game: defaultdict[str, list[Worth]] = defaultdict(list)
     for worth in found:
         by_game[worth.game].append(worth)

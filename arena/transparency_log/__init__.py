@@ -1,3 +1,1 @@
-"""The public log of results: a Merkle tree of entries, signed heads, and proofs, as pure functions. It imports only
-protocol.
-"""
+"""The public log of results, as pure functions: a Merkle tree, signed heads and proofs. It imports only protocol."""

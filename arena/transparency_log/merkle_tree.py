@@ -9,9 +9,7 @@ from collections.abc import Callable, Sequence
 
 HASH_BYTES = 32
 Node = Callable[[int, int], bytes]
-"""`node(level, end)` returns the hash of the subtree of 2**level leaves that ends before leaf `end`, a multiple of
-2**level.
-"""
+"""`node(level, end)` returns the hash of the 2**level leaves before leaf `end`, a multiple of 2**level."""
 
 
 def leaf_hash(entry: bytes) -> bytes:
@@ -85,9 +83,7 @@ def inclusion_proof(at: int, size: int, node: Node) -> list[bytes]:
 
 
 def consistency_proof(earlier: int, size: int, node: Node) -> list[bytes]:
-    """Return the hashes that prove that a tree with `size` leaves extends the tree of its first `earlier` leaves, at
-    least 1.
-    """
+    """Return the hashes that prove that a tree with `size` leaves extends that of its first `earlier` ones."""
     start, end, path, whole = 0, size, [], True
     while end != earlier:
         middle = start + _left(end - start)

@@ -1,6 +1,4 @@
-"""Log entries, signed heads and proofs, and their verification. The verification relies on decoding for the form of all
-fields.
-"""
+"""Log entries, signed heads and proofs, and their verification. Decoding has validated the form of all fields."""
 
 from __future__ import annotations
 

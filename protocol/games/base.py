@@ -38,9 +38,7 @@ class Game(ABC, Generic[S, M]):
     preset_titles: ClassVar[Mapping[str, str]]
     """The names of presets for people, used after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
-    """Config keys that are newer than some records, with their defaults. At their defaults they are omitted, which
-    keeps old digests valid.
-    """
+    """Config keys newer than some records, with their defaults, at which they are omitted to keep digests valid."""
     tutorial: ClassVar[Mapping[str, Any] | None] = None
     """The config of the game's tutorial; None without one."""
     draw_probability: ClassVar[float]
@@ -65,8 +63,8 @@ class Game(ABC, Generic[S, M]):
         """Return the first state, and the deal that made it, if there is one. `dice` are those of ply 0."""
 
     def undealt(self) -> S | None:
-        """Return the state before the first deal, if that deal is luck and among the `chance_outcomes`. None without a
-        deal, and where both seat orders of a paired match get the same deal.
+        """Return the state before the first deal, if that deal counts as luck and is among the `chance_outcomes`. None
+        without a deal, and where both seat orders of a paired match get the same deal.
         """
         return None
 
@@ -106,9 +104,7 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"in {self.name} nothing is dealt once it has begun")
 
     def information(self, state: S, seat: int) -> Hashable:
-        """Return what a seat knows of a state: its information set. States that it cannot distinguish give equal
-        values.
-        """
+        """Return the information set of a state for a seat: equal for states that it cannot distinguish."""
         return self.key(state)
 
     def outcomes(self, state: S, move: M) -> Sequence[tuple[Fraction, S]]:
@@ -202,9 +198,7 @@ class Game(ABC, Generic[S, M]):
     """Examples of moves as people write them."""
 
     def parse(self, text: str) -> M:
-        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove`, with
-        examples.
-        """
+        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove` with examples."""
         raise MalformedMove(f"there is no way to write a move of {type(self).__name__} but as it travels")
 
     def changes(self, before: S, after: S) -> str:

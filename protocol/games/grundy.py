@@ -20,8 +20,8 @@ class Heaps(NamedTuple):
 
 
 class Split(NamedTuple):
-    """A split of heap number `heap` (from 0): `split`, the smaller part, takes its place; the rest becomes the last
-    heap.
+    """A split of heap number `heap` (from 0): `split`, the smaller part, replaces it; the rest becomes the
+    last heap.
     """
 
     heap: int

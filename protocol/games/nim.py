@@ -1,6 +1,4 @@
-"""Nim: take from one heap. The seat that cannot move loses, or wins in misère play. Any heaps, any set of allowed
-removals.
-"""
+"""Nim: a move takes from one heap. The seat that cannot move loses, or wins in misère play."""
 
 from __future__ import annotations
 
@@ -36,7 +34,7 @@ class Position(NamedTuple):
 
 
 class Take(NamedTuple):
-    """Take `take` from heap number `heap`, counted from 0."""
+    """A move: take `take` counters from heap number `heap`, from 0."""
 
     heap: int
     take: int
@@ -89,8 +87,8 @@ class Nim(Game[Position, Take]):
         }
 
     def _least_lost(self) -> tuple[int, ...] | None:
-        """Return a lost position with a move: the first heaps that can hold it, the others empty; None if there is
-        none.
+        """Return a smallest lost position that has a move: only the first heaps that can hold it are not empty. None if
+        there is none.
         """
         least = self._least
         large = [heap for heap, size in enumerate(self.heaps) if size >= least]

@@ -29,9 +29,7 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
 
 
 def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: tuple[int, int]) -> tuple[int, ...]:
-    """Parse a config value that is a list of integers within bounds; an integer stands for a list of one. Raise
-    `BadConfig`.
-    """
+    """Parse a config value that is a list of integers, or one integer, within bounds. Raise `BadConfig`."""
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, each
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
@@ -94,9 +92,7 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
-    """Return both numbers in a text that matches a pattern, ignoring case. Raises `MalformedMove` with examples from
-    `move_syntax`.
-    """
+    """Return both numbers in a text that matches a pattern, in any case. Raise `MalformedMove` with examples."""
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     if found is None:
         raise MalformedMove(f"{shown(text)} is no move here: it is written like {move_syntax}")

@@ -19,7 +19,7 @@ LONGEST = 20
 
 
 class Grid(NamedTuple):
-    """`cells` row by row: 0 empty, 1 seat 0's, 2 seat 1's. The number of marks is the ply."""
+    """A position: `cells` row by row, 0 empty, 1 seat 0's, 2 seat 1's. The number of marks is the ply."""
 
     cells: tuple[int, ...]
 

@@ -1,3 +1,1 @@
-"""Two games of Risk, in duel.py and campaign.py. They share maps (board.py), battles (battle.py) and display
-(text.py).
-"""
+"""Two games of Risk (duel.py, campaign.py), which share maps (board.py), battles (battle.py) and display (text.py)."""

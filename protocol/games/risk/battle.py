@@ -19,9 +19,7 @@ ATTACKING = 3
 DEFENDING = 2
 SIDES = 6
 MOST_ROUNDS = 500
-"""Most rounds whose dice an event lists: clients would refuse a longer list. Later rounds follow from the dice
-alone.
-"""
+"""Most rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice alone."""
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:

@@ -153,9 +153,7 @@ class Campaign(Game[Position, Move]):
         return state[:-1]
 
     def legal_moves(self, state: Position) -> Sequence[Move]:
-        """Return the draft of the draft rule; or every attack with the most units, by index, and the end of
-        the turn.
-        """
+        """Return the draft of the draft rule; or every attack with the most units, by index, and the turn's end."""
         if self.to_move(state) is None:
             return ()
         if state.phase == "draft":

@@ -48,9 +48,7 @@ class Position(NamedTuple):
 
 
 class Action(NamedTuple):
-    """An action: `do` is invade, reinforce or attack; `to` is its territory; `source` is where an attack comes from,
-    else −1.
-    """
+    """An action: `do` is invade, reinforce or attack, `to` its territory, `source` the attacker's, else −1."""
 
     do: str
     to: int

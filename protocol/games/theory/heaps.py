@@ -17,15 +17,11 @@ class HeapRule(ABC):
 
     @abstractmethod
     def results(self, size: int) -> Sequence[tuple[int, ...]]:
-        """Return the distinct results of one move in a heap of `size`, each a tuple of heaps; empty if there is no
-        move.
-        """
+        """Return the distinct results of one move in a heap, each a tuple of heaps; empty if there is no move."""
 
     @abstractmethod
     def value(self, size: int) -> int:
-        """Return the Grundy value of a heap: the least value that none of its results has (Sprague 1935,
-        Grundy 1939).
-        """
+        """Return the Grundy value of a heap: the least that none of its results has (Sprague 1935, Grundy 1939)."""
 
     def value_of(self, result: tuple[int, ...]) -> int:
         """Return the Grundy value of several heaps together."""
@@ -71,9 +67,7 @@ class AnyTake(HeapRule):
 
 
 class SetTake(HeapRule):
-    """A subtraction game: only the numbers in `take` may be removed. The values are periodic, and the period is
-    detected.
-    """
+    """A subtraction game: only the numbers in `take` may be removed. The values become periodic."""
 
     def __init__(self, take: tuple[int, ...]) -> None:
         self.take = take
@@ -146,9 +140,7 @@ def _append(values: bytearray, take: tuple[int, ...], upto: int) -> None:
 
 
 def first_grundy_values(take: Take, count: int) -> Sequence[int]:
-    """Return the values of the heaps below `count` in Nim with these removals. It does not look for a period, which
-    takes longer.
-    """
+    """Return the values of the heaps below `count` in Nim with these removals, without the search for a period."""
     if take is None:
         return range(count)
     values = bytearray(take[0])

@@ -1,6 +1,4 @@
-"""The shipped maps, and how to find the map that a config means. They are TOML files in this package, loaded as package
-data.
-"""
+"""The shipped maps, TOML files in this package, and how to find the map that a config means."""
 
 from __future__ import annotations
 
