@@ -51,7 +51,7 @@ class Dice:
         return _finished(next(stream), stream, among)
 
     def choices(self, purpose: str, among: Sequence[int]) -> Iterator[list[int]]:
-        """Yield endlessly the lists of `choice` for each of `among` in turn, in half the time."""
+        """Yield without end a list with the `choice` for each of `among`, in half the time."""
         stream = self._stream(purpose)
         tables = [_by_first_byte(min(each, 257)) for each in among]
         while True:
@@ -66,7 +66,7 @@ class Dice:
         return self.choice(purpose, 6) + 1
 
     def throw(self, purpose: str, dice: int) -> bytes:
-        """Roll several dice: the results of `die`, in a tenth of the time."""
+        """Roll several dice at once, with the results of `die` in a tenth of the time."""
         stream = self._stream(purpose)
         thrown = b""
         while len(thrown) < dice:

@@ -48,5 +48,7 @@ def strikes_digest(previous: bytes, strikes: Sequence[int]) -> bytes:
 
 
 def salt(key: bytes, previous: bytes) -> bytes:
-    """Return 32 bytes that keep anyone without the match key from guessing hidden values between D(k − 1) and D(k)."""
+    """Return 32 bytes that stop anyone without the match key from guessing hidden values, from D(k − 1), until D(k)
+    fits.
+    """
     return hmac.digest(key, b"bot-arena/1/salt" + previous, "sha256")

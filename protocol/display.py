@@ -27,7 +27,7 @@ def cut(text: str, most: int) -> str:
 
 
 def printable_json(text: str) -> str:
-    """Escape in JSON text what `printable` escapes. To a program, the JSON stays the same."""
+    """Escape in JSON text what `printable` escapes; a JSON parser reads the same values."""
 
     def escape(found: re.Match[str]) -> str:
         char = found[0]

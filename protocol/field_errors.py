@@ -109,5 +109,5 @@ def describe_type(kind: Any) -> str:
 
 
 def _described(about: Type) -> Type:
-    """Return the type to describe, without the alternatives of a union, such as None."""
+    """Return a type without the alternatives of its union, such as None."""
     return _described(about.types[0]) if isinstance(about, UnionType) else about

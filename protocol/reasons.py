@@ -13,10 +13,10 @@ FAILED = "failed"
 VOID = "void"
 
 PLAYED_OUT = (WIN, DRAW, PLY_LIMIT, ROUND_LIMIT)
-"""The game itself ended: such a reason adds nothing to a seat's rank."""
+"""Reasons that the game itself gives. They add nothing to a seat's rank."""
 LEAVING = (RESIGNED, TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED)
-"""The reasons for which a seat may drop out."""
+"""Reasons for which a seat may drop out."""
 ABSENCES = frozenset({TIMEOUT, DISCONNECTED, NO_SHOW})
-"""The seat did not answer in time."""
+"""Reasons of a seat that did not answer in time."""
 FORFEITS = frozenset({TIMEOUT, ILLEGAL, DISCONNECTED, NO_SHOW, FAILED})
-"""The seat lost without being beaten and without resigning."""
+"""Reasons of a seat that lost without being beaten and without resigning."""

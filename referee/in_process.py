@@ -38,7 +38,8 @@ class InProcess(Protocol):
     def play_on(
         self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
     ) -> Closed:
-        """Play on the match of a header from a given standing, after some acts, to its end. Thinking takes no time.
+        """Play on the match of a header from a given standing, starting with some events (`acts`). Thinking takes no
+        time.
 
         The events passed to `told`, and the lines returned, start with the acts. `seed` is the one that the `end`
         reveals; the dice are those of the standing. Bots join as after a restart of their programs: their first turn

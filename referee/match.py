@@ -52,7 +52,7 @@ class MatchTimeouts:
     """The referee's time limits for a seat before its clock runs, in seconds."""
 
     ready_timeout_s: float = 10.0
-    """Time for every seat to send that it is ready."""
+    """Time for every seat to report that it is ready."""
     return_timeout_s: float = 30.0
     """Time for every seat to come back after a restart of the arena; no clock runs meanwhile."""
 

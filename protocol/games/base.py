@@ -38,7 +38,7 @@ class Game(ABC, Generic[S, M]):
     preset_titles: ClassVar[Mapping[str, str]]
     """The names of presets for people, used after the game's title: `Nim, classic`."""
     late_keys: ClassVar[Mapping[str, Any]] = {}
-    """Config keys newer than some records, with their defaults, at which they are omitted to keep digests valid."""
+    """Config keys added after some records, with their defaults. They are omitted at these, so digests stay valid."""
     tutorial: ClassVar[Mapping[str, Any] | None] = None
     """The config of the game's tutorial; None without one."""
     draw_probability: ClassVar[float]
@@ -133,7 +133,7 @@ class Game(ABC, Generic[S, M]):
 
     @property
     def least_payoffs(self) -> tuple[int, ...]:
-        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it."""
+        """The least payoff of each seat in a round, in a game with payoffs. A seat that left gets it every round."""
         raise ValueError(f"{self.name} has no payoffs")
 
     def reason(self, state: S) -> str:
@@ -145,7 +145,7 @@ class Game(ABC, Generic[S, M]):
         raise ValueError(f"{self.name} does not go on without seat {seat}")
 
     def config_of_deal(self, dice: Dice) -> Mapping[str, Any]:
-        """Return a config that starts with the deal of these dice, for both seat orders of a paired match."""
+        """Return a config that starts with the deal of these dice, which a paired match plays in both seat orders."""
         return self.config
 
     # Hidden information

@@ -32,7 +32,7 @@ class Table(NamedTuple):
     hand: int
     """The number of complete hands."""
     chips: tuple[int, int]
-    """The chips that each seat won in them, negative for a loss."""
+    """The chips that each seat won in complete hands, negative for a loss."""
     cards: tuple[int | None, int | None] | None
     public: int | None
     bets: tuple[str, ...]

@@ -82,7 +82,7 @@ def battle_odds(attackers: int, defenders: int) -> tuple[tuple[Fraction, int, in
 
 
 def _add(ways: dict[tuple[int, int], tuple[int, int]], state: tuple[int, int], count: int, power: int) -> None:
-    """Add to the count of a state, over the larger of the two powers of six."""
+    """Add ways to a state. Counts over different powers of six are first brought to the larger power."""
     before, over = ways.get(state, (0, power))
     if over < power:
         before *= SIDES ** (power - over)

@@ -16,9 +16,9 @@ EXTENT = 100
 _LONG = 24
 FEWEST, MOST = 2, 100
 MOST_BORDERS = 1000
-"""Fits easily in a message; a planar map has fewer than 300."""
+"""Most borders of a map. They fit in a message; a planar map has fewer than 300."""
 MOST_BONUS = 100
-"""Limit for one continent, and for all together: larger armies would fight battles that delay other matches."""
+"""Most bonus of a continent, and of all together: larger armies would fight battles that delay other matches."""
 MOST_NAME = 40
 
 

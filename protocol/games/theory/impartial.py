@@ -130,9 +130,9 @@ def hardest_moves(heaps: Sequence[int], rule: HeapRule, *, misere: bool = False)
 
 
 def lost_positions(heaps: Sequence[int], values: Sequence[int], *, misere: bool = False) -> int:
-    """Return how many positions with no heap larger are lost (as in `outcome`), counting heaps in order. In normal
-    play, positions without a move count. `values` are the Grundy values of all possible heaps. For n values it takes n
-    log n steps per heap size.
+    """Return the number of lost positions (see `outcome`) whose heaps, in order, are at most these. In normal play,
+    positions without a move count. `values` are the Grundy values of all possible heaps. For n values it takes n log n
+    steps per heap size.
     """
     if not misere:
         return _of_sum_zero(heaps, values)
