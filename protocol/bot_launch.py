@@ -120,7 +120,7 @@ def _named_after(path: str) -> str:
 
 
 def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
-    """Parse `KEY=VALUE,…`, the settings with which `bot` plays as `name`. Raise `UsageFault`."""
+    """Parse `KEY=VALUE,…`, the settings with which `bot` plays as `name`. Raises `UsageFault`."""
     settings: dict[str, str] = {}
     for setting in re.split(_BETWEEN_SETTINGS, text) if text else ():
         key, equals, value = setting.partition("=")
@@ -134,7 +134,7 @@ def parse_bot_settings(text: str, name: str, bot: str) -> dict[str, str]:
 
 def parse_bot_spec(word: str, seed: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
     """Parse a bot on a command line that is to play in process: `[NAME=]BOT[:KEY=VALUE,…]`, where BOT may be `FILE.py`
-    or `FILE.py:CLASS`. Raise `UsageFault`.
+    or `FILE.py:CLASS`. Raises `UsageFault`.
     """
     given, what = split_bot_word(word)
     file = file_in(what)

@@ -123,7 +123,7 @@ class Codec:
         self.encode = pack
 
     def decode_client(self, frame: Frame) -> ClientMessage:
-        """Decode and validate a client's message. Raise `MalformedMessage`, naming the field."""
+        """Decode and validate a client's message. Raises `MalformedMessage`, naming the field."""
         if self is MSGPACK and len(frame) <= SMALL and isinstance(frame, bytes):
             plain = _plain(frame)
             if plain is not None:
@@ -145,7 +145,7 @@ class Codec:
         return message
 
     def decode_server(self, frame: Frame) -> ServerMessage | None:
-        """Decode a server's message; None for a type that this version does not know. Raise `MalformedMessage`."""
+        """Decode a server's message; None for a type that this version does not know. Raises `MalformedMessage`."""
         if len(frame) > MAX_SERVER_FRAME:
             raise MalformedMessage(f"a frame of {len(frame)} bytes: at most {MAX_SERVER_FRAME}")
         if self is MSGPACK and isinstance(frame, bytes):
@@ -242,7 +242,7 @@ def _check_size(depth: int, size: int, most: int, what: str) -> None:
 
 
 def read_info(info: Any) -> Info | None:
-    """Validate the `info` of a move. Raise `MalformedMessage`; the move counts all the same."""
+    """Validate the `info` of a move. Raises `MalformedMessage`; the move counts all the same."""
     if info is None:
         return None
     if type(info) is not dict:

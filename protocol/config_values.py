@@ -10,7 +10,7 @@ from protocol.display import shown
 from protocol.errors import UsageFault
 
 MOST_SHOWN = 80
-"""Most characters of a value in a message."""
+"""Maximum characters of a value in a message."""
 
 
 def read_text(text: str) -> Any:

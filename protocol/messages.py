@@ -20,7 +20,7 @@ MAX_BAD_MESSAGES = 20
 MAX_NOTE = 256
 SHORTEST_TOKEN, LONGEST_TOKEN = 16, 128
 MOST_CLOCK_MS = 24 * 3600 * 1000
-"""Longest bank and longest increment of a new match: one day."""
+"""Maximum bank and maximum increment of a new match: one day."""
 
 BotName = Annotated[str, Meta(pattern=NAME_PATTERN, description=NAME_FORM)]
 MatchId = Annotated[str, Meta(pattern=MATCH_PATTERN, description="the id of a match, as its start has it")]
@@ -55,7 +55,7 @@ Hex32 = Annotated[str, Meta(description="32 bytes, lower-case hex")]
 Ply = Annotated[int, Meta(ge=0)]
 Seat = Annotated[int, Meta(ge=0)]
 MOST_MS = 2**53 - 1
-"""Most milliseconds in a time: JSON readers distinguish all integers up to here."""
+"""Maximum milliseconds in a time: JSON readers distinguish all integers up to here."""
 Milliseconds = Annotated[int, Meta(ge=0, le=MOST_MS)]
 
 

@@ -10,8 +10,8 @@ from referee.record import Header, Secret, Void, write_line
 
 
 def called_off(header: Header, seed: bytes, finished: str) -> Closed:
-    """Call off the match of a header before any seat moves, ending at `finished`. Raise `BotFault` for an
-    unknown game.
+    """Call off the match of a header before any seat moves, ending at `finished`. Raises `BotFault` for an unknown
+    game.
     """
     match = Match(header, seed, [Player(bot=seat.bot, version=seat.version) for seat in header.seats])
     effects = [*match.open(0.0), *match.receive(Voided(), 0.0)]

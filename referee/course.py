@@ -104,7 +104,7 @@ class Course(Struct, frozen=True, gc=False):
         return self.game.legal_moves_for_turn(self.state)
 
     def play(self, seat: int, move: Any) -> tuple[Course, Event | None]:
-        """Play a seat's move. Raise `IllegalMove`. In a simultaneous round it is sealed, and there is no event yet."""
+        """Play a seat's move. Raises `IllegalMove`. In a simultaneous round it is sealed, and there is no event yet."""
         if type(self.to_move) is tuple:
             self._rounds.check_move(self.state, seat, move)
             return replace(self, sealed={**self.sealed, seat: move}), None

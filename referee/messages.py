@@ -31,7 +31,7 @@ from referee.result import Ratings
 from referee.state import MatchStanding, Phase
 
 MOST_TOLD = 512 * 1024
-"""Most bytes of events, as JSON, in one message: a frame is 1 MiB, and a slow seat may have missed many."""
+"""Maximum bytes of events, as JSON, in one message: a frame is 1 MiB, and a slow seat may have missed many."""
 _SURELY_FIT = 64
 
 
@@ -150,7 +150,7 @@ def end(
 
 
 def end_of_record(record: Record) -> End:
-    """Build the `end` for a watcher from the record of a match. Raise `BadRecord`. Its events are all since the last
+    """Build the `end` for a watcher from the record of a match. Raises `BadRecord`. Its events are all since the last
     move that did not end the match. Its state is empty if nothing happened.
     """
     header, footer = record.header, record.footer

@@ -23,9 +23,9 @@ FORMATS = (1, FORMAT)
 TELLS_STRIKES = 2
 """The first format in which events, and so the digests, report strikes."""
 MOST_BYTES = 64 * 1024 * 1024
-"""Most bytes of an unpacked record. The longest matches fit, with as much `info` as a record keeps."""
+"""Maximum bytes of an unpacked record. The longest matches fit, with as much `info` as a record keeps."""
 MOST_INFO = 8 * 1024 * 1024
-"""Most bytes of `info` that the record of a match keeps."""
+"""Maximum bytes of `info` that the record of a match keeps."""
 
 _Hex32 = Annotated[str, Meta(pattern="^[0-9a-f]{64}$")]
 _Nonce = Annotated[str, Meta(pattern="^([0-9a-f]{32})?$")]

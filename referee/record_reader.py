@@ -31,9 +31,9 @@ from referee.record import (
 )
 
 MOST_A_LINE = 256 * 1024
-"""Most bytes in a line: its content came in a frame, or is the dice of one event."""
+"""Maximum bytes in a line: its content came in a frame, or is the dice of one event."""
 AT_ONCE = 64 * 1024
-"""Most unpacked bytes in a chunk."""
+"""Maximum unpacked bytes in a chunk."""
 LINES_AT_ONCE = 100
 LINE_FEED = b"\n"
 
@@ -76,7 +76,7 @@ class Lines(Collection[Between]):
 
 
 def unpack(data: bytes, name: str) -> bytes:
-    """Return the JSON lines of a record, gzipped or not. Raise `BadRecord`."""
+    """Return the JSON lines of a record, gzipped or not. Raises `BadRecord`."""
     return b"".join(unpacked_in_pieces(data, name))
 
 
@@ -123,7 +123,7 @@ def _rows(data: bytes, name: str) -> Iterator[bytes]:
 
 
 def read(data: bytes, name: str) -> Record:
-    """Parse a record from its bytes, gzipped or not; `name` appears in messages. Raise `BadRecord`."""
+    """Parse a record from its bytes, gzipped or not; `name` appears in messages. Raises `BadRecord`."""
     steps = read_in_steps(data, name)
     while True:
         try:
@@ -228,7 +228,7 @@ def rows(text: bytes) -> Iterator[bytes]:
 
 
 def read_lines(lines: Iterable[bytes], name: str) -> list[AnyLine]:
-    """Parse the lines of a record or journal. Raise `BadRecord` with the line's number."""
+    """Parse the lines of a record or journal. Raises `BadRecord` with the line's number."""
     return [_line(line, number, name) for number, line in enumerate(lines, 1)]
 
 

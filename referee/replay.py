@@ -17,7 +17,7 @@ from referee.state import MatchStanding
 
 
 def course_of(header: Header, game: Game[Any, Any], seed: bytes, nonces: Sequence[bytes]) -> Course:
-    """Return the course of a header's match before it begins. Raise `BadRecord` if header, seed and nonces differ."""
+    """Return the course of a header's match before it begins. Raises `BadRecord` if header, seed and nonces differ."""
     if commitment(header.match, seed).hex() != header.commitment:
         raise BadRecord(f"{header.match}: the seed is not the one that the header's commitment promised before ply 0")
     for what, count in (("seats", len(header.seats)), ("nonces", len(nonces))):
@@ -104,7 +104,7 @@ class Recalled(NamedTuple):
 
 
 def recall(standing: MatchStanding, lines: Iterable[AnyLine], course: Callable[[], Course], match: str) -> Recalled:
-    """Apply the lines of a journal to a new standing. Raise `BadRecord` as `replay_courses` does. `course` makes the
+    """Apply the lines of a journal to a new standing. Raises `BadRecord` as `replay_courses` does. `course` makes the
     course that has not begun, once the nonces are known.
     """
     lines = list(lines)

@@ -171,7 +171,7 @@ class MatchStanding(Struct, gc=False):
         return strikes
 
     def keep(self, seat: int, info: Info | None) -> Info | None:
-        """Count the bytes of an `info`. Raise `MalformedMessage` if the record has no room for it."""
+        """Count the bytes of an `info`. Raises `MalformedMessage` if the record has no room for it."""
         if info is not None:
             said, size = sum(self.said.values()), size_of(info)
             if said + size > MOST_INFO:

@@ -25,7 +25,7 @@ _EVEN = 5
 _NEAREST, _FARTHER = 12, 6
 """Others that a seeker is compared with: the nearest by mu, and some from the whole field."""
 _LEAST_TEACHING = 0.1
-"""Least information of a match, relative to one between equals, so that in time every pair meets."""
+"""Minimum information of a match, relative to one between equals, so that in time every pair meets."""
 _FOREGONE = 1e-9
 """An upset with a lower probability counts as impossible."""
 
@@ -98,9 +98,7 @@ def ladder_groups(
 
 
 def draw_opponents(seeker: Seeker, others: Sequence[Seeker], count: int, chance: Random) -> list[Seeker]:
-    """Draw up to `count` of `others` for a seeker without preferences, weighted by information. The bots that it has
-    `spent` come last.
-    """
+    """Draw up to `count` of `others` for an open seek, weighted by information; those that it has `spent` come last."""
     found: list[Seeker] = []
     for spent in (False, True):
         left = [other for other in others if (other.bot in seeker.spent) == spent]

@@ -81,7 +81,7 @@ def rate(pool: str, standings: Sequence[Standing], versions: Sequence[str], rank
 
 
 def with_constants(pool: str, seats: tuple[SeatRating, ...]) -> Ratings:
-    """Combine the seats' ratings with the constants of the pool's game. Raise `UnknownGame`."""
+    """Combine the seats' ratings with the constants of the pool's game. Raises `UnknownGame`."""
     draw_probability = game_class(game_of(pool)).draw_probability
     return Ratings(pool=pool, mu=MU, sigma=SIGMA, beta=BETA, tau=TAU, draw_probability=draw_probability, seats=seats)
 
@@ -93,7 +93,7 @@ def recompute(ratings: Ratings, ranks: Sequence[int]) -> tuple[SeatRating, ...]:
 
 
 def check(pool: str, ratings: Ratings, ranks: Sequence[int]) -> None:
-    """Compare recorded ratings with the pool's constants and the computation. Raise `BadRecord`, naming the number."""
+    """Compare recorded ratings with the pool's constants and the computation. Raises `BadRecord`, naming the number."""
     constants = with_constants(pool, ())
     for name in ("pool", "mu", "sigma", "beta", "tau", "draw_probability"):
         said, right = getattr(ratings, name), getattr(constants, name)

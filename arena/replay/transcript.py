@@ -14,7 +14,7 @@ from protocol.reasons import FAILED
 from referee.record import Between, Header, Ply, Sealed, Strike
 
 MAX_DEAL_CHARS = 40
-"""Most characters of a deal to show; the board shows all of it."""
+"""Maximum characters of a deal to show; the board shows all of it."""
 
 
 class TranscriptLine(NamedTuple):

@@ -26,7 +26,7 @@ CLOCK_MS = 1
 
 
 def verify(record: Record, *, waits: bool = False) -> None:
-    """Replay the match and compare everything with the record. Raise `BadRecord`, naming the ply. A match that `waits`
+    """Replay the match and compare everything with the record. Raises `BadRecord`, naming the ply. A match that `waits`
     to be rated may have no ratings yet.
     """
     header, footer = record.header, record.footer
@@ -57,7 +57,9 @@ def verify(record: Record, *, waits: bool = False) -> None:
 
 
 def _replayed(record: Record) -> tuple[Course, int]:
-    """Return the final course and the ply of the last event. Raise `BadRecord`, also for excessive lag compensation."""
+    """Return the final course and the ply of the last event. Raises `BadRecord`, also for excessive lag
+    compensation.
+    """
     header = record.header
     given = [0] * len(header.seats)
     most = most_given(header.clock.bank_ms)

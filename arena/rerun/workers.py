@@ -70,7 +70,7 @@ def perform_all(tasks: Iterable[Task], jobs: int) -> Generator[tuple[int, Reply]
 
 
 def perform(task: Task) -> Reply:
-    """Perform a task. Output of bots goes to standard error. Raise `BadRecord` and `UsageFault`."""
+    """Perform a task. Output of bots goes to standard error. Raises `BadRecord` and `UsageFault`."""
     with redirect_stdout(sys.stderr):
         followed, first = _followed(task._replace(numbers=(0, 0)))
         found: list[Continuation] = []

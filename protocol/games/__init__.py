@@ -32,7 +32,7 @@ _in_use: WeakValueDictionary[tuple[str, bytes], Game[Any, Any]] = WeakValueDicti
 
 
 def game_class(name: str) -> type[Game[Any, Any]]:
-    """Return the class of a game. Raise `UnknownGame`, with the known names."""
+    """Return the class of a game. Raises `UnknownGame`, with the known names."""
     where = _WHERE.get(name)
     if where is None:
         raise UnknownGame(f"there is no game {name[:40]!r}: one of {', '.join(NAMES)}")
@@ -46,17 +46,17 @@ def payoff_unit(name: str) -> str:
 
 
 def default_preset(name: str) -> str:
-    """Return the preset that is played without a config. Raise `UnknownGame`."""
+    """Return the preset that is played without a config. Raises `UnknownGame`."""
     return next(iter(game_class(name).presets))
 
 
 def load(name: str, config: Mapping[str, Any] | None = None) -> Game[Any, Any]:
-    """Return a game under a config; without one, under its default preset. Raise `UnknownGame` or `BadConfig`."""
+    """Return a game under a config; without one, under its default preset. Raises `UnknownGame` or `BadConfig`."""
     return game_class(name)(config or {"preset": default_preset(name)})
 
 
 def config_keys(name: str) -> tuple[str, ...]:
-    """Return the keys of a game's configs, including those omitted at their defaults. Raise `UnknownGame`."""
+    """Return the keys of a game's configs, including those omitted at their defaults. Raises `UnknownGame`."""
     return tuple(dict.fromkeys((*load(name).config, *game_class(name).late_keys)))
 
 

@@ -93,7 +93,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def apply(self, state: S, move: M, dice: Dice) -> tuple[S, Event]:
-        """Return the state after `move`, and the event. Raise `IllegalMove`, with what would be legal."""
+        """Return the state after `move`, and the event. Raises `IllegalMove`, with what would be legal."""
 
     def apply_chance(self, state: S, dice: Dice) -> tuple[S, Event]:
         """Return the state after the chance event that is due, and the event."""
@@ -166,7 +166,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def decode_state(self, wire: Mapping[str, Any]) -> S:
-        """Invert `encode_state`. Raise `KeyError`, `TypeError` or `ValueError` for other values."""
+        """Invert `encode_state`. Raises `KeyError`, `TypeError` or `ValueError` for other values."""
 
     @abstractmethod
     def encode_move(self, move: M) -> dict[str, Any]:
@@ -174,7 +174,7 @@ class Game(ABC, Generic[S, M]):
 
     @abstractmethod
     def decode_move(self, wire: Any) -> M:
-        """Parse a move from a message. Raise `MalformedMove`, with the right form."""
+        """Parse a move from a message. Raises `MalformedMove`, with the right form."""
 
     def legal_moves_for_turn(self, state: S) -> tuple[list[dict[str, Any]], dict[str, Any] | None]:
         """Return the legal moves for a `turn`, encoded; if the list is incomplete, also `options`."""
@@ -198,7 +198,9 @@ class Game(ABC, Generic[S, M]):
     """Examples of moves as people write them."""
 
     def parse(self, text: str) -> M:
-        """Parse a move that a person wrote, as `notation` writes it or shorter. Raise `MalformedMove` with examples."""
+        """Parse a move that a person wrote, as `notation` writes it or shorter. Raises `MalformedMove` with
+        examples.
+        """
         raise MalformedMove(f"there is no way to write a move of {type(self).__name__} but as it travels")
 
     def changes(self, before: S, after: S) -> str:

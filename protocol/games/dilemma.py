@@ -156,7 +156,7 @@ class Dilemma(SimultaneousGame[Rounds, int]):
         return [(1 - noise, choice), *changed]
 
     def _disturbed(self, choice: int, seat: int, dice: Dice) -> int:
-        """Return what is played for a choice: with noise it may be another one."""
+        """Return the choice that is played: with noise it may be another one."""
         purpose = f"noise-{seat}"
         if not self.noise or dice.choice(purpose, PARTS) >= self.noise:
             return choice
@@ -309,7 +309,7 @@ def _is_name(value: Any) -> bool:
 
 
 def _parts(key: str, value: Any, most: int) -> int:
-    """Parse a chance, a number or a decimal string, into parts. Raise `BadConfig`."""
+    """Parse a chance, a number or a decimal string, into parts. Raises `BadConfig`."""
     try:
         if type(value) not in (int, float, str):
             raise InvalidOperation

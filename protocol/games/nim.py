@@ -21,7 +21,7 @@ from protocol.messages import CHANCE, Event
 MAX_LISTED_MOVES = 512
 MAX_DEAL_DRAWS = 20_000
 MOST_BYTES = 520
-"""Most bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many: some 5 ms."""
+"""Maximum bytes of dice that a deal may take on average. One deal in 10⁹ takes 21 times as many: some 5 ms."""
 _DEFAULTS = {"heaps": [3, 5, 7], "take": None, "misere": False, "start": "given"}
 
 

@@ -29,7 +29,7 @@ def read_config(game: type[Game[Any, Any]], config: Mapping[str, Any], defaults:
 
 
 def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: tuple[int, int]) -> tuple[int, ...]:
-    """Parse a config value that is a list of integers, or one integer, within bounds. Raise `BadConfig`."""
+    """Parse a config value that is a list of integers, or one integer, within bounds. Raises `BadConfig`."""
     items = [value] if type(value) is int else value
     (fewest, most), (low, high) = count, each
     if not isinstance(items, (list, tuple)) or not fewest <= len(items) <= most:
@@ -38,14 +38,14 @@ def integers(game: str, key: str, value: Any, *, count: tuple[int, int], each: t
 
 
 def integer(game: str, key: str, value: Any, low: int, high: int) -> int:
-    """Parse a config value that is an integer within bounds. Raise `BadConfig`."""
+    """Parse a config value that is an integer within bounds. Raises `BadConfig`."""
     if type(value) is not int or not low <= value <= high:
         raise BadConfig(f"{game}: {key} is {shown(value)}: it is an integer from {low} to {high}")
     return value
 
 
 def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
-    """Parse a config value that is one of some values. Raise `BadConfig`."""
+    """Parse a config value that is one of some values. Raises `BadConfig`."""
     for known in values:
         if type(value) is type(known) and value == known:
             return value
@@ -53,7 +53,7 @@ def one_of(game: str, key: str, value: Any, values: Sequence[Any]) -> Any:
 
 
 def read_move_fields(wire: Any, form: str, *names: str) -> tuple[int, ...]:
-    """Return the integer fields of a move, exactly `names`. Raise `MalformedMove` with `form`, an example."""
+    """Return the integer fields of a move, exactly `names`. Raises `MalformedMove` with `form`, an example."""
     if type(wire) is dict and len(wire) == len(names):
         for name in names:
             if type(wire.get(name)) is not int:
@@ -92,7 +92,7 @@ def _misshapen(wire: Any, form: str, names: Sequence[str]) -> str:
 
 
 def parse_two_numbers(text: str, pattern: str, move_syntax: str) -> tuple[int, int]:
-    """Return both numbers in a text that matches a pattern, in any case. Raise `MalformedMove` with examples."""
+    """Return both numbers in a text that matches a pattern, in any case. Raises `MalformedMove` with examples."""
     found = re.fullmatch(pattern, text.strip(), re.IGNORECASE)
     if found is None:
         raise MalformedMove(f"{shown(text)} is no move here: it is written like {move_syntax}")

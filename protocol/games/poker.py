@@ -52,7 +52,7 @@ class Poker(Game[Table, str]):
     stakes: ClassVar[tuple[int, ...]]
     """The size of a bet or raise in each round of betting. A public card is dealt before each round but the first."""
     most_bets: ClassVar[int]
-    """Most bets and raises in a round."""
+    """Maximum number of bets and raises in a round."""
     draw_probability = 0.05
     payoff_unit = "hand"
     hidden = True

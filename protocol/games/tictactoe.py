@@ -15,7 +15,7 @@ from protocol.messages import Event
 LINES = ((0, 1, 2), (3, 4, 5), (6, 7, 8), (0, 3, 6), (1, 4, 7), (2, 5, 8), (0, 4, 8), (2, 4, 6))
 _MARKS = ".XO"
 LONGEST = 20
-"""Longest number to parse, in digits."""
+"""Maximum digits of a number to parse."""
 
 
 class Grid(NamedTuple):

@@ -19,7 +19,9 @@ ATTACKING = 3
 DEFENDING = 2
 SIDES = 6
 MOST_ROUNDS = 500
-"""Most rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice alone."""
+"""Maximum number of rounds whose dice an event lists; clients would refuse more. Later rounds follow from the dice
+alone.
+"""
 
 
 def roll_battle(dice: Dice, attackers: int, defenders: int) -> tuple[int, int, list[list[int]]]:

@@ -16,9 +16,9 @@ EXTENT = 100
 _LONG = 24
 FEWEST, MOST = 2, 100
 MOST_BORDERS = 1000
-"""Most borders of a map. They fit in a message; a planar map has fewer than 300."""
+"""Maximum number of borders of a map. They fit in a message; a planar map has fewer than 300."""
 MOST_BONUS = 100
-"""Most bonus of a continent, and of all together: larger armies would fight battles that delay other matches."""
+"""Maximum bonus of a continent, and of all together: larger armies would fight battles that delay other matches."""
 MOST_NAME = 40
 
 
@@ -87,7 +87,7 @@ class Board:
 
 
 def parse_map(value: Mapping[str, Any], where: str) -> Board:
-    """Parse a map, connected or not. Raise `BadConfig`, which begins with `where`."""
+    """Parse a map, connected or not. Raises `BadConfig`, which begins with `where`."""
     return _Reader(where).board(value)
 
 

@@ -30,7 +30,7 @@ MOST_PLAYERS = 6
 LEAST_CLASSIC = 3
 MOST_FIRST_DRAFT = 100
 MOST_UNITS = 10_500
-"""Most units that may enter a game with dice: a battle of all of them takes some 3 ms."""
+"""Maximum number of units that may enter a game with dice: a battle of all of them takes some 3 ms."""
 _DEFAULTS = {
     "map": "grid-6x6",
     "players": 2,

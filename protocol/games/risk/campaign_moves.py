@@ -54,7 +54,7 @@ def encode(move: Move) -> dict[str, Any]:
 
 
 def decode(wire: Any) -> Move:
-    """Parse a move from a message. Raise `MalformedMove`, with the right form."""
+    """Parse a move from a message. Raises `MalformedMove`, with the right form."""
     if isinstance(wire, Mapping) and wire.get("do") == "draft" and wire.keys() == {"do", "units"}:
         return Draft(_pairs(wire["units"]))
     do, fields = read_move_kind(wire, _FORMS)
@@ -81,7 +81,7 @@ def notation(move: Move, board: Board) -> str:
 
 
 def parse(text: str, board: Board) -> Move:
-    """Parse a move that a person wrote. Raise `MalformedMove`."""
+    """Parse a move that a person wrote. Raises `MalformedMove`."""
     source, attacks, rest = text.partition(">")
     if attacks:
         target = counts(board, rest)

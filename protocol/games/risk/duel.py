@@ -29,7 +29,7 @@ REINFORCEMENT = 2
 TAKEN = Fraction(15, 36)
 """The probability that one die beats another."""
 LONGEST = 200
-"""Longest error message, in characters."""
+"""Maximum characters of an error message."""
 _DEFAULTS = {"map": "south-america", "max_troops": 10, "max_plies": 400}
 _FORMS = {
     "invade": ('{"do": "invade", "to": 0}', ("to",)),

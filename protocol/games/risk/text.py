@@ -19,11 +19,11 @@ from protocol.games.risk.board import EXTENT, Board
 
 SEATS = "ABCDEF"
 MOST_TOLD = 4
-"""Most changes to list; if there are more, the whole board is clearer."""
+"""Maximum number of changes to list; if there are more, the whole board is clearer."""
 WIDTH = 80
 HEIGHT = 41
 SMALL = 12
-"""Most territories of a map that also shows troops as pieces."""
+"""Maximum number of territories of a map that also shows troops as pieces."""
 MOST_PIECES = 49
 NAME_LENGTHS = (21, 16, 13, 10, 8, 6)
 SHIFTS = sorted(product(range(-8, 9), range(-3, 4)), key=lambda by: (abs(by[0]) + 2 * abs(by[1]), by))
@@ -195,7 +195,7 @@ def _table(board: Board, owner: Sequence[int], troops: Sequence[int]) -> Iterato
 
 
 def territory(board: Board, text: str) -> int:
-    """Find a territory by index, by name in any case, or by a unique prefix. Raise `MalformedMove`."""
+    """Find a territory by index, by name in any case, or by a unique prefix. Raises `MalformedMove`."""
     wanted = " ".join(text.casefold().split())
     names = [" ".join(place.name.casefold().split()) for place in board.territories]
     if wanted in names:
@@ -213,7 +213,7 @@ def territory(board: Board, text: str) -> int:
 
 
 def counts(board: Board, text: str) -> tuple[tuple[int, int], ...]:
-    """Parse territories with numbers, `a1 3 b2 1` or `a1+3 b2+1`, in ascending order. Raise `MalformedMove`."""
+    """Parse territories with numbers, `a1 3 b2 1` or `a1+3 b2+1`, in ascending order. Raises `MalformedMove`."""
     found: dict[int, int] = {}
     left = text.replace(",", " ").strip()
     while left:

@@ -21,7 +21,7 @@ from protocol.games.theory.heaps import HeapRule, Take, nim_rule
 Class = Literal["P", "N"]
 MOST_POSITIONS = 20_000
 _MOST_MOVES_A_POSITION = 20
-"""Most moves per position on average, which limits the time of an enumeration."""
+"""Maximum number of moves per position on average, which limits the time of an enumeration."""
 Heaps = tuple[int, ...]
 
 
