@@ -19,7 +19,7 @@ from arena.ratings.rating_system import BETA
 FULL_WAIT = 2.0
 """Seconds for which a seeker with an average number of matches waits for a more informative one."""
 MAX_WAIT = 16.0
-"""The limit, in seconds, for a seeker with many more matches than the others, so that they catch up."""
+"""Seconds for which a seeker with many more matches than the mean waits at most, so that the others catch up."""
 _EVEN = 5
 """Matches added to both counts when a seeker's number of matches is compared with the mean."""
 _NEAREST, _FARTHER = 12, 6

@@ -56,7 +56,7 @@ class Fork(NamedTuple):
 
     @property
     def game(self) -> Game[Any, Any]:
-        """The game of the match."""
+        """The game that is played."""
         return self.standing.playing.game
 
     @property
