@@ -18,6 +18,7 @@ from typing import Any
 from msgspec import Struct, field
 
 from bots.client.bot import Bot
+from bots.client.installed import installed
 from bots.client.loading import load_bot
 from bots.client.settings import Settings
 from bots.playing.local_match import LocalClient, LocalMatch
@@ -28,9 +29,9 @@ from measuring.elo import compare_scores
 from measuring.pair_scores import SideScore
 from measuring.score_format import comparison, share
 from measuring.scores import estimate_scores
-from protocol.bot_launch import parse_bot_spec
+from protocol.bot_launch import file_in, parse_bot_spec
 from protocol.dice import Dice
-from protocol.display import counted
+from protocol.display import counted, shown
 from protocol.errors import UsageFault
 from protocol.games import load
 from protocol.games.base import Game
@@ -162,6 +163,9 @@ def _load(word: str, rules: Game[Any, Any]) -> Bot:
         made = load_bot(Path(word), None, Path(word).stem, {}, {})
     elif word.endswith(".py"):
         raise UsageFault(f"there is no {word}: save a copy of your program there before you change it")
+    elif file_in(word) is None and word.partition(":")[0] not in installed():
+        also = ", or the name of a reference bot" if installed() else ""
+        raise UsageFault(f"--against is {shown(word)}: it is the file of another version, as my_bot_old.py{also}")
     else:
         made = bot_of(parse_bot_spec(word, ""))
     made.check_game(rules)

@@ -153,6 +153,9 @@ WRONG = {
     "open": (["--against", "my_bot_old.py", "--open"], "--against plays on this machine, without an arena"),
     "opponent": (["--against", "my_bot_old.py", "--opponent", "ann"], "--against plays on this machine"),
     "payoffs": (["--against", "my_bot_old.py", "--game", "dilemma"], "dilemma pays both"),
+    "no file": (["--against", "mine"], "--against is 'mine': it is the file of another version, as my_bot_old.py"),
+    "nothing": (["--against", ""], "--against is '': it is the file of another version"),
+    "a folder": (["--against", "."], "--against is '.': it is the file of another version"),
     "no bot": (["--against", "text.py"], "text.py does not import bots"),
 }
 
