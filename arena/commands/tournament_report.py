@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import combinations
@@ -26,6 +27,7 @@ MOST_DUELS = 10
 """Pairs of bots that are listed; more are shown in cross tables."""
 WIDEST_CROSS_TABLE = 8
 _WIDEST_CELL, _GAP = 9, 2
+_NOTE_COLUMNS = 80
 MOST_FAILURES = 5
 """Ways in which a program failed that are listed of each bot, the most frequent ones; the JSON file has all."""
 
@@ -91,7 +93,7 @@ class Report:
             console.print(f"in the order of scores less luck, by {self._value}; --raw ranks by results as they are")
         console.print(_payoff_table(self._rows, unit) if unit else _standing_table(self._rows))
         if note := chance_note(self._standings):
-            console.print(note)
+            console.print(textwrap.fill(note, min(_NOTE_COLUMNS, columns())))
         if any(row.place is not None for row in self._rows):
             console.print(f"\nplaces, 1 to {plan.rules.seats}")
             console.print(_places_table(self._rows))
