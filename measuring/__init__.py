@@ -1,1 +1,4 @@
-"""How good a bot is, from its matches: what luck gave taken out, intervals, sequential tests. Pure."""
+"""Statistics of matches: scores, luck, intervals and sequential tests.
+
+It computes from records and results, without side effects. It may import `protocol`, `referee` and `machine`.
+"""

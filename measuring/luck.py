@@ -1,8 +1,8 @@
-"""What luck gave each seat of a match: from its record alone, or along the moves of a game that has none.
+"""The luck of each seat of a match, from its record alone or move by move.
 
-Luck is the sum over chance events of v(what came) − E v(what could have come). A battle is one event, and so are a deal
-of cards and all coins of a round. The bots' own lots are their play; a start that is dealt is the same for both where
-starts are paired, and no luck here.
+Luck is the sum over chance events of v(outcome) − E v(possible outcomes). A battle is one event, and so are a deal of
+cards and all coins of a round. The bots' own random choices are part of their play. A random starting position is no
+luck: paired matches share it.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ from referee.record import Between, Ply, Record
 from referee.replay import replay
 
 MOST_STATES = 100_000
-"""On the way to the outcomes of a throw, at most: a third of a second. Who plays could make it minutes."""
+"""Maximum number of states on the way to the outcomes of a throw, about a third of a second.
+
+Without a limit, a player could choose moves that take minutes.
+"""
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """What the dice of one move gave each seat; `seat` is whose move it was, −1 for a deal and for a round of all."""
+    """The luck of each seat in one move; `seat` is the mover, −1 for a deal and for a simultaneous round."""
 
     ply: int
     seat: int
@@ -33,12 +36,12 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The luck of a match so far by seat, in points, which sum to 0; `value` is the name of what it was measured by.
-    Where payoffs count it is in those, as `unit` says, and sums to 0 if they do.
+    """The luck of a match so far, by seat; `value` names the value function that measured it.
 
-    Result less luck is an unbiased estimate of what the bots' play is worth, wherever the match was cut off; it may
-    leave [0, 1]. A match that was called off has luck, but no result to take it from. `estimate`: with more than two
-    seats the value is a rough guide, by the ply, and not for tables.
+    It is in points, which sum to 0, or in `unit` for games with payoffs, where it sums to 0 if they do. Result less
+    luck is an unbiased estimate of what the bots' play is worth, wherever the match was cut off; it may leave [0, 1]. A
+    void match has luck but no result. `estimate` is True with more than two seats: then the value is a rough guide for
+    a single match, not for tables.
     """
 
     value: str
@@ -49,9 +52,9 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
-    """The luck in a record, by a value, by the one of that name, or by the best there is.
+    """Return the luck in a record, measured by a value function, by the one of that name, or by the best available.
 
-    Raises `UsageFault` as `value_of` does, and `BadRecord` as `replay`.
+    Raises `UsageFault` like `value_of`, and `BadRecord` like `replay`.
     """
     lines = replay(record)
     _, course = next(lines)
@@ -62,14 +65,14 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
 def luck_after(
     game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[Between | None, Any]]
 ) -> Luck:
-    """The luck in what happened after a state: the lines of a record, each with the state after it."""
+    """Return the luck after a state, from the lines of a record, each with the state after it."""
     return luck_along(game, value, _chances(game, before, lines))
 
 
 def _chances(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[Between | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """What `luck_along` takes, of lines, each with the state after it."""
+    """Yield the plies for `luck_along` from the lines of a record, each with the state after it."""
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event
@@ -86,7 +89,9 @@ def _chances(
 
 
 def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """The luck in moves, each with the state before and after it; what `luck_at` leaves out is no event."""
+    """Return the luck in plies given as (state before, move, state after); those without luck by `luck_at` are no
+    events.
+    """
     events = []
     for before, move, after in plies:
         luck = luck_at(game, value, before, move, after)
@@ -99,10 +104,10 @@ def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple
 
 
 def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
-    """What the dice of one move gave each seat; None where none were thrown, and where there are too many ways to go
-    through: which throws these are is known before, so to leave them out gives no bias.
+    """Return the luck of each seat in one move, or None without chance or with too many outcomes to enumerate.
 
-    Of a round `move` has all moves by seat; where something is dealt it is None.
+    Whether there are too many is known before the throw, so leaving these out causes no bias. `move` holds all moves by
+    seat for a simultaneous round, and is None for a deal.
     """
     if game.to_move(before) == CHANCE:
         outcomes = game.chance_outcomes(before)
