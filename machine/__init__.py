@@ -1,1 +1,4 @@
-"""What this machine does for both sides: loops compiled, tables kept, work spread, programs run, files in and out."""
+"""Services of the local machine: compiled loops, caches, worker pools, processes, files, logs and command lines.
+
+It may import only `protocol`; every other package may import it.
+"""
