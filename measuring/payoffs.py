@@ -99,7 +99,7 @@ _EQUAL = 1e-9
 
 
 def _error(met: Sequence[PairPayoffs]) -> tuple[float, float] | None:
-    """Return the standard error of the sum of the means and its degrees of freedom, None without two units of one opponent."""
+    """Return the standard error of the sum of the means and its degrees of freedom; None if all have one unit."""
     parts: list[tuple[float, int]] = []
     freedom, squares = 0, 0.0
     for units, _, deviations in met:
