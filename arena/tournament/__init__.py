@@ -1,1 +1,4 @@
-"""Tournaments: a plan that follows from its seed, entrants, and workers that have its matches played."""
+"""Tournaments: a plan that follows from its seed, contestants, hosts that play matches, and workers that spread them.
+
+It may import the rest of the arena, but nothing of `bots`.
+"""
