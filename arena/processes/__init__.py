@@ -1,1 +1,4 @@
-"""Programs that the arena runs: bots, each with a keeper between, which ends with it."""
+"""Bot processes of the arena: how they are launched, and a keeper for each that ends it with the arena.
+
+It may import `machine` and `protocol`.
+"""
