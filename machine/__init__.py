@@ -1,4 +1,4 @@
-"""Services of the local machine: compiled loops, caches, worker pools, processes, files, logs and command lines.
+"""Services of the local machine, for all packages: compiled loops, caches, workers, processes, files, logs, commands.
 
-It may import only `protocol`; every other package may import it.
+It may import only `protocol`.
 """

@@ -42,10 +42,7 @@ def read_days(text: str, key: str) -> int:
 
 
 def read_value(text: str) -> Any:
-    """Return the content of a file (`@my.toml`), or the value as `read_text` parses it.
-
-    Raises `UsageFault` for a file that cannot be read.
-    """
+    """Return the content of a file (`@my.toml`), or the value as `read_text` parses it. Raises `UsageFault`."""
     return read_file(text[1:]) if text.startswith("@") else read_text(text)
 
 
@@ -66,9 +63,7 @@ def text_or_file(text: str, key: str) -> str:
 
 
 def read_file(name: str) -> Any:
-    """Read a file as JSON if its name ends in `.json`, else as TOML; a table becomes a `FileTable`. Raises
-    `UsageFault`.
-    """
+    """Read JSON from a file named `.json`, else TOML; a table becomes a `FileTable`. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"
     too_long = UsageFault(f"the file {_shown(name)} can't be read: a number has more than {MOST_DIGITS} digits")
     try:
@@ -84,7 +79,6 @@ def read_file(name: str) -> Any:
 
 
 def _holds_too_long(held: Any) -> bool:
-    """Return whether an integer in the value has more than `MOST_DIGITS` digits."""
     waiting = [held]
     while waiting:
         value = waiting.pop()

@@ -6,10 +6,7 @@ import sys
 
 
 def lock(file: int, *, shared: bool = False, wait: bool = True) -> None:
-    """Lock the file of a descriptor. Raises `BlockingIOError` if another process holds it and `wait` is False.
-
-    Systems without such locks, like Windows, skip it.
-    """
+    """Lock an open file, where the system can. Raises `BlockingIOError` if another process holds it, unless `wait`."""
     if sys.platform == "win32":
         return
     try:

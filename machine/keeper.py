@@ -82,9 +82,7 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
 
 
 def _news() -> socket.socket:
-    """Become a subreaper, ignore the signals that would end this process, and return a socket that gets a byte for
-    each.
-    """
+    """Become a subreaper, survive signals to end, and return a socket that gets a byte for each signal."""
     adopt_orphans()
     read, write = socket.socketpair()
     write.setblocking(False)

@@ -1,6 +1,4 @@
-"""The log of a server: levels, text or JSON lines, escaping for terminals, and a rate limit for lines that
-unauthenticated clients can cause.
-"""
+"""The log of a server: levels, text or JSON lines, escaping, and a rate limit for lines that strangers cause."""
 
 from __future__ import annotations
 

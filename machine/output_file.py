@@ -1,5 +1,5 @@
-"""Writing to paths that a person names: files are replaced atomically, pipes, devices and descriptors are written to,
-and `-` is standard output.
+"""Output to paths that a person names: files are replaced atomically, pipes and devices written to, `-` is standard
+output.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Notifications to systemd (sd_notify): readiness, status, watchdog, reload and stop.
-
-Also the listening sockets that systemd, or this process before it replaced itself, passes on (sd_listen_fds).
-"""
+"""Notifications to systemd (sd_notify), and the listening sockets that it passes on (sd_listen_fds)."""
 
 from __future__ import annotations
 
@@ -21,10 +18,7 @@ FIRST_DESCRIPTOR = 3
 
 
 class ServiceManager:
-    """The service manager that started this process; without one, notifications do nothing.
-
-    Its variables are removed from `environment`.
-    """
+    """The service manager in `environment`, which loses these variables; without one, notifications do nothing."""
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         address = environment.pop("NOTIFY_SOCKET", "")

@@ -1,7 +1,4 @@
-"""Linux process control: privacy, death with the parent, orphans, freed memory and priority.
-
-Also the text that says how a process ended.
-"""
+"""Linux process control: privacy, death with the parent, orphans, freed memory, priority, and exit codes in words."""
 
 from __future__ import annotations
 
@@ -75,10 +72,7 @@ def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> 
 
 
 def be_nice(by: int) -> None:
-    """Lower the priority of this process, like `os.nice`, as far as `ARENA_MAX_NICENESS` and the system allow.
-
-    Raises `UsageFault` like `limited_niceness`.
-    """
+    """Lower the priority of this process like `os.nice`. Raises `UsageFault` like `limited_niceness`."""
     _lower_priority(limited_niceness(by))
 
 

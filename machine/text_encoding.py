@@ -15,9 +15,6 @@ _MARK = "\ufeff"
 
 
 def decode(data: bytes, errors: str = "strict") -> str:
-    """Decode text by its byte order mark (UTF-8, UTF-16 or UTF-32); without one it is UTF-8.
-
-    Notepad and PowerShell write such marks. Raises `UnicodeDecodeError`.
-    """
+    """Decode UTF-8, UTF-16 or UTF-32 by a byte order mark, else UTF-8. Raises `UnicodeDecodeError`."""
     mark, encoding = next(((mark, name) for mark, name in _BOMS if data.startswith(mark)), (b"", "utf-8"))
     return data[len(mark) :].decode(encoding, errors).lstrip(_MARK)

@@ -1,4 +1,1 @@
-"""Statistics of matches: scores, luck, intervals and sequential tests.
-
-It computes from records and results, without side effects. It may import `protocol`, `referee` and `machine`.
-"""
+"""Statistics of matches: scores, luck, intervals, sequential tests. May import `protocol`, `referee`, `machine`."""

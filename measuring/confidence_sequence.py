@@ -17,14 +17,9 @@ from msgspec import Struct
 _SIZES = 9
 _BOLDEST = 0.999
 FRACTIONS = tuple(way * _BOLDEST / 2**size for size in range(_SIZES) for way in (1, -1))
-"""The fraction of its capital that each bet can lose at worst: above 0 it bets on scores above the mean, else below.
-
-All are less than 1, so no bet can lose everything.
-"""
+"""The fraction of its capital, below 1, that each bet can lose at worst; above 0 it bets on scores above the mean."""
 PARTS = tuple(0.25 if size == 0 else 0.25 / (_SIZES - 1) for size in range(_SIZES) for _ in range(2))
-"""The share of the capital behind each bet: half for the two largest bets, which suit scores with little spread. The
-others get equal shares.
-"""
+"""The share of the capital behind each bet: half for the two largest, which suit scores with little spread."""
 _CLOSE = 1e-5
 """Tolerance of the ends of an interval."""
 

@@ -14,9 +14,7 @@ from typing import NamedTuple
 _STEPS = 100
 _CLOSE = 1e-12
 _MAX_SINGLE_PEAK = 0.25
-"""The likelihood had a single peak up to this many deviations, in thousands of random counts in which no value had more
-than `_MAX_SHARE` of the total.
-"""
+"""Deviations up to which random counts had a single peak, if none had more than `_MAX_SHARE` of the total."""
 _MAX_SHARE = 0.9
 _CELLS = 64
 """Grid cells in which to search for further peaks, between two bounds of the standard deviation."""
@@ -52,10 +50,7 @@ def _log_likelihood(counts: Sequence[float], chances: Sequence[float]) -> float:
 
 
 def _terms(values: Sequence[float], centre: float, deviations: float, mean: float, spread: float) -> list[float]:
-    """Return the constraint linearised around a distribution with this mean and standard deviation.
-
-    There is one term for each value; to first order, the constraint holds if the terms have mean 0.
-    """
+    """Return a term for each value: to first order around a distribution, the constraint says that their mean is 0."""
     return [value - centre - deviations / 2 * (spread + (value - mean) ** 2 / spread) for value in values]
 
 
@@ -85,10 +80,7 @@ def _nearby(values: Sequence[float], counts: Sequence[float], centre: float, dev
 
 
 def _peaks(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[list[float]]:
-    """Return all local maxima of the likelihood.
-
-    The search runs over standard deviations. Each has one candidate, which is a solution if its mean is right too.
-    """
+    """Return all local maxima of the likelihood: candidates, one for each standard deviation, of the right mean."""
     root = math.sqrt(1 + deviations**2)
     # For each value above the centre, its term is positive between these bounds; at least one term must be.
     bounds = [
@@ -172,10 +164,7 @@ def _divisor(share: float, least: float) -> float:
 
 
 def _least_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the divisor of the end term, from 0 to 1, under which the terms have mean 0.
-
-    Newton's steps stay between bounds that close in by factors, because the divisor may be tiny.
-    """
+    """Return the end term's divisor, which gives the terms mean 0, by Newton's steps between closing bounds."""
     against = sum(-share * count for share, count in zip(shares, counts, strict=True) if share < 0)
     low, high = min(1.0, counts[shares.index(1.0)] / against), 1.0
     least = math.sqrt(low * high)

@@ -31,9 +31,8 @@ def certain(difference: float) -> Difference:
 
 
 def mean_difference(values: Sequence[float], most: float = 0.0) -> Difference:
-    """Return the mean of two or more values with Student's interval.
-
-    If all values are equal, unseen ones are assumed to be off by `most` (see `standard_error`).
+    """Return the mean of two or more values with Student's interval; `most` is used if all are equal
+    (`standard_error`).
     """
     mean, count = fmean(values), len(values)
     error = standard_error(variance(values, mean) / count, count, count - 1, most)

@@ -9,9 +9,7 @@ from measuring.sequential import Hypotheses
 
 
 class ExpectedLength(NamedTuple):
-    """Expected number of games: `decided` if h0 or h1 holds (the larger of the two), `between` if the truth lies half
-    way.
-    """
+    """Expected number of games: `decided` if h0 or h1 holds (the larger), `between` if the truth lies half way."""
 
     decided: float
     between: float

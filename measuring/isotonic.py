@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 
 def falling(values: Sequence[float]) -> list[float]:
-    """Return the non-increasing sequence nearest to `values` in least squares.
-
-    This is isotonic regression by pooling adjacent violators (M. Ayer and others, 1955).
-    """
+    """Return the nearest non-increasing sequence in least squares: isotonic regression (M. Ayer and others, 1955)."""
     blocks: list[tuple[float, int]] = []
     for value in values:
         blocks.append((value, 1))

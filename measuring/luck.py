@@ -89,9 +89,7 @@ def _chances(
 
 
 def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """Return the luck in plies given as (state before, move, state after); those without luck by `luck_at` are no
-    events.
-    """
+    """Return the luck in plies given as (state before, move, state after)."""
     events = []
     for before, move, after in plies:
         luck = luck_at(game, value, before, move, after)

@@ -14,10 +14,7 @@ from typing import NamedTuple
 from referee.result import Result, points
 
 MIN_UNITS = 32
-"""Minimum number of units for an estimate of their spread, which is then good to about a quarter.
-
-The spread of fewer may be close to zero by chance.
-"""
+"""Minimum number of units for an estimate of their spread: that of fewer may be close to zero by chance."""
 
 
 class SideScore(NamedTuple):

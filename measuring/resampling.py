@@ -48,10 +48,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 def forecast(
     test: type[SequentialTest], hypotheses: Hypotheses, pilot: Sequence[float], most: int, seed: str
 ) -> Forecast:
-    """Forecast tests of at most `most` pairs from the mean scores of two or more pilot pairs.
-
-    Raises `UsageFault` as the tests do.
-    """
+    """Forecast tests of at most `most` pairs from two or more pilot scores. Raises `UsageFault` as the tests do."""
     drawn = _of_results(hypotheses, pilot) if test is Pentanomial else _of_adjusted(hypotheses, pilot)
     h0, h1 = (
         _simulate(test, hypotheses, pool, holds, most, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated

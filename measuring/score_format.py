@@ -96,5 +96,4 @@ def times(factor: VarianceReduction) -> str:
 
 
 def _factor(times: float) -> str:
-    """Format a factor with three significant digits."""
     return f"{times:.3g}" if times < 999.5 else f"{round(times, 2 - math.floor(math.log10(times))):,.0f}"

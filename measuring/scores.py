@@ -70,16 +70,13 @@ def score_of_counts(counts: Sequence[int]) -> Estimate:
 
 
 def count_moments(counts: Sequence[int]) -> tuple[float, float]:
-    """Return mean and variance of scores from 0 to 1 in equal steps, from their counts: five for pairs, three for
-    games.
-    """
+    """Return mean and variance of scores in equal steps from 0 to 1: five counts for pairs, three for games."""
     scores = [at / (len(counts) - 1) for at in range(len(counts))]
     mean = fmean(scores, counts)
     return mean, fmean([(score - mean) ** 2 for score in scores], counts)
 
 
 def _score(strata: Strata) -> Estimate:
-    """Return the mean of the raw points."""
     units = sum(map(len, strata.values()))
     return _estimate(units, _mean(strata, "raw"), _square(strata, "raw")[0] if units > 1 else 0.0)
 

@@ -119,7 +119,6 @@ class SequentialTest(ABC):
         """Process the score of a pair; `pairs` counts it already."""
 
     def _decided(self) -> Verdict | None:
-        """Return the hypothesis that is accepted now, if any."""
         return self._accepted(self.llr)
 
     def _accepted(self, llr: float) -> Verdict | None:

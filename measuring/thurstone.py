@@ -1,7 +1,4 @@
-"""Strengths from the scores of pairs, if performance is strength plus normal noise.
-
-Source: L. L. Thurstone, A Law of Comparative Judgment (1927), case V.
-"""
+"""Strengths from pair scores, if play is strength plus normal noise (L. L. Thurstone, 1927, case V)."""
 
 from __future__ import annotations
 

@@ -15,10 +15,7 @@ POINTS = "points"
 
 
 class ValueFunction(ABC):
-    """A measure of luck for one config of a game.
-
-    `name` identifies it and contains a version: results adjusted by different values must not be combined.
-    """
+    """A measure of luck for one config; results adjusted by values of different `name` must not be combined."""
 
     name: str
     unit: str = POINTS

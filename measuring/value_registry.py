@@ -21,9 +21,7 @@ _WHERE = {
 
 
 def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Return the names of the values for this game and config, the best first and `none` last. Nothing is solved for
-    this.
-    """
+    """Return the names of the values for this game and config, the best first and `none` last, without solving any."""
     return tuple(_made_by(game))
 
 
@@ -43,7 +41,7 @@ def quick_names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
 
 
 def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
-    """Return the value called `name`, or the best one. An exact table may have to be solved first: seconds, once.
+    """Return the value called `name`, or the best one; an exact table may first be solved, in seconds.
 
     Raises `UsageFault` with the available names.
     """
@@ -57,6 +55,5 @@ def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
 
 
 def _made_by(game: Game[Any, Any]) -> ValueFactories:
-    """Return the constructors of the values of a game, the best first."""
     found: ValueFactories = resolve_name(_WHERE[game.name])(game) if game.name in _WHERE else {}
     return {**found, NoLuck.name: lambda game: NoLuck(game.seats)}

@@ -14,9 +14,7 @@ _DRAWS, _GROUPS = 1000, 500
 
 
 class VarianceReduction(NamedTuple):
-    """The factor by which luck adjustment reduces the number of games, with a 95 % interval; `high` is None if
-    infinite.
-    """
+    """The factor by which adjustment reduces the number of games, with a 95 % interval; `high` None is infinite."""
 
     factor: float
     low: float
@@ -80,9 +78,7 @@ def _summed(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _grouped(strata: Strata, chance: Random) -> dict[Stratum, list[_Sums]]:
-    """Group the units of each stratum at random, about `_GROUPS` groups in all: draws of groups vary like draws of
-    units.
-    """
+    """Group the units of each stratum at random into about `_GROUPS` groups, whose draws vary like those of units."""
     total = sum(map(len, strata.values()))
     grouped = {}
     for key, units in strata.items():

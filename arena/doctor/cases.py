@@ -175,10 +175,7 @@ async def _cut_before_ready(harness: Harness) -> Finding:
 
 
 async def _waiting(harness: Harness) -> tuple[str, int]:
-    """Return a match in which the opponent holds its turn, and the mark of that moment.
-
-    In a simultaneous round, the bot has moved by then.
-    """
+    """Return a match in which the opponent holds its turn (the bot has made its move), and the mark of that moment."""
     harness.hold()
     begun = harness.mark
     match = await harness.match()
@@ -246,10 +243,7 @@ async def _full(harness: Harness) -> Finding:
 
 
 async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
-    """Cut a bot's connection, count its failed attempts to connect for a while, at least two, and let it return.
-
-    The finding says whether the bot waited between attempts.
-    """
+    """Cut a bot's connection, let two or more attempts to connect fail, and check how often it tries."""
     harness.cable.cut()
     begun = time.monotonic()
     await harness.relay.until(lambda: harness.bot.ended, DOWN_FOR)

@@ -1,7 +1,4 @@
-"""The harness of the doctor's cases: a bot under test, its opponents and an arena of its own.
-
-It provides opponents, waits for the bot's messages and checks that it returns after a loss.
-"""
+"""The harness of the doctor's cases: a bot under test, its opponents and an arena of its own."""
 
 from __future__ import annotations
 
@@ -107,10 +104,7 @@ async def _discard(stream: asyncio.StreamReader) -> None:
 
 
 class Opponent:
-    """A bot that seeks the same matches as the bot under test, and plays the first legal move.
-
-    It has many slots: a match whose bot is gone does not delay the next one.
-    """
+    """A bot that seeks the same matches as the bot under test and plays the first legal move, with slots to spare."""
 
     def __init__(self, name: str, relay: WebSocketProxy, *, holds: bool) -> None:
         self.holds = holds
@@ -188,10 +182,7 @@ class Opponent:
 
 
 class BotUnderTest:
-    """Runs a command as its author would, with the arena in its environment; `happened` is called when it has ended.
-
-    Each run has a name and a token of its own, so that one run does not affect the next.
-    """
+    """Runs a command as its author would, each time with a new name and token; calls `happened` when it ends."""
 
     def __init__(self, command: Sequence[str], port: int, game: str, log: Path, happened: Callable[[], None]) -> None:
         self.crash: Crash | None = None
@@ -376,9 +367,7 @@ class Harness:
         return max(0.0, hello.at - begun)
 
     async def expect(self, kind: str, *, by: str = BOT, since: int, within: float, instead: str, **fields: Any) -> Seen:
-        """Return the first such message since a mark. Raises `Failed` with `instead` if it does not come, or on a
-        crash.
-        """
+        """Return the first such message since a mark. Raises `Failed` with `instead` if none comes, or on a crash."""
         found = await self._until(lambda: self.said(kind, by=by, since=since, **fields), within)
         if found is None:
             raise Failed(instead)
@@ -456,7 +445,6 @@ class Harness:
         return next((it for it in since if it.line == line.number and it.type == "welcome"), None)
 
     def _seek(self) -> Message | None:
-        """Return the bot's current seek."""
         line = self.relay.line
         seeks: dict[object, Message] = {}
         for seen in self.relay.seen:

@@ -1,4 +1,1 @@
-"""Bot processes of the arena: how they are launched, and a keeper for each that ends it with the arena.
-
-It may import `machine` and `protocol`.
-"""
+"""Bot processes of the arena, each with a keeper that ends it with the arena. May import `machine` and `protocol`."""

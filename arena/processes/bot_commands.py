@@ -19,10 +19,7 @@ BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes"
 
 
 def startable(command: Sequence[str]) -> tuple[str, ...]:
-    """Return a command that can be started: a Python file that is not executable is run by this Python.
-
-    Raises `UsageFault` if there is no such program or file.
-    """
+    """Return a command that can be started: this Python runs files that are not executable. Raises `UsageFault`."""
     if not command or shutil.which(command[0]) is not None:
         return tuple(command)
     program, there = command[0], Path(command[0]).is_file()
@@ -60,10 +57,7 @@ def reference_command(spec: BotSpec) -> tuple[str, ...]:
 
 
 def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
-    """Ask the program of each bot with settings, in parallel, whether it knows them. `commands` are by name.
-
-    Raises `UsageFault` with the message of the first that does not.
-    """
+    """Ask the programs of bots, in parallel, whether they know their settings. Raises `UsageFault` if one does not."""
     asked = [
         (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
         for name, command in commands.items()

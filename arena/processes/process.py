@@ -148,7 +148,6 @@ class BotProcess:
             self._crashed(self, Crash(self.name, ended_for or ending(code), code, self._last_words(lines), why))
 
     def _last_lines(self) -> list[str]:
-        """Return the last lines of this run's output."""
         lines: list[str] = []
         with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be missing
             size = file.seek(0, os.SEEK_END)

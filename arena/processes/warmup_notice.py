@@ -35,7 +35,6 @@ def tell_warm_ups(logs: Path) -> Iterator[threading.Event]:
 
 
 def _sizes(logs: Path) -> dict[Path, int]:
-    """Return the size of each log in bytes; logs may disappear at any time."""
     sizes = {}
     for log in logs.glob("**/*.log"):
         with suppress(OSError):

@@ -174,7 +174,6 @@ class Evidence:
 
 
 def _course(result: Result) -> tuple[Any, ...]:
-    """Return what the result shows of a match's course."""
     return (*((seat.bot, seat.rank, seat.reason) for seat in result.seats), result.plies)
 
 

@@ -20,9 +20,7 @@ RAW = "raw"
 
 
 class Prospect(Struct, frozen=True, kw_only=True):
-    """A forecast of the test by this `value`: the first bot's score and the standard deviation of pairs in the pilot,
-    and the expected length.
-    """
+    """A forecast of the test by this `value`, with the first bot's score and the spread of pairs in the pilot."""
 
     value: str
     score: Comparison

@@ -52,9 +52,8 @@ def a_unit(findings: Findings) -> str:
 
 
 def before_it_starts(question: Question, seats: int, own: int) -> str | None:
-    """Return the expected length of a test on raw results, in which the first bot has `own` of the seats.
-
-    It is None if luck is measured or there are no hypotheses, as the length cannot be known then.
+    """Return the expected length of a test on raw results, `own` seats being its first bot's; None if it cannot be
+    known.
     """
     if question.value is not None or question.hypotheses is None:
         return None
@@ -150,9 +149,7 @@ def _compared(bots: tuple[str, str], best: Comparison, scores: str) -> str:
 
 
 class _Claim(NamedTuple):
-    """The statement about the first bot once a hypothesis is accepted, its opposite, and whether it decides who is
-    better.
-    """
+    """A statement about the first bot, its opposite, and whether it decides which bot is better."""
 
     said: str
     otherwise: str

@@ -1,4 +1,1 @@
-"""Tournaments: a plan that follows from its seed, contestants, hosts that play matches, and workers that spread them.
-
-It may import the rest of the arena, but nothing of `bots`.
-"""
+"""Tournaments: plans that follow from a seed, contestants, hosts and workers. May import the arena, but not `bots`."""

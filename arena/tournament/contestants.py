@@ -52,10 +52,7 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
 
 
 def in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
-    """Return the specification to make `bot` (a word without `NAME=`) in process as `name`, without a seed.
-
-    Raises `UsageFault`.
-    """
+    """Return the specification to make `bot` in process as `name`, without a seed. Raises `UsageFault`."""
     what = bot.partition(":")[0]
     by_name = is_bot_name(what) and file_in(bot) is None
     spec = _contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
@@ -122,7 +119,6 @@ def _of_file(name: str, command: Sequence[str]) -> BotSpec:
 
 
 def _instead(program: str, known: Sequence[str]) -> str:
-    """Return a hint for a program that is not found."""
     if "/" in program or not program:
         return " to run"
     return f", nor a bot of that name: one in this folder is ./{program}, and bots are {', '.join(known)}"

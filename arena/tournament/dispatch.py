@@ -149,7 +149,6 @@ def _print_to(log: Path) -> None:
 
 
 def _measured(report: MatchReport, value: str | None) -> MatchReport:
-    """Add the luck to a report, if it is to be measured."""
     closed = report.closed
     if value is None or closed.result.reason == VOID:
         return report

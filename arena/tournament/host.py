@@ -149,7 +149,6 @@ class TournamentHost(HostHandler):
         return MatchReport(closed, None, self._failures(closed), notes, incidents, self._words())
 
     def _failures(self, closed: Closed) -> dict[int, str]:
-        """Return why the programs of bots failed in a finished match, by seat."""
         failed = self._failing | self._out
         self._failing = {}
         return {
@@ -170,10 +169,7 @@ class TournamentHost(HostHandler):
         return [fault for fault in ended if fault is not None]
 
     async def _gather(self, names: Sequence[str]) -> None:
-        """Wait until these bots are connected and free.
-
-        All bots are started before the first match, so that one which cannot start is found at once.
-        """
+        """Wait until these bots are connected and free; first start all bots, to find one that cannot start at once."""
         if not self._bots:
             for number, contestant in enumerate(self._job.plan.contestants):
                 self._check()  # a bot started after `close` would never be stopped
@@ -341,7 +337,6 @@ class TournamentHost(HostHandler):
             self._fail(fault)
 
     def _fail(self, fault: BaseException) -> None:
-        """Record that no more matches can be played."""
         self._failure = self._failure or fault
         self._news.set()
         if self._over is not None and not self._over.done():
@@ -409,7 +404,6 @@ class TournamentHostPool:
         return host
 
     async def _put_back(self, job: MatchJob, host: TournamentHost) -> None:
-        """Keep a host for the next matches, or close it if it is unusable."""
         if not host.usable:
             await self._close(host)
             return
@@ -436,7 +430,6 @@ class TournamentHostPool:
         folder.close()
 
     def _terminate(self, number: int, frame: object) -> NoReturn:
-        """Stop all bots, and then the process."""
         with contextlib.suppress(BaseException):
             self.leave()
         os._exit(128 + number)
@@ -462,7 +455,6 @@ def _free_folder(logs: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """Yield a temporary folder. Raises `ArenaFault`."""
     with os_errors_as(ArenaFault, f"no folder for logs can be made in {tempfile.gettempdir()}"):
         folder = tempfile.TemporaryDirectory(prefix="arena-", ignore_cleanup_errors=True)
     with folder as path:

@@ -28,10 +28,7 @@ def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bo
 
 
 class InProcessHost:
-    """The bots of a job, kept from match to match. Their messages go to their logs.
-
-    The constructor raises `UsageFault` like `check`.
-    """
+    """The bots of a job, kept from match to match. The constructor raises `UsageFault` like `check`."""
 
     def __init__(self, job: MatchJob) -> None:
         self._job = job

@@ -69,10 +69,7 @@ Server: TypeAlias = ServerAt | ServerOn
 
 
 class MatchReport(NamedTuple):
-    """The report of a finished match: closed but not rated, with luck, notes and incidents.
-
-    `failures` gives by seat why the programs of bots failed.
-    """
+    """The report of a finished match, not rated yet; `failures` gives by seat why programs of bots failed."""
 
     closed: Closed
     luck: MatchLuck | None = None

@@ -97,10 +97,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return pairings
 
     def named(self, results: Sequence[Result]) -> list[Result]:
-        """Return stored results with the names that the plan uses.
-
-        The store has current names: a bot may have been renamed since, or be spelled in another case.
-        """
+        """Return stored results with the plan's names of bots, which may have been renamed or respelled since."""
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
         return [_with_bots(result, seats.get(place_of(result))) for result in results]
 

@@ -1,6 +1,7 @@
-"""Sandboxes for untrusted programs: a separate user for each, or a container made with bubblewrap.
+"""Sandboxes for untrusted programs: a separate user for each, or an isolated file system made with bubblewrap.
 
-A container only sees what is mounted into it. Its only way out is a port on which the arena listens inside.
+A program in a bubblewrap sandbox only sees what is mounted into it. Its only way out is a port on which the arena
+listens inside.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from protocol.errors import ArenaFault, UsageFault
 NONE, USERS, BWRAP = "none", "users", "bwrap"
 KINDS = (NONE, USERS, BWRAP)
 NO_HOME = "/nonexistent"
-_SCRATCH = "/tmp"  # noqa: S108 - each container has its own
+_SCRATCH = "/tmp"  # noqa: S108 - each sandbox has its own
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
 _OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
@@ -35,9 +36,9 @@ _APART = (
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):
-    """A kind of isolation for programs; each runs as one of `users`, or all as the operator if there are none.
+    """The isolation of programs; each runs as one of `users`, or all as the operator if there are none.
 
-    `data` and `database` are never visible in a container; `readable` is, as is what a command names.
+    `data` and `database` are hidden in bubblewrap sandboxes; `readable` is visible, as is what a command names.
     """
 
     kind: str
@@ -50,10 +51,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     """Processes of one bot that may run at the same time."""
 
     def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> LaunchSpec:
-        """Return how to launch the tournament's bot with this number, with additions to its environment.
-
-        Raises `UsageFault` if its container would show protected files.
-        """
+        """Return how to launch the bot with this number. Raises `UsageFault` if it would see protected files."""
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
         user = self.users[number] if self.users else None
@@ -66,14 +64,14 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
     def _box(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
-        """Return the command that sets up a container and its first program, without the limits."""
+        """Return the command that sets up a bubblewrap sandbox and its first program, without the limits."""
         inside, data = Path.cwd(), self.data.resolve()
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
         for path in shown:
             self._check(name, path)
         bound = _outermost({*_existing(Path("/etc"), _SETTINGS), *_prefixes(command[0]), *_arena(), *shown})
         words = ["bwrap", *_namespaces(), *_APART, "--proc", "/proc", "--dev", "/dev"]
-        words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - inside the container
+        words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - inside the sandbox
         for path in bound:
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
         for path in bound:
@@ -104,7 +102,7 @@ class BotEnvironment(Struct, frozen=True, kw_only=True):
 
 
 def check_bubblewrap() -> None:
-    """Raise `UsageFault` if bubblewrap is missing, and `ArenaFault` if it cannot create containers."""
+    """Raise `UsageFault` if bubblewrap is missing, and `ArenaFault` if it cannot create sandboxes."""
     if shutil.which("bwrap") is None:
         raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
     command = ["bwrap", *_namespaces(), *_APART, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
@@ -153,7 +151,7 @@ def _prefixes(program: str) -> Iterator[Path]:
 
 
 def _arena() -> Iterator[Path]:
-    """Yield the folders of this Python, which starts the container, and of this project, which bots may use."""
+    """Yield the folders of this Python, which starts the sandbox, and of this project, which bots may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
         yield from _existing(Path(prefix), _OF_A_PREFIX)
     yield from (Path(__file__).parents[2] / package for package in _OURS)

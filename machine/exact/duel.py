@@ -1,7 +1,4 @@
-"""Exact bounded Risk on small maps: the expected result of every position and move, without a ply limit.
-
-The tables are cached on disk.
-"""
+"""Exact bounded Risk on small maps: tables of the expected result of every position, without the ply limit."""
 
 from __future__ import annotations
 
@@ -123,9 +120,7 @@ class Table:
         return self.values.flat(self._places)
 
     def move_values(self, position: Position) -> list[tuple[Action, float]]:
-        """Return the expected result of each legal move for the mover, with best play after it; empty if the game is
-        over.
-        """
+        """Return the expected result of each legal move for the mover, with best play after it."""
         open_ended = position._replace(at=0)
         return [
             (move, -sum(float(chance) * self.value(after) for chance, after in self._rules.outcomes(open_ended, move)))

@@ -102,15 +102,11 @@ def _count(territories: int, cap: int) -> int:
 
 @lru_cache(maxsize=64)
 def _least_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """Return the borders and places of the labelling whose borders are first in order.
-
-    It is cached: a ring of nine takes seconds, and graders ask for every match.
-    """
+    """Return the borders and places of the first labelling in order; cached, as a ring of nine takes seconds."""
     return min((_relabelled(board, places), places) for places in _labellings(board))
 
 
 def _relabelled(board: Board, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """Return the borders of `board` in ascending order after renumbering its territories."""
     ends = ((places[a], places[b]) for a, b in board.borders)
     return tuple(sorted((min(pair), max(pair)) for pair in ends))
 

@@ -30,9 +30,7 @@ from protocol.errors import ArenaFault, UsageFault
 TOLERANCE = 1
 """Iteration ends when no value changes by more than this many units in a sweep: rounding keeps some values changing."""
 _FIRST_MARGINS = (1 << 10, 1 << 12, 1 << 14)
-"""Initial margins of the proof: the first is six hundred-millionths of a win, the others allow for more rounding
-errors.
-"""
+"""Initial margins of the proof: six hundred-millionths of a win, and larger ones for more rounding errors."""
 _PROVING = 25
 """Sweeps before the proof tries the next initial margin."""
 _RHYTHM = 30
@@ -79,10 +77,7 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Step], N
 
 
 class Solving:
-    """A table in progress: rows of `values`, and a margin for each value.
-
-    Before the proof, the array of margins stores the changes of values.
-    """
+    """A table in progress: rows of `values` with a margin each; before the proof the margins hold changes of values."""
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, told: Callable[[Step], None]) -> None:
         count = len(shape.places)
@@ -140,9 +135,8 @@ class Solving:
             self._tell(change / ONE)
 
     def _prove(self) -> int:
-        """Return a proven error margin: an initial margin that no sweep makes wider.
-
-        A margin that reaches `WIDEST` is no bound, nor is anything computed from it.
+        """Return a proven error margin: an initial margin that no sweep makes wider, with none at `WIDEST`, the
+        overflow.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:
@@ -194,7 +188,6 @@ class Solving:
         return change, float((steps * earlier).sum()), float((earlier * earlier).sum())
 
     def _extrapolated(self, far: float, first: int, last: int) -> None:
-        """Move the values by `far` times the stored changes."""
         part = slice(first * self._boards, last * self._boards)
         values = self.values[part] + far * self._changes[part]
         self.values[part] = numpy.clip(numpy.rint(values), -ONE, ONE)
@@ -206,9 +199,7 @@ class Solving:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """Open the file of unfinished values; return its times spent, as 64-bit floats, and its values. A new file is all
-    0.
-    """
+    """Open the file of unfinished values; return its times spent and its values, all 0 in a new file."""
     size = 8 * _SPENT + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):

@@ -29,9 +29,7 @@ SPARE = 4
 
 
 class RowMoves(NamedTuple):
-    """The tables that moves of rows depend on: `masks` as in `masks_of`, `heads`, `spots` and `holders` as in
-    `BoardRows`, `cap` and `ends` as in `moves_of`.
-    """
+    """The inputs of `moves_of`, with the masks of `masks_of` and the arrays of `BoardRows`."""
 
     cap: int
     ends: Any

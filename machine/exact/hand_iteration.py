@@ -1,7 +1,4 @@
-"""Rounds of CFR+ over a game tree in flat arrays, compiled if numba is installed.
-
-Nodes are sorted by depth, and the children of a node are adjacent.
-"""
+"""Rounds of CFR+ over a game tree in flat arrays, sorted by depth, with the children of a node adjacent."""
 
 from __future__ import annotations
 

@@ -113,7 +113,6 @@ def decisions_of(rules: Poker, start: Table) -> dict[Knowledge, list[Table]]:
 
 
 def _acts(rules: Poker, start: Table) -> dict[Knowledge, int]:
-    """Return the number of moves in each information set."""
     return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, start).items()}
 
 

@@ -122,10 +122,7 @@ def _moved(rules: Poker, state: Table, move: str) -> Table:
 
 @cache
 def hand_value(game: str) -> Callable[[Table], Number]:
-    """Return a function for the equilibrium value of the current hand for seat 0, with all cards known.
-
-    It works in any hand of a match, also before the deal.
-    """
+    """Return a function for seat 0's equilibrium value of any hand of a match, dealt (with all cards known) or not."""
     rules, start = hand_of(game)
     strategy = equilibrium_of(game)
 

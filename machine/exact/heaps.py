@@ -1,7 +1,4 @@
-"""The theory of heap games for graders: a game's rule, moves as they are sent, and values.
-
-It is separate from `protocol.games.theory`, which nim's rules import.
-"""
+"""The theory of heap games for graders, separate from `protocol.games.theory`, which nim's rules import."""
 
 from __future__ import annotations
 

@@ -6,10 +6,7 @@ from fractions import Fraction
 
 
 def solve(table: list[list[Fraction]]) -> list[Fraction] | None:
-    """Solve linear equations, each with its right side last; return None unless there is exactly one solution.
-
-    The table is modified.
-    """
+    """Solve linear equations, right sides last, in place; return None unless there is exactly one solution."""
     size = len(table)
     for at in range(size):
         pivot = next((row for row in range(at, size) if table[row][at]), None)

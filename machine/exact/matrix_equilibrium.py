@@ -78,10 +78,7 @@ def _symmetric(payoffs: Matrix) -> bool:
 
 
 def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_Held]:
-    """Yield the mixes of rows that make as many columns best responses as they have rows.
-
-    `payoffs` are those of the column player.
-    """
+    """Yield the mixes that make as many columns best responses as they have rows; `payoffs` are the columns'."""
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     seen = set()
     for size in range(1, min(len(rows), len(columns)) + 1):

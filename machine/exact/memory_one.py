@@ -189,9 +189,8 @@ def _discounted(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fr
 
 
 def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
-    """Return the long-run share of rounds with each result.
-
-    It is the probability of entering each recurrent class, times the stationary distribution in it.
+    """Return the long-run share of each result: probabilities to enter recurrent classes times stationary
+    distributions.
     """
     size = range(len(begin))
     reached = [_reachable(step, at) for at in size]
@@ -223,7 +222,6 @@ def _reachable(step: Matrix, begin: int) -> set[int]:
 
 
 def _solved(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
-    """Return the only solution of linear equations."""
     found = solve([[*map(Fraction, row), each] for row, each in zip(matrix, right, strict=True)])
     assert found is not None
     return found

@@ -130,10 +130,7 @@ def cluster(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[W
 
 
 def _client_class() -> Any:
-    """Return `distributed.Client`, with its logs silenced unless Dask's configuration sets up logging.
-
-    Raises `UsageFault` if it is not installed.
-    """
+    """Return `distributed.Client`, silenced unless Dask's configuration sets up logging. Raises `UsageFault`."""
     try:
         import dask.config
 

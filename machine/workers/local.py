@@ -150,7 +150,7 @@ class _Processes(WorkerPool):
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
     def _look(self) -> None:
-        """Stop if a worker has ended: the executor misses one that died while it sent a result, and would wait for
+        """Stop if a worker has ended: the executor misses one that dies while it sends a result, and would wait for
         ever.
         """
         if any(worker.exitcode is not None for worker in self._workers()):
@@ -177,7 +177,7 @@ class _Processes(WorkerPool):
 
 @contextmanager
 def processes(jobs: int) -> Iterator[WorkerPool]:
-    """Yield a pool of `jobs` processes. They start with the first tasks and end with the `with`, or with this process.
+    """Yield a pool of `jobs` processes, which start with the first tasks and end with the block or with this process.
 
     A killed worker costs time, but no results. Raises `UsageFault` for fewer than one.
     """
@@ -232,7 +232,6 @@ def _is_lost(future: Future[R]) -> bool:
 
 
 def _begin() -> None:
-    """Set up a worker process: signals, and an end with its parent."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
