@@ -1,4 +1,4 @@
-"""Services of the local machine, for all packages: compiled loops, caches, workers, processes, files, logs, commands.
+"""Services of the local machine: compiled loops, caches, workers, processes, files, logs and command lines.
 
-It may import only `protocol`.
+All packages but `protocol` may import it; it may import only `protocol`.
 """

@@ -86,7 +86,7 @@ def _no_interrupt_lost() -> Iterator[None]:
 def command(
     app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None, renamed: Mapping[str, str] = {}
 ) -> None:
-    """Run the commands of `app`, called `called` in help. Raises `UsageFault`, and `SystemExit` on an early exit."""
+    """Run the commands of `app`, named `called` in its help. Raises `UsageFault`, and `SystemExit` on an early exit."""
     try:
         code = app(words, prog_name=called, standalone_mode=False)
     except _Unread as exc:

@@ -82,7 +82,7 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
 
 
 def _news() -> socket.socket:
-    """Become a subreaper, survive signals to end, and return a socket that gets a byte for each signal."""
+    """Become a subreaper, survive SIGTERM and the like, and return a socket that gets a byte for each signal."""
     adopt_orphans()
     read, write = socket.socketpair()
     write.setblocking(False)

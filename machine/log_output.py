@@ -1,4 +1,4 @@
-"""The log of a server: levels, text or JSON lines, escaping, and a rate limit for lines that strangers cause."""
+"""The log of a server: levels, text or JSON, escaping, and a rate limit for lines that unknown clients cause."""
 
 from __future__ import annotations
 

@@ -18,7 +18,9 @@ FIRST_DESCRIPTOR = 3
 
 
 class ServiceManager:
-    """The service manager in `environment`, which loses these variables; without one, notifications do nothing."""
+    """The service manager that `environment` names (these variables are removed); without one, notifications do
+    nothing.
+    """
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
         address = environment.pop("NOTIFY_SOCKET", "")

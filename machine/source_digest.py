@@ -107,7 +107,7 @@ def _absolute(name: str, file: Path) -> str | Path:
 
 @cache
 def _files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
-    """Return the source files of a module if its imports are to be followed."""
+    """Return the source files of an imported module, none if it is outside the packages to follow."""
     if isinstance(name, Path):
         paths = [name]
     else:

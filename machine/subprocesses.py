@@ -40,9 +40,9 @@ def adopt_orphans() -> None:
 
 
 def give_memory_back() -> None:
-    """Return freed blocks of 1 MiB and more to Linux, and share the rest between threads, if the C library is glibc.
+    """Make glibc give freed blocks of 1 MiB and more back to Linux, and share the rest between threads.
 
-    By default glibc keeps larger and larger blocks, for each thread, and memory grows as if it leaked.
+    By default it keeps larger and larger blocks, for each thread, and memory grows as if it leaked.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
@@ -72,7 +72,7 @@ def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> 
 
 
 def be_nice(by: int) -> None:
-    """Lower the priority of this process like `os.nice`. Raises `UsageFault` like `limited_niceness`."""
+    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raises `UsageFault`."""
     _lower_priority(limited_niceness(by))
 
 

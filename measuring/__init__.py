@@ -1,1 +1,4 @@
-"""Statistics of matches: scores, luck, intervals, sequential tests. May import `protocol`, `referee`, `machine`."""
+"""Statistics of matches: scores, luck, intervals and sequential tests.
+
+It does no I/O, and may import `referee`, `machine` and `protocol`.
+"""

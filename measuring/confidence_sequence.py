@@ -1,4 +1,4 @@
-"""A confidence sequence: an interval for the mean of scores that stays valid whenever you stop. Pure.
+"""A confidence sequence: an interval for the mean of scores that stays valid whenever you stop.
 
 A gambler bets on the scores against a claimed mean. If the claim is true, the gambler cannot expect to win: the chance
 that the capital ever grows to twenty times the start is at most one in twenty (Ville's inequality). The interval holds

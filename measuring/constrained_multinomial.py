@@ -1,4 +1,4 @@
-"""Maximum likelihood of a multinomial distribution under a constraint on its mean or its normalised mean. Pure.
+"""Maximum likelihood of a multinomial distribution under a constraint on its mean or its normalised mean.
 
 The normalised mean is the distance from a centre in standard deviations. Source: M. Van den Bergh, Comments on
 Normalized Elo (2021), and A. B. Owen, Empirical Likelihood (2001), 2.9.

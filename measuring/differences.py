@@ -1,4 +1,4 @@
-"""Mean differences measured in pairs, and sums of such means, with 95 % intervals. Pure."""
+"""Mean differences measured in pairs, and sums of such means, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -31,9 +31,7 @@ def certain(difference: float) -> Difference:
 
 
 def mean_difference(values: Sequence[float], most: float = 0.0) -> Difference:
-    """Return the mean of two or more values with Student's interval; `most` is used if all are equal
-    (`standard_error`).
-    """
+    """Return the mean of two or more values with Student's interval; for `most`, see `standard_error`."""
     mean, count = fmean(values), len(values)
     error = standard_error(variance(values, mean) / count, count, count - 1, most)
     return _within(mean, error, count - 1)

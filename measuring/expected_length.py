@@ -1,4 +1,4 @@
-"""Forecast how many games a sequential test takes from its hypotheses and the variance between equal bots. Pure."""
+"""Forecast the length of a sequential test, in games, from its hypotheses and the variance between equal bots."""
 
 from __future__ import annotations
 

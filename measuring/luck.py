@@ -21,7 +21,7 @@ from referee.record import Between, Ply, Record
 from referee.replay import replay
 
 MOST_STATES = 100_000
-"""Maximum number of states on the way to the outcomes of a throw, about a third of a second.
+"""Maximum number of states to enumerate for the outcomes of a throw, about a third of a second.
 
 Without a limit, a player could choose moves that take minutes.
 """

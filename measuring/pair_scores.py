@@ -1,4 +1,4 @@
-"""Match scores of one side, grouped into the units and strata from which intervals are computed. Pure.
+"""Match scores of one side, grouped into the units and strata from which intervals are computed.
 
 A unit is all matches from one start, whichever seats the side had in them; it counts by their mean. Opponents and seats
 come from a schedule, not from chance, so units are compared with others of the same opponent and seats.
@@ -90,8 +90,8 @@ Strata = Mapping[Stratum, Sequence[ScoreUnit]]
 def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
     """Return the units by opponent and seats, and whether the luck of all matches is known.
 
-    Each stratum has at least two units if there are two. Source for merging strata of one unit: W. G. Cochran, Sampling
-    Techniques (1977), 5A.12.
+    Strata of one unit are merged, so that each has at least two if there are two in all. Source: W. G. Cochran,
+    Sampling Techniques (1977), 5A.12.
     """
     starts: defaultdict[Hashable, list[SideScore]] = defaultdict(list)
     known = True

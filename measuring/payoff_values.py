@@ -37,7 +37,7 @@ def of_dilemma(game: Dilemma) -> ValueFactories:
 
 
 class MeanPayoff(ValueFunction):
-    """Value a round at what it pays, and each round to come at the mean of the rounds so far.
+    """Values a round at what it pays, and each round to come at the mean of the rounds so far.
 
     The mean includes the expected payoff of the current round. So the coin that ends a match gives or takes that mean,
     and noise only changes the payoff of its round.

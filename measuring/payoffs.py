@@ -1,4 +1,4 @@
-"""Mean payoff of a bot per round, with equal weight for every opponent, and its interval. Pure."""
+"""Mean payoff of a bot per round, with equal weight for every opponent, and its interval."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MeanPayoff(Struct, frozen=True, kw_only=True):
 
 
 def mean_of_rounds(units: Sequence[Paid]) -> list[float]:
-    """Return a value for each of one or more units: their mean is that of all rounds.
+    """Return one value for each unit, so that their mean is the mean of all rounds.
 
     Their deviations from it are those of `PairPayoffs`. So a ratio, the mean of matches of different lengths, is
     treated as a mean of values (W. G. Cochran, Sampling Techniques, 1977, 6.4).

@@ -1,8 +1,8 @@
 """Forecast the length and error rates of a sequential test by simulating tests with pairs drawn from a pilot.
 
 Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. Their mean
-is that of the hypothesis: adjusted scores are shifted, results get the maximum-likelihood probabilities under it. Pure;
-equal seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993).
+is that of the hypothesis: adjusted scores are shifted, results get the maximum-likelihood probabilities under it. Equal
+seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Sequential tests on the scores of pairs: after each pair they accept one of two hypotheses or stay undecided.
 
 They are generalised tests: the likelihood ratio uses the most likely distribution under each hypothesis. One test takes
-counts of raw results, the other real values, results less luck. Pure.
+counts of raw results, the other real values, results less luck.
 """
 
 from __future__ import annotations
@@ -220,8 +220,8 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: flo
 def most_llr(pairs: int, total: float, null: float, other: float) -> float:
     """Return an upper bound of the empirical likelihood ratio of `RealValued` after this many pairs, whatever its sign.
 
-    It is the ratio to the observed distribution, if the mean of a hypothesis is reached only by adding lost or won
-    pairs that have not come yet. numba can compile the function unchanged.
+    It reaches the mean of a hypothesis only by moving weight from the observed distribution to scores of 0 or 1. numba
+    can compile the function unchanged.
     """
     mean = (total + 0.5 * pairs + UNSEEN) / (pairs + 2 * UNSEEN)
     if not 0 < mean < 1:

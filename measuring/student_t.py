@@ -1,4 +1,4 @@
-"""Student's t distribution, and its inputs: the standard error of a mean and its degrees of freedom. Pure."""
+"""Student's t distribution, and its inputs: the standard error of a mean and its degrees of freedom."""
 
 from __future__ import annotations
 

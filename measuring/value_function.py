@@ -45,7 +45,7 @@ ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
 
 
 class PositionValue(ValueFunction):
-    """A value function by the worth of positions: luck is v(after) − Σ p v(outcome)."""
+    """A value function that assigns a value to each position: luck is v(after) − Σ p v(outcome)."""
 
     def __init__(self, name: str, worths: Callable[[Any], SeatValues], unit: str = POINTS) -> None:
         self.name = name

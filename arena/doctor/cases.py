@@ -1,4 +1,4 @@
-"""The cases of the doctor: each fault, the expected reaction of the bot, and the check that it reacts so."""
+"""The cases of the doctor: faults, the expected reactions of the bot, and the checks."""
 
 from __future__ import annotations
 
@@ -243,7 +243,7 @@ async def _full(harness: Harness) -> Finding:
 
 
 async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
-    """Cut a bot's connection, let two or more attempts to connect fail, and check how often it tries."""
+    """Cut a bot's connection, let its attempts to connect fail for a while, and judge how often it tries."""
     harness.cable.cut()
     begun = time.monotonic()
     await harness.relay.until(lambda: harness.bot.ended, DOWN_FOR)

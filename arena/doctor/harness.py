@@ -367,18 +367,18 @@ class Harness:
         return max(0.0, hello.at - begun)
 
     async def expect(self, kind: str, *, by: str = BOT, since: int, within: float, instead: str, **fields: Any) -> Seen:
-        """Return the first such message since a mark. Raises `Failed` with `instead` if none comes, or on a crash."""
+        """Return the first matching message since a mark. Raises `Failed` with `instead` without one or on a crash."""
         found = await self._until(lambda: self.said(kind, by=by, since=since, **fields), within)
         if found is None:
             raise Failed(instead)
         return found
 
     def said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Seen | None:
-        """Return the first such message since a mark, or None."""
+        """Return the first matching message since a mark, or None."""
         return next(self.all_said(kind, by=by, since=since, **fields), None)
 
     def all_said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Iterator[Seen]:
-        """Yield all such messages since a mark."""
+        """Yield all matching messages since a mark."""
         for seen in self.relay.seen[since:]:
             told = seen.by == by and seen.type == kind
             if told and all(seen.message.get(key) == value for key, value in fields.items()):

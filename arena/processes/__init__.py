@@ -1,1 +1,1 @@
-"""Bot processes of the arena, each with a keeper that ends it with the arena. May import `machine` and `protocol`."""
+"""Bot processes of the arena, each with a keeper that ends it with the arena."""

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 AT_LEAST = 1.0
-"""Minimum seconds between two rotations: a program that writes faster is slowed down, and only costs itself."""
+"""Minimum seconds between two rotations: a program that writes faster has to wait, at its own cost only."""
 _PIECE = 64 * 1024
 
 

@@ -31,7 +31,7 @@ KILL_WITHIN = 2.0
 LONGEST_WAIT = 60.0
 """Maximum seconds before a restart; delays double up to this, and reset once the program has run that long."""
 _HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
-"""The last output of a bot that cannot import the library because of a file with the same name, and that file."""
+"""Matches the output of a bot for which a file hides the library of the same name, and captures that file."""
 _LAUNCHER = (sys.executable, "-P", "-m", "arena.processes.launcher")
 
 

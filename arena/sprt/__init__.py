@@ -1,1 +1,1 @@
-"""Tests of two bots: question, evidence from matches, and summary in words. Pure, on top of `measuring`."""
+"""Tests of two bots: their question, the evidence from matches, and its summary in words, without I/O."""

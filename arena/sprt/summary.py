@@ -52,9 +52,7 @@ def a_unit(findings: Findings) -> str:
 
 
 def before_it_starts(question: Question, seats: int, own: int) -> str | None:
-    """Return the expected length of a test on raw results, `own` seats being its first bot's; None if it cannot be
-    known.
-    """
+    """Return the expected length of a test on raw results, or None; the first bot has `own` of the seats."""
     if question.value is not None or question.hypotheses is None:
         return None
     least = MIN_UNITS * seats if seats > 2 else 0

@@ -1,1 +1,4 @@
-"""Tournaments: plans that follow from a seed, contestants, hosts and workers. May import the arena, but not `bots`."""
+"""Tournaments: plans that follow from a seed, contestants, hosts, workers and sandboxes.
+
+It may import the server and the layers below, but not `bots`.
+"""

@@ -36,8 +36,7 @@ class Contestant(NamedTuple):
 
 
 def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
-    """Return the bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…`, `[NAME=]FILE.py` or `NAME=COMMAND
-    LINE`.
+    """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
     In process it may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. `defaults` are
     settings for every reference bot that has them. Raises `UsageFault`, also for a setting that a bot does not have.

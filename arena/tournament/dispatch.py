@@ -83,7 +83,7 @@ def play(
 
 
 def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Remove the reports whose turn has come from both arguments, and return them."""
+    """Pop the places that are due, and return their reports in order."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))
@@ -141,7 +141,7 @@ def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborte
 
 
 def _print_to(log: Path) -> None:
-    """Redirect the output of a worker process to a log; other processes' threads keep theirs. Raises `ArenaFault`."""
+    """Redirect the output of a worker process, but not of a worker thread, to a log. Raises `ArenaFault`."""
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)

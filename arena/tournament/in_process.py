@@ -1,4 +1,4 @@
-"""Matches between bots without processes and sockets, by a package that offers this as an entry point."""
+"""Matches between bots without processes and sockets, played by code that is found as an entry point."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from referee.in_process import InProcess
 
 
 def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Make those bots that can play in process, as a check.
+    """Check the bots that can play in process by making them.
 
     Raises `UsageFault` for one that cannot be made or does not play the game; unless `strict`, bots with faulty files
     are returned with the reason instead.

@@ -1,7 +1,7 @@
 """The plan of a tournament: a schedule that follows from its seed.
 
-All randomness is derived from the seed, and from names and what they play. So the same arguments give the same matches,
-and a stopped tournament continues with the missing ones.
+All randomness is derived from the seed, names and pairings. So the same arguments give the same matches, and a stopped
+tournament continues with the missing ones.
 """
 
 from __future__ import annotations

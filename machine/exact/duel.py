@@ -112,8 +112,8 @@ class Table:
     def flat(self) -> tuple[Any, list[int]]:
         """Return the values of all positions as 64-bit floats for compiled loops, and the weight of each territory.
 
-        A position's number is the sum of the weights times troops if the mover holds the territory, or times troops
-        plus `max_troops` if the opponent does. Raises `UsageFault` for a table mapped from a file.
+        A position's number is the sum of weight times digit: the digit is the troops of the mover, or `max_troops` plus
+        those of the opponent. Raises `UsageFault` for a table mapped from a file.
         """
         if isinstance(self.values, MappedValues):
             raise UsageFault("this table is in a file that is mapped, and not in memory")
@@ -158,7 +158,7 @@ def solve(board: Board, max_troops: int) -> Table:
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """Return the table that `arena-bot solve` left in `folder` (default: `cache_folder`), mapped, or a small one.
+    """Return the mapped table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else a small table.
 
     A small table is read from its file in the folder, or solved and stored there. Raises `UsageFault`, also for a
     damaged table.
@@ -248,5 +248,5 @@ def judge_of(game: Duel) -> Judge:
 
 
 def can_judge(game: Duel) -> bool:
-    """Return whether `judge_of` works on any machine, even without a table from `arena-bot solve`."""
+    """Return whether `judge_of` works here without a table from `arena-bot solve`."""
     return FAST and is_small(game.map, game.max_troops)

@@ -17,8 +17,8 @@ from protocol.games.risk.duel import ARMY
 _HEAD = 4096
 """Bytes of the header: JSON, padding and a newline.
 
-After it come, as 32-bit integers, the heads of the rows, and the values by row and by the territories of the side that
-waits.
+After it come, as 32-bit integers, the numbers of the rows, and the values by row and by the territories of the mover's
+opponent.
 """
 ONE = 1 << 30
 """The value of a win, in units of the stored integers."""

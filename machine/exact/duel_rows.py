@@ -36,7 +36,7 @@ class BoardRows(NamedTuple):
     spots: Any
     """The spot of the stored row that represents each row number, with the symmetry that leads there."""
     holders: Any
-    """The bits of the territories held after a symmetry, by symmetry and then by the bits before; unsigned, 32 bits."""
+    """The set of territories held (as bits) after a symmetry, by symmetry and by the set before; unsigned, 32 bits."""
 
 
 def rows_of(shape: Shape) -> BoardRows:

@@ -75,7 +75,7 @@ def check_compiled() -> None:
 
 
 def is_small(board: Board, max_troops: int) -> bool:
-    """Return whether the table of a board is solved on demand; a quick estimate without looking at the graph."""
+    """Return whether the table of a board is solved on demand, by its number of positions."""
     return _count(len(board), max_troops) <= MOST_POSITIONS
 
 

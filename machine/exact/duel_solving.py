@@ -135,8 +135,10 @@ class Solving:
             self._tell(change / ONE)
 
     def _prove(self) -> int:
-        """Return a proven error margin: an initial margin that no sweep makes wider, with none at `WIDEST`, the
-        overflow.
+        """Return a proven error margin.
+
+        The proof is a sweep that leaves no margin wider than all were at first. If one reaches `WIDEST`, it has
+        overflowed, and a larger initial margin is tried.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:

@@ -1,7 +1,7 @@
 """Sweeps over the full boards of bounded Risk: one improves values by the moves, the other proves an error bound.
 
-A value is a 32-bit integer, `ONE` for a win of the mover. Its index in a row is the set of territories held by the side
-that waits. After a move that side is the mover, so a row is read in the order in which it is written. All boards of a
+A value is a 32-bit integer, `ONE` for a win of the mover. Its index in a row is the set of territories held by the
+mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards of a
 row go through a move together, and the inner loops have no branches: many times faster than board by board.
 """
 
@@ -17,13 +17,13 @@ from machine.exact.duel_rows import ATTACKED, MOVE, REINFORCED, TURN, TURN_BITS,
 from protocol.games.risk.duel import TAKEN
 
 PARTS = 16
-"""Margins are stored in this fraction of a unit of values."""
+"""Margins are stored in units this many times finer than those of values."""
 WIDEST = (1 << 16) - 1
 """Stored for a margin that is this wide or wider, which means that no bound is known."""
 _WON = float(TAKEN.numerator)
 _LOST = float(TAKEN.denominator - TAKEN.numerator)
 _ALL = float(TAKEN.denominator)
-"""Chances of an attack as shares of the last number: whole numbers, so that rounding happens only once."""
+"""An attack wins `_WON` of `_ALL` times and loses `_LOST`: whole numbers, so that rounding happens only once."""
 SPARE = 4
 """Scratch rows for each thread behind the table, in which symmetries are applied."""
 
@@ -192,8 +192,8 @@ def sweep_bounds(
 ) -> int:
     """Recompute the margins of rows in place from the values and margins so far, and return the widest.
 
-    A margin of `WIDEST` is too narrow, and so is all that is computed from it. The arguments are as in `sweep`; `low`
-    and `high` have room for a row.
+    A margin of `WIDEST` has overflowed and is no bound, nor is anything computed from it. The arguments are as in
+    `sweep`; `low` and `high` have room for a row.
     """
     cap, ends, masks, heads, spots, holders = map_
     boards = len(low)

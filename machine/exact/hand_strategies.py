@@ -70,7 +70,7 @@ def _kuhn() -> Strategy:
 
 
 def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str, float]) -> None:
-    """Write a strategy as JSON, with some facts in its header. Raises `OSError`."""
+    """Write a strategy as JSON, with `facts` in its header. Raises `OSError`."""
     rows = {_written(rules, key): _rounded(chances) for key, chances in strategy.items()}
     head = {"game": rules.name, **facts, "parts": PARTS}
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items()))

@@ -22,7 +22,7 @@ ALIKE = 0.003
 """Chips by which values of equally good moves may differ: the accuracy of the tables."""
 
 NEVER = 0.001
-"""Maximum probability of moves that the opponent counts as never making: such small ones are residues of solving."""
+"""Up to this probability the opponent counts as never making a move: such small ones are residues of solving."""
 
 Belief = Sequence[tuple[Number, Table]]
 """Possible states for a seat that does not see all cards, each with its probability."""
@@ -122,7 +122,9 @@ def _moved(rules: Poker, state: Table, move: str) -> Table:
 
 @cache
 def hand_value(game: str) -> Callable[[Table], Number]:
-    """Return a function for seat 0's equilibrium value of any hand of a match, dealt (with all cards known) or not."""
+    """Return a function that values the current hand for seat 0 in equilibrium, before the deal or with all cards
+    known.
+    """
     rules, start = hand_of(game)
     strategy = equilibrium_of(game)
 

@@ -6,7 +6,10 @@ from fractions import Fraction
 
 
 def solve(table: list[list[Fraction]]) -> list[Fraction] | None:
-    """Solve linear equations, right sides last, in place; return None unless there is exactly one solution."""
+    """Solve linear equations, each row ending in its right side; return None unless there is exactly one solution.
+
+    The table is modified.
+    """
     size = len(table)
     for at in range(size):
         pivot = next((row for row in range(at, size) if table[row][at]), None)

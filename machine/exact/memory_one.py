@@ -19,7 +19,7 @@ RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
 Payoffs = Sequence[Sequence[tuple[int, int]]]
 """Payoffs as in a dilemma's config: for each choice of one, for each choice of the other, the payoffs of both."""
 Scores = tuple[Fraction, Fraction]
-"""The payoff per round of both."""
+"""The payoffs of both, per round."""
 
 Matrix = list[list[Fraction]]
 
