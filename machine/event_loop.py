@@ -30,7 +30,9 @@ def collect_rarely() -> None:
 
 
 def new() -> asyncio.AbstractEventLoop:
-    """Return a new event loop, of uvloop if installed, which aborts if a socket gets a descriptor below 3."""
+    """Return a new event loop, uvloop's if installed; descriptors 0 to 2 are opened first, as it aborts on sockets
+    there.
+    """
     fill_descriptors()
     try:
         import uvloop

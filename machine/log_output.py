@@ -35,7 +35,7 @@ def about(**fields: str) -> dict[str, dict[str, str]]:
 
 
 class TextLines(logging.Formatter):
-    """`arena: message`, or `arena NODE: message` on a node; only tracebacks take more than one line."""
+    """Formats records as `arena: message`, on a node `arena NODE: message`; only tracebacks take more than a line."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -47,7 +47,7 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One JSON object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message`, and on a node `node`."""
+    """Formats records as JSON lines: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message` and any `node`."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()

@@ -24,7 +24,7 @@ _NAME = re.compile(r"[\w.]+")
 
 @cache
 def digest_of_all() -> str:
-    """Return a hexadecimal digest of all code and data of bot-arena. Raises `OSError` like `digest`."""
+    """Return a hexadecimal digest of all Python and TOML files of bot-arena. Raises `OSError` like `digest`."""
     held = hashlib.sha256()
     for package in PACKAGES:
         for file in sorted((_HOME / package).rglob("*.*")):

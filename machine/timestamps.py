@@ -16,5 +16,5 @@ def written(moment: datetime) -> str:
 
 
 def seconds_of(text: str) -> float:
-    """Return such a timestamp in seconds since 1970."""
+    """Convert a timestamp made by `written` to seconds since 1970."""
     return datetime.fromisoformat(text).timestamp()

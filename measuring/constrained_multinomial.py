@@ -164,7 +164,7 @@ def _divisor(share: float, least: float) -> float:
 
 
 def _least_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
-    """Return the end term's divisor, which gives the terms mean 0, by Newton's steps between closing bounds."""
+    """Find the divisor of the end term for which the terms have mean 0, by Newton's steps between closing bounds."""
     against = sum(-share * count for share, count in zip(shares, counts, strict=True) if share < 0)
     low, high = min(1.0, counts[shares.index(1.0)] / against), 1.0
     least = math.sqrt(low * high)

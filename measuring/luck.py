@@ -28,7 +28,7 @@ Without a limit, a player could choose moves that take minutes.
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
-    """The luck of each seat in one move; `seat` is the mover, −1 for a deal and for a simultaneous round."""
+    """What the dice of one move gave each seat; `seat` is whose move it was, −1 for a deal and for a round of all."""
 
     ply: int
     seat: int
@@ -36,12 +36,12 @@ class ChanceEvent(Struct, frozen=True, kw_only=True):
 
 
 class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The luck of a match so far, by seat; `value` names the value function that measured it.
+    """The luck of a match so far by seat, in points, which sum to 0; `value` is the name of what it was measured by.
+    Where payoffs count it is in those, as `unit` says, and sums to 0 if they do.
 
-    It is in points, which sum to 0, or in `unit` for games with payoffs, where it sums to 0 if they do. Result less
-    luck is an unbiased estimate of what the bots' play is worth, wherever the match was cut off; it may leave [0, 1]. A
-    void match has luck but no result. `estimate` is True with more than two seats: then the value is a rough guide for
-    a single match, not for tables.
+    Result less luck is an unbiased estimate of what the bots' play is worth, wherever the match was cut off; it may
+    leave [0, 1]. A match that was called off has luck, but no result to take it from. `estimate`: with more than two
+    seats the value is a rough guide, by the ply, and not for tables.
     """
 
     value: str

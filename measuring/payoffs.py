@@ -32,10 +32,8 @@ class PairPayoffs(NamedTuple):
 
 
 class MeanPayoff(Struct, frozen=True, kw_only=True):
-    """Mean over `opponents` of the mean payoff per round against each, with its 95 % interval.
-
-    The bounds are None if no opponent was met twice. Opponents are taken as fixed: the interval shows what more matches
-    against them could change.
+    """The mean over so many `opponents` of the mean payoff of all rounds against each, and its 95 % interval, None
+    where no opponent was met twice. Opponents are taken as given: it says what more matches against them would change.
     """
 
     mean: float

@@ -194,7 +194,7 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: flo
     """Return the log likelihood ratio of the mean `other` to the mean `null` for normal values of unknown spread.
 
     It is n/2 ln(sum (x - null)^2 / sum (x - other)^2), from sums of powers of the values minus one half. Alone it errs
-    up to half as often again as it should if values are skewed. The same ratio is therefore also taken of means
+    up to 1.5 times as often as it should if values are skewed. The same ratio is therefore also taken of means
     corrected for skewness, and the weaker one counts. numba can compile the function unchanged. Source: P. Hall, On the
     removal of skewness by transformation (1992).
     """

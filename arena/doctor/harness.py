@@ -229,7 +229,7 @@ class BotUnderTest:
 
 
 class Failed(Exception):
-    """The bot did not react as it must. The message continues "it"."""
+    """The bot did not react as it must; the message continues a sentence that begins with "it"."""
 
 
 class Harness:

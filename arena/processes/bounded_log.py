@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 AT_LEAST = 1.0
-"""Minimum seconds between two rotations: a program that writes faster has to wait, at its own cost only."""
+"""Minimum seconds between two rotations; a program that writes faster is blocked meanwhile."""
 _PIECE = 64 * 1024
 
 

@@ -1,4 +1,4 @@
-"""A notice why no match has started yet: bots that warm up say so in their logs."""
+"""A notice that explains why no match has started yet: a bot is warming up, according to its log."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ def units(findings: Findings, number: int) -> str:
 
 
 def a_unit(findings: Findings) -> str:
-    """Return one unit in words."""
+    """Return "a pair" or "a start", the unit of a test."""
     return "a pair" if findings.seats == 2 else "a start"
 
 

@@ -196,7 +196,7 @@ class BoundedFolder:
         return found
 
     def write(self, key: str, values: Any, sweeps: int) -> None:
-        """Write a table like `write_values`; the least recently read make room."""
+        """Write a table like `write_values`, and remove the least recently read ones if the folder is full."""
         write_values(self._folder / f"duel-{key}", key, values, sweeps)
         make_room(self._folder, "duel-*", self._most_bytes)
 

@@ -37,8 +37,8 @@ class ClusterTimeouts:
 class _Errand:
     """A function and its task, pickled together; unpickling calls the function and gives the result.
 
-    Dask only runs `pickle.loads`: anything that Dask unpickles itself must be importable by the scheduler, and would
-    end a worker that lacks it.
+    Dask itself only runs `pickle.loads`. A class that Dask unpickles would have to be importable by the scheduler, and
+    a worker without it would die.
     """
 
     def __init__(self, work: Callable[[T], R], task: T) -> None:

@@ -183,8 +183,7 @@ def _means(game: Game[Any, Any], state: Any) -> SeatValues:
 
 
 def _shipped(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
-    """Return the coefficients fitted to the map, None if it has none; `seats` is the file suffix for more than two
-    seats.
+    """Return the coefficients fitted to the map, or None; `seats` is the file's suffix for more than two seats.
 
     Under another troop limit or draft they are still unbiased, only a little less sharp.
     """
