@@ -1,1 +1,4 @@
-"""What this machine does for both sides: loops compiled, tables kept, work spread, programs run, files in and out."""
+"""Services of the local machine: compiled loops, caches, workers, processes, files, logs and command lines.
+
+All packages but `protocol` may import it; it may import only `protocol`.
+"""

@@ -1,4 +1,4 @@
-"""Values on command lines: `@my.toml` names a file in the place of a value, all else is the value itself."""
+"""Values on command lines: `@my.toml` reads the value from a file, anything else is the value itself."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from protocol.secret_text import strip_invisible
 MOST_BYTES = 1024 * 1024
 MOST_DAYS = 36500
 MOST_DIGITS = 4300
-"""Of an integer: Python reads and shows no more. Only TOML's hexadecimal, octal and binary ones could have more."""
+"""Maximum digits of an integer: Python's limit for conversion. Only TOML's non-decimal integers could exceed it."""
 _TOO_LONG = 10**MOST_DIGITS
 
 
 def read_clock(text: str, key: str = "clock") -> Clock:
-    """A clock from `seconds+increment` or `seconds`. Raises `UsageFault`, naming the key."""
+    """Parse a clock from `seconds+increment` or `seconds`. Raises `UsageFault` that names the key."""
     found = re.fullmatch(r"(\d+(?:\.\d+)?)(?:\+(\d+(?:\.\d+)?))?", text)
     bank, increment = (round(float(part or 0) * 1000) for part in found.groups()) if found else (0, 0)
     if not 1 <= bank <= MOST_CLOCK_MS or increment > MOST_CLOCK_MS:
@@ -33,7 +33,7 @@ def read_clock(text: str, key: str = "clock") -> Clock:
 
 
 def read_days(text: str, key: str) -> int:
-    """Days from `90d`, or from weeks, `12w`. Raises `UsageFault`, naming the key."""
+    """Parse days from `90d`, or weeks from `12w`. Raises `UsageFault` that names the key."""
     found = re.fullmatch(r"(\d{1,5})([dw])", text)
     days = int(found[1]) * {"d": 1, "w": 7}[found[2]] if found else 0
     if not 1 <= days <= MOST_DAYS:
@@ -42,16 +42,14 @@ def read_days(text: str, key: str) -> int:
 
 
 def read_value(text: str) -> Any:
-    """What a file holds (`@my.toml`), or a value as `read_text` reads it.
-
-    Raises `UsageFault` for a file that cannot be read.
-    """
+    """Return the content of a file (`@my.toml`), or the value as `read_text` parses it. Raises `UsageFault`."""
     return read_file(text[1:]) if text.startswith("@") else read_text(text)
 
 
 def text_or_file(text: str, key: str) -> str:
-    """A text, or the first line of the file that it names (`@/run/secrets/db`), as a password is kept. Raises
-    `UsageFault`, naming the key and no more than the file.
+    """Return a text, or the first line of the file that it names (`@/run/secrets/db`), as for a password.
+
+    Raises `UsageFault`, which names the key and the file, never the content.
     """
     if not text.startswith("@"):
         return strip_invisible(text)
@@ -65,14 +63,14 @@ def text_or_file(text: str, key: str) -> str:
 
 
 def read_file(name: str) -> Any:
-    """What a file holds, a table as a `FileTable`: JSON if its name ends in `.json`, else TOML. Raises `UsageFault`."""
+    """Read JSON from a file named `.json`, else TOML; a table becomes a `FileTable`. Raises `UsageFault`."""
     form = "JSON" if name.endswith(".json") else "TOML"
     too_long = UsageFault(f"the file {_shown(name)} can't be read: a number has more than {MOST_DIGITS} digits")
     try:
         text = decode(_bytes(name))
         held = json.loads(text) if form == "JSON" else tomllib.loads(text)
     except (ValueError, RecursionError) as exc:
-        if type(exc) is ValueError:  # that of `int`: the parsers and the decoder have their own
+        if type(exc) is ValueError:  # raised by `int`: the parsers and the decoder raise subclasses
             raise too_long from exc
         raise UsageFault(f"the file {_shown(name)} is not {form}: {_reason(exc)}") from exc
     if _holds_too_long(held):
@@ -81,7 +79,6 @@ def read_file(name: str) -> Any:
 
 
 def _holds_too_long(held: Any) -> bool:
-    """Whether one of its integers has more than `MOST_DIGITS`."""
     waiting = [held]
     while waiting:
         value = waiting.pop()
@@ -109,6 +106,6 @@ def _shown(name: str) -> str:
 
 
 def _reason(exc: Exception) -> str:
-    """What the parser says. The end of a long complaint is kept: that is where it names the line."""
+    """Return the parser's message. A long one keeps its end, which names the line."""
     text = str(exc) if str(exc).isprintable() else repr(str(exc))
     return text if len(text) <= 100 else f"{text[:50]}...{text[-45:]}"

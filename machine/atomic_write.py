@@ -1,4 +1,4 @@
-"""Files and folders that take another's place whole or not at all, or are on disk; locks, for one process at a time."""
+"""Atomic replacement of files and folders, flushing to disk, and locks between processes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from pathlib import Path
 
 @contextlib.contextmanager
 def in_place_of(path: Path) -> Iterator[Path]:
-    """A file beside `path`, or beside what that links to, which takes its place in the end, or is removed.
+    """Yield a temporary file beside `path`, or beside the target of its link: it replaces `path` at the end.
 
-    Raises `OSError` where `path` is a pipe, a device or a socket, which no file may replace.
+    On an exception the temporary file is removed instead. Raises `OSError` if `path` is a pipe, a device or a socket,
+    which no file may replace.
     """
     check_replaceable(path)
     temporary = _beside(path, "part")
@@ -29,20 +30,20 @@ def in_place_of(path: Path) -> Iterator[Path]:
 
 
 def check_replaceable(path: Path) -> None:
-    """Raise `OSError` where there is something at `path`, or at the end of its links, that is no file and no folder."""
+    """Raise `OSError` if something other than a file or a folder exists at `path`, after following links."""
     try:
         mode = path.stat().st_mode
     except OSError:
-        return  # who writes there is told what is wrong
+        return  # writing there will report the fault
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
         raise OSError(errno.EINVAL, "it is a pipe, a device or a socket, and not a file", str(path))
 
 
 @contextlib.contextmanager
 def folder_in_place_of(path: Path) -> Iterator[Path]:
-    """An empty folder beside `path`, which takes its place in the end, or is removed with all that is in it.
+    """Yield an empty folder beside `path`, which is renamed to `path` at the end, or removed on an exception.
 
-    Raises `FileExistsError` where `path` is anything but an empty folder, before and in the end.
+    Raises `FileExistsError` if `path` is anything but an empty folder, at the start or at the end.
     """
     place = Path(os.path.realpath(path))
     if os.path.lexists(place) and not (place.is_dir() and not any(place.iterdir())):
@@ -54,7 +55,7 @@ def folder_in_place_of(path: Path) -> Iterator[Path]:
         try:
             temporary.rename(place)
         except OSError as exc:
-            if exc.errno in (errno.ENOTEMPTY, errno.ENOTDIR):  # what is in the way is there already, whatever it is
+            if exc.errno in (errno.ENOTEMPTY, errno.ENOTDIR):  # something has been created there meanwhile
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), exc.filename2) from exc
             raise
     except BaseException:
@@ -63,7 +64,7 @@ def folder_in_place_of(path: Path) -> Iterator[Path]:
 
 
 def sync(path: Path) -> None:
-    """Have a file, or the names in a folder, on disk."""
+    """Flush a file, or the entries of a folder, to disk."""
     opened = os.open(path, os.O_RDONLY)
     try:
         os.fsync(opened)
@@ -73,9 +74,10 @@ def sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Keep other processes from locking the same file: a lock beside it, which ends with this process at the latest.
+    """Hold an exclusive lock of a file between processes, by a lock file beside it; it ends with this process.
 
-    Raises `BlockingIOError` where another one has it, `OSError` where there can be none. Windows goes without.
+    Raises `BlockingIOError` if another process holds it, and `OSError` if no lock file can be made. Windows has no
+    lock.
     """
     if sys.platform == "win32":
         yield
@@ -93,7 +95,6 @@ def locked(path: Path) -> Iterator[None]:
 
 
 def _beside(path: Path, ending: str) -> Path:
-    """A file beside `path`, or beside what that links to."""
     place = Path(os.path.realpath(path))
     return place.with_name(f"{place.name}.{ending}")
 

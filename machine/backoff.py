@@ -1,4 +1,4 @@
-"""How long to wait before something that failed is tried again: twice as long each time, up to a limit."""
+"""Exponential backoff: the delay before a retry doubles each time, up to a limit."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from collections.abc import Callable
 
 
 class Backoff:
-    """Waits in seconds from `first` on, `longest` at most; `jitter` gives a number from 0 to 1 and makes each half to
-    all of that, so that many do not come back at once.
+    """Delays in seconds from `first`, doubling up to `longest`.
+
+    `jitter` returns a number from 0 to 1 and scales each delay to between half and all of it, so that many clients do
+    not retry at the same moment.
     """
 
     def __init__(self, first: float, longest: float, jitter: Callable[[], float] = lambda: 1.0) -> None:
@@ -17,11 +19,11 @@ class Backoff:
         self._next = first
 
     def delay(self) -> float:
-        """The next wait."""
+        """Return the next delay."""
         wait, self._next = self._next, min(2 * self._next, self._longest)
         return wait * (0.5 + 0.5 * self._jitter())
 
     def reset(self, stood: float | None = None) -> None:
-        """Begin again with the first; where it went well for `stood` seconds, if that is more than the next wait."""
+        """Restart at the first delay; after a success of `stood` seconds, only if that is at least the next delay."""
         if stood is None or stood >= self._next:
             self._next = self._first

@@ -1,4 +1,4 @@
-"""What an address answers in HTTP, within a bound of time for all of it, and not only for each piece."""
+"""An HTTP request with one time limit for the whole answer, not only for each read."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 
 class Fetched(NamedTuple):
-    """An answer of any status, as much of its body as was asked for."""
+    """An HTTP answer of any status; its body is cut at `max_bytes`."""
 
     status: int
     body: bytes
@@ -25,9 +25,9 @@ class Fetched(NamedTuple):
 def fetch(
     url: str, max_bytes: int, timeout_s: float, *, headers: Mapping[str, str] = {}, proxies: bool = True
 ) -> Fetched:
-    """Ask an address of http or https. Raises `OSError`, `TimeoutError` among them, `HTTPException` and `ValueError`.
+    """Fetch an http or https address. Raises `OSError` (including `TimeoutError`), `HTTPException` and `ValueError`.
 
-    A peer that sends a byte now and then keeps every read within its time limit, and the answer from coming to an end.
+    A timer enforces the limit: a peer that sends a byte now and then would pass every read's timeout.
     """
     connections = _Connections()
     deadline = time.monotonic() + timeout_s
@@ -58,7 +58,7 @@ def fetch(
 
 
 class _Connections:
-    """The sockets of a request and of those to which it was led on."""
+    """The sockets of a request and of its redirects."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -80,7 +80,7 @@ class _Connections:
 
 def _shut(one: socket.socket) -> None:
     try:
-        socket.socket.shutdown(one, socket.SHUT_RDWR)  # below TLS, whose own would wait for the peer
+        socket.socket.shutdown(one, socket.SHUT_RDWR)  # not the shutdown of TLS, which would wait for the peer
     except OSError:
         return
 

@@ -1,4 +1,4 @@
-"""Where things are kept that can be made again: exact tables, compiled code."""
+"""The folder for files that can be made again: exact tables, compiled code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from pathlib import Path
 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> Path:
-    """`$XDG_CACHE_HOME/bot-arena`, else `~/.cache/bot-arena`. It may not be there, nor be writable."""
+    """Return `$XDG_CACHE_HOME/bot-arena`, else `~/.cache/bot-arena`. It may be missing or read-only."""
     base = environ.get("XDG_CACHE_HOME", "")
     home = environ.get("HOME") or os.path.expanduser("~")
     return (Path(base) if os.path.isabs(base) else Path(home, ".cache")) / "bot-arena"
 
 
 def make_room(folder: Path, pattern: str, most_bytes: int) -> None:
-    """Remove files of a folder, those first that were not touched for the longest, until the rest fits."""
+    """Remove files that match a pattern, those with the oldest modification time first, until `most_bytes` suffice."""
     with contextlib.suppress(OSError):
         files = sorted((path.stat().st_mtime_ns, path.stat().st_size, path) for path in folder.glob(pattern))
         there = sum(size for _, size, _ in files)

@@ -1,4 +1,4 @@
-"""A program made of commands: every fault, and words that can't be read, are one line; exit codes mean the same."""
+"""The frame of a command-line program: one-line errors for faults and usage, and uniform exit codes."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ from machine.terminal import say
 from protocol.errors import BotFault, Fault, UsageFault
 
 _Unread: type[Exception] = typer.BadParameter.__mro__[1]
-"""What Typer raises for any words that it can't read; it exports only some kinds of it."""
+"""The base class of all usage errors of Typer, which exports only some of them."""
 _AGAIN = 0.05
-"""Seconds until an interrupt comes again that came where it could not be raised."""
+"""Seconds until a lost interrupt is sent again."""
 _COLLECT_AFTER = 20_000
-"""Objects made and not freed until Python looks for cycles. After each 700, as it does by itself, a start takes a
-twentieth longer, and finds nothing."""
+"""Allocations before Python looks for cycles. Its default, 700, makes start-up 5 % slower and finds nothing."""
 _NOT_OF_ITS_KIND = re.compile(r"Invalid value for (.+): Input should be a valid ([a-z]+)\b.*")
 
 
 def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed: Mapping[str, str] = {}) -> NoReturn:
-    """Run the program called `name` to its end: exit code 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
+    """Run the program called `name` and exit: 0 done, 1 the work failed, 2 wrong usage, 130 interrupted.
 
-    `renamed` are options that are called otherwise now, with their commands: `serve --old`, and the new one.
+    `renamed` maps old options with their commands, such as `serve --old`, to the new name.
     """
     gc.set_threshold(_COLLECT_AFTER)
     standard_streams.prepare()
@@ -54,14 +53,14 @@ def run(app: typer.Typer, name: str, words: Sequence[str] | None = None, renamed
         code = code or 1
     except standard_streams.ReaderGone:
         pass
-    except BrokenPipeError:  # whoever read our output has had enough
+    except BrokenPipeError:  # the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     raise SystemExit(code)
 
 
 @contextmanager
 def _no_interrupt_lost() -> Iterator[None]:
-    """Python drops what is raised while it frees an object: Ctrl-C in that instant comes again in a moment."""
+    """Send Ctrl-C again in a moment if Python drops it because it came while an object was freed."""
     if sys.platform == "win32":
         yield
         return
@@ -71,7 +70,7 @@ def _no_interrupt_lost() -> Iterator[None]:
 
     def hook(dropped: sys.UnraisableHookArgs) -> None:
         if dropped.exc_type is KeyboardInterrupt:
-            again = threading.Timer(_AGAIN, signal.pthread_kill, (main, signal.SIGINT))  # ends its waiting, too
+            again = threading.Timer(_AGAIN, signal.pthread_kill, (main, signal.SIGINT))  # also ends a blocking call
             again.daemon = True
             again.start()
         else:
@@ -87,10 +86,7 @@ def _no_interrupt_lost() -> Iterator[None]:
 def command(
     app: typer.Typer, words: Sequence[str] | None = None, called: str | None = None, renamed: Mapping[str, str] = {}
 ) -> None:
-    """Run the commands of `app` inside a program; `called` is what its help names them by.
-
-    Raises `UsageFault` for words that can't be read, and `SystemExit` where a command ended early.
-    """
+    """Run the commands of `app`, named `called` in its help. Raises `UsageFault`, and `SystemExit` on an early exit."""
     try:
         code = app(words, prog_name=called, standalone_mode=False)
     except _Unread as exc:
@@ -100,7 +96,7 @@ def command(
 
 
 def _fault(exc: Exception, renamed: Mapping[str, str]) -> UsageFault | SystemExit:
-    """What to raise where words can't be read: where there were none, their help is shown instead."""
+    """Return what to raise for a usage error; a call without arguments prints the help instead."""
     text = exc.format_message()  # type: ignore[attr-defined]
     if "\n" in text:
         say(text, err=True)

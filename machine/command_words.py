@@ -1,4 +1,4 @@
-"""Command lines as they stand in one word, split as the system's shell does."""
+"""Splitting of command lines into words, by the rules of the system's shell."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import sys
 
 
 def split_command(text: str, *, windows: bool = sys.platform == "win32") -> list[str]:
-    """Split a command line into its words, in which quotes keep blanks; on Windows a backslash is part of a path.
-
-    Raises `ValueError` where a quote is not closed.
-    """
+    """Split a command line into words; quotes keep blanks, and on Windows backslashes stay. Raises `ValueError`."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=False)
     lexer.whitespace_split = True
     lexer.commenters = ""

@@ -1,7 +1,7 @@
-"""Loops compiled by numba where it is installed (the extra `fast`); the same source runs as plain Python otherwise.
+"""Loops compiled by numba if it is installed (the extra `fast`); otherwise the same source runs as plain Python.
 
-What is compiled takes numbers and flat arrays, and tuples of these: numpy arrays with numba, lists without, which plain
-Python reads several times faster. `ARENA_PLAIN=1` does without numba where it is installed.
+Compiled functions take numbers, flat arrays and tuples of these. Arrays are numpy arrays with numba, and lists without
+it, which plain Python reads several times faster. `ARENA_PLAIN=1` disables numba.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 _OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 FAST = os.environ.get("ARENA_PLAIN", "") in ("", "0") and find_spec("numba") is not None
-"""Whether `compiled` compiles."""
+"""True if `compiled` compiles functions."""
 
 
 def _numba() -> Any:
-    """The module, which takes a third of a second to import: only where a loop is compiled. Raises `UsageFault`."""
+    """Import numba, which takes a third of a second, so only when a loop is compiled. Raises `UsageFault`."""
     try:
         import numba
-    except ImportError as exc:  # as where numpy is newer than it knows
+    except ImportError as exc:  # for example if numpy is too new for it
         raise UsageFault(f"numba is installed but of no use: {exc} (ARENA_PLAIN=1 does without)") from exc
     return numba
 
 
 def compiled(function: F) -> F:
-    """`function`, for other compiled functions to call; what it calls is defined above it.
+    """Return `function`, compiled for calls from other compiled functions; functions it calls must be defined above it.
 
     It must not divide by zero, which compiled code does not notice.
     """
@@ -43,11 +43,11 @@ def compiled(function: F) -> F:
 
 
 def entry(function: F) -> F:
-    """As `compiled`, for Python to call: it runs without the GIL, and is kept on disk for the next process.
+    """Return `function`, compiled for calls from Python: it runs without the GIL and is cached on disk.
 
-    Only entries are kept, each with all that it calls: numba cannot link a kept recursive function into another. The
-    folder is named after all the sources that the function's module is made of, so code is compiled again when one of
-    them changes, and only then: other checkouts of the same sources share it.
+    Only entries are cached, each with all that it calls: numba cannot link a cached recursive function into another.
+    The cache folder is named after a digest of all sources that the module depends on. So code is compiled again
+    exactly when one of them changes, and checkouts with the same sources share it.
     """
     if not FAST:
         return function
@@ -61,7 +61,7 @@ def entry(function: F) -> F:
 
 
 def _tell_before_compiling(quick: Any) -> None:
-    """Have somebody at a terminal told why nothing happens, where the code is not kept yet."""
+    """Print a notice before code that is not cached is compiled, if a person is watching."""
     kept = quick._cache
     load = kept.load_overload
 
@@ -80,7 +80,7 @@ def _tell() -> None:
 
 
 def ints(values: Iterable[int]) -> Any:
-    """A flat array of 64-bit integers."""
+    """Return a flat array of 64-bit integers."""
     if not FAST:
         return list(values)
     import numpy
@@ -89,7 +89,7 @@ def ints(values: Iterable[int]) -> Any:
 
 
 def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
-    """A flat array of 64-bit numbers, all 0."""
+    """Return a flat array of 64-bit zeros."""
     if not FAST:
         return [kind(0)] * count
     import numpy
@@ -98,7 +98,7 @@ def zeros(count: int, kind: type[int] | type[float] = int) -> Any:
 
 
 def floats(values: Iterable[float]) -> Any:
-    """A flat array of 64-bit floats."""
+    """Return a flat array of 64-bit floats."""
     if not FAST:
         return list(values)
     import numpy

@@ -1,7 +1,7 @@
-"""Keeps numba's compiled code by what it was made from, wherever its source lies and whenever it was written.
+"""A disk cache of numba's compiled code, keyed by the content of its sources.
 
-Numba's own cache asks for the path and the modification time of a source: another checkout of the same sources would
-compile everything again. This module imports numba, so it is imported with the first function to be compiled.
+Numba's own cache keys by path and modification time, so every checkout of the same sources would compile again. This
+module imports numba, so it is imported with the first function to be compiled.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from machine.source_digest import digest
 
 @cache
 def compiled_folder(module: Path) -> Path | None:
-    """Return the folder for the code that is compiled from a module, named after all its sources.
+    """Return the folder for the compiled code of a module, named after a digest of all its sources.
 
-    Return None where a source cannot be read or nothing can be written: numba would keep the code beside the sources.
+    Return None if a source cannot be read or nothing can be written: numba then caches beside the sources.
     """
     try:
         folder = cache_folder() / f"compiled-{digest(module)}"
@@ -35,7 +35,7 @@ def compiled_folder(module: Path) -> Path | None:
 
 
 class _Locator(_CacheLocator):
-    """Tells numba where the code of a function is kept."""
+    """Tells numba where to cache the code of a function."""
 
     def __init__(self, folder: Path, line: int) -> None:
         self._folder = folder
@@ -50,11 +50,11 @@ class _Locator(_CacheLocator):
         return str(self._folder)
 
     def get_source_stamp(self) -> str:
-        """Return what changes with the sources, as the name of the folder does."""
+        """Return a stamp that changes with the sources: the name of the folder."""
         return self._folder.name
 
     def get_disambiguator(self) -> str:
-        """Return what tells functions of one name apart in one module."""
+        """Return the line of the function, which distinguishes functions with the same name in one module."""
         return str(self._line)
 
 
@@ -65,7 +65,7 @@ class _Implementation(CompileResultCacheImpl):
 
 
 class CompiledCache(FunctionCache):
-    """The code that is kept on disk of one function."""
+    """The disk cache of one function's compiled code."""
 
     _impl_class = _Implementation
 
@@ -73,7 +73,7 @@ class CompiledCache(FunctionCache):
         super().__init__(function)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save what was compiled, one process at a time: two at once would give different code the same file name."""
+        """Save compiled code under a lock: two processes at once would give different code the same file name."""
         with (Path(self.cache_path) / "lock").open("ab") as file:
             lock(file.fileno())
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""What rich draws, tables and bars: they move cursors and set colours, and no text in them does."""
+"""Rich tables and progress bars for terminals, in which no text can send control codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from protocol.display import printable
 
 
 class Console(console.Console):  # noqa: TID251
-    """Rich's, to which no text is markup, and which shows as escapes what a terminal would obey in it, or not show."""
+    """A rich console that treats no text as markup and prints control and invisible characters as escapes."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(markup=False, highlight=False, emoji=False, **options)

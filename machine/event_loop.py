@@ -1,4 +1,4 @@
-"""How event loops run, by uvloop where it exists, with a garbage collector that does not get in the way; and tasks."""
+"""Event loops (uvloop if installed) with a relaxed garbage collector, and helpers for tasks."""
 
 from __future__ import annotations
 
@@ -12,25 +12,27 @@ from machine.standard_streams import fill_descriptors
 
 T = TypeVar("T")
 YOUNG = 50_000
-"""Objects made before the collector looks; what a match leaves behind has no cycles and goes by itself."""
+"""Allocations before the collector runs; objects of a finished match have no cycles and are freed without it."""
 
 
 def run(main: Coroutine[Any, Any, T]) -> T:
-    """Run `main` in a loop of its own, as `asyncio.run` does."""
+    """Run `main` in a new event loop, like `asyncio.run`."""
     collect_rarely()
     with asyncio.Runner(loop_factory=new) as runner:
         return runner.run(main)
 
 
 def collect_rarely() -> None:
-    """Leave what is there to itself, and look seldom at what is new."""
+    """Freeze existing objects, so that garbage collection skips them, and collect new ones rarely."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(YOUNG, 20, 20)
 
 
 def new() -> asyncio.AbstractEventLoop:
-    """A loop of uvloop's where that is installed, which aborts where a socket gets a descriptor below 3."""
+    """Return a new event loop, uvloop's if installed; descriptors 0 to 2 are opened first, as it aborts on sockets
+    there.
+    """
     fill_descriptors()
     try:
         import uvloop
@@ -41,22 +43,22 @@ def new() -> asyncio.AbstractEventLoop:
 
 
 class Tasks(set[asyncio.Task[None]]):
-    """Those that are under way, held here until they are done: an event loop does not hold its tasks."""
+    """Running tasks, held until they are done: an event loop keeps only weak references."""
 
     def begin(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Do some work beside."""
+        """Start a task in the background."""
         task = asyncio.create_task(work)
         self.add(task)
         task.add_done_callback(self.discard)
         return task
 
     async def wait(self) -> None:
-        """Return when those are done that there are now."""
+        """Wait until all current tasks are done."""
         if self:
             await asyncio.wait(self)
 
     async def cancel(self) -> None:
-        """End those that there are now."""
+        """Cancel all current tasks and wait for them."""
         for task in self:
             task.cancel()
         await self.wait()
@@ -64,7 +66,7 @@ class Tasks(set[asyncio.Task[None]]):
 
 @asynccontextmanager
 async def running(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
-    """Do some work beside what is done inside, and cancel it at the end. Raises what it has failed with by then."""
+    """Run `work` in the background until the block ends, then cancel it. Raises its error if it has failed by then."""
     task = asyncio.create_task(work)
     try:
         yield
@@ -76,7 +78,7 @@ async def running(work: Coroutine[Any, Any, object]) -> AsyncIterator[None]:
 
 
 async def until_first(*works: Coroutine[Any, Any, object]) -> None:
-    """Do all of these until one is done, or has failed; the others are cancelled."""
+    """Run all of these until one ends or fails, and cancel the others."""
     tasks = [asyncio.create_task(work) for work in works]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)

@@ -1,4 +1,4 @@
-"""A lock on an open file, for one process or for several that share it; it ends with the file, or the process."""
+"""A lock on an open file, exclusive or shared between processes; it ends with the file or the process."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import sys
 
 
 def lock(file: int, *, shared: bool = False, wait: bool = True) -> None:
-    """Lock the file of a descriptor. Raises `BlockingIOError` where another one has it and this one is not to `wait`.
-
-    A system that has no such locks, as Windows, goes without.
-    """
+    """Lock an open file, where the system can. Raises `BlockingIOError` if another process holds it, unless `wait`."""
     if sys.platform == "win32":
         return
     try:

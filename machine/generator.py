@@ -1,4 +1,4 @@
-"""Random numbers for compiled loops: a generator is the first two slots of a flat array."""
+"""A random number generator for compiled loops; its state is the first two slots of a flat array."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import Any
 from machine.compiled import compiled
 
 FIRST, SECOND = 0, 1
-"""The slots."""
+"""Indices of the two state slots."""
 _FIRST, _SECOND = 2147483563, 2147483399
 SPAN = _FIRST - 1
-"""Numbers that `draw` draws from."""
+"""`draw` returns numbers below this."""
 SEEDS = 2**31 - 1
-"""How many seeds there are, from 0 on."""
+"""Number of seeds, from 0 on."""
 
 
 def seeded(seed: int) -> tuple[int, int]:
-    """The generator's state from a seed."""
+    """Return the generator's state for a seed."""
     return 1 + seed % SPAN, 1 + seed * 69069 % (_SECOND - 1)
 
 
 @compiled
 def draw(state: Any) -> int:
-    """A number from 0 to SPAN - 1, by the two generators of L'Ecuyer (1988): the same compiled and plain."""
+    """Return a number from 0 to SPAN - 1 by L'Ecuyer's two generators (1988): the same compiled and plain."""
     first = state[FIRST] = 40014 * state[FIRST] % _FIRST
     second = state[SECOND] = 40692 * state[SECOND] % _SECOND
     return (first - second) % SPAN  # type: ignore[no-any-return]

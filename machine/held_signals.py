@@ -1,7 +1,7 @@
-"""Signals that a server obeys, kept waiting while it is no server yet, or is about to become another one.
+"""Blocking of signals for a server that has not installed its handlers yet, or is about to replace itself.
 
-Without a handler they end a process: a deployment that signals twice would end the server that it starts. A blocked
-signal stays pending, also while another program takes the place of this one, and comes once it is released.
+Without a handler they would end the process: a deployment that signals twice would kill the server that it starts. A
+blocked signal stays pending, even across exec, and is delivered once it is released.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ import sys
 
 
 def hold() -> None:
-    """Keep SIGHUP and SIGUSR2 waiting in this process, and in those that it starts."""
+    """Block SIGHUP and SIGUSR2 in this process and in its children."""
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_BLOCK, _held())
 
 
 def release() -> None:
-    """Let them come: there are handlers for them now."""
+    """Deliver the blocked signals: their handlers are installed now."""
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _held())
 

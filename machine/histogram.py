@@ -1,4 +1,4 @@
-"""How often something was how large: observations counted between bounds, as a monitor reads them."""
+"""Histograms of observations, as monitoring systems read them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from collections.abc import Sequence
 
 
 class Histogram:
-    """Observations up to each of some rising `bounds`, and beyond the last."""
+    """Counts of observations up to each of the rising `bounds`, and beyond the last."""
 
     __slots__ = ("bounds", "counts", "sum")
 
     def __init__(self, bounds: Sequence[float]) -> None:
         self.bounds = tuple(bounds)
         self.counts = [0] * (len(self.bounds) + 1)
-        """Those above the bound before, and not above this one; at last those above all."""
+        """Observations above the previous bound and up to this one; the last count is of those above all bounds."""
         self.sum = 0.0
 
     def observe(self, value: float) -> None:
-        """Count an observation."""
         self.counts[bisect_left(self.bounds, value)] += 1
         self.sum += value

@@ -1,4 +1,4 @@
-"""Files that a person wrote or saved, read within bounds of size and time, in whatever encoding an editor chose."""
+"""Reading of files that a person wrote, with limits of size and time, in any Unicode encoding."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from pathlib import Path
 from machine.text_encoding import decode
 
 MAX_BYTES = 16 * 1024 * 1024
-"""Of a file that a person writes."""
+"""Maximum size of a file that a person writes."""
 PIPE_TIMEOUT_S = 10.0
-"""Within this time a pipe has to give all that it has: one into which nobody writes would be waited for in vain."""
+"""Seconds in which a pipe must deliver all its data; one without a writer would block for ever."""
 _CHUNK_BYTES = 64 * 1024
 
 
 def read_text(path: Path) -> str:
-    """Return what is written in a file. Raises `OSError`, and `UnicodeDecodeError` for what is not text in Unicode."""
+    """Return the text of a file. Raises `OSError`, and `UnicodeDecodeError` for what is not Unicode text."""
     return decode(read_bytes(path))
 
 
 def read_bytes(path: Path, most: int = MAX_BYTES, timeout_s: float = PIPE_TIMEOUT_S) -> bytes:
-    """Return a file, or what comes out of a pipe within a time; of either no more than `most` bytes and one.
+    """Return the content of a file or a pipe, cut at `most` + 1 bytes, so that callers can detect longer ones.
 
-    Raises `OSError`, `TimeoutError` among them.
+    Raises `OSError`, including `TimeoutError` for a pipe that does not end in time.
     """
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with open(descriptor, "rb", buffering=0) as file:

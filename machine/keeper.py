@@ -1,8 +1,8 @@
-"""The process between a program and whoever runs it: `python -m machine.keeper LINE COMMAND…`.
+"""A supervisor process between a program and its owner: `python -m machine.keeper LINE COMMAND…`.
 
-LINE is the descriptor of a socket, on which is said `STARTED`, or `FAILED` with the number of the system's error. What
-is sent on it then asks the program to end. It ends as the program ends. Whenever the socket's other side is closed,
-the program and all that it started are killed.
+LINE is the descriptor of a socket. The keeper reports on it `STARTED`, or `FAILED` with an errno. Any data sent to it
+then asks the program to end (SIGTERM). The keeper exits as the program does. When the other side of the socket is
+closed, it kills the program and all its descendants.
 """
 
 from __future__ import annotations
@@ -32,18 +32,19 @@ def main() -> None:
         process = subprocess.Popen(  # noqa: S603 - the author's own command line
             sys.argv[2:], start_new_session=True, preexec_fn=die_with_parent
         )
-        process.returncode = 0  # it is waited for by `keep`, with all the others
+        process.returncode = 0  # `keep` waits for it, with all the others
         for ours in (0, 1):
-            os.close(ours)  # so that either end of the program's is seen
+            os.close(ours)  # so that each end of the program's pipes is noticed when it closes
         return process.pid
 
     keep(line, start)
 
 
 def keep(line: socket.socket, start: Callable[[], int], gone: Callable[[], None] = lambda: None) -> None:
-    """Start a program, which gives its process id or raises `OSError`, and watch it and the socket to the end.
+    """Start a program and supervise it until it or the owner's side of the socket ends.
 
-    `gone` is called when the program and all that it started are gone.
+    `start` returns its process id or raises `OSError`. `gone` is called when the program and its descendants have
+    ended.
     """
     heard = _news()
     try:
@@ -61,7 +62,7 @@ def keep(line: socket.socket, start: Callable[[], int], gone: Callable[[], None]
 
 
 def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
-    """The program's wait status when it has ended, None when nobody is there for it any more."""
+    """Return the program's wait status when it ends, or None when the owner closes the socket."""
     while True:
         ready, _, _ = select.select([heard, line], [], [])
         if heard in ready:
@@ -81,7 +82,7 @@ def _watch(child: int, line: socket.socket, heard: socket.socket) -> int | None:
 
 
 def _news() -> socket.socket:
-    """Adopt orphans, outlive the signals that would end this process, and have a byte to read here for each signal."""
+    """Become a subreaper, survive SIGTERM and the like, and return a socket that gets a byte for each signal."""
     adopt_orphans()
     read, write = socket.socketpair()
     write.setblocking(False)
@@ -92,7 +93,7 @@ def _news() -> socket.socket:
 
 
 def _reap(child: int) -> int | None:
-    """Bury whoever has ended; the wait status of `child` if it is among them."""
+    """Collect all ended children, and return the wait status of `child` if it is among them."""
     found = None
     with contextlib.suppress(ChildProcessError):
         while (ended := os.waitpid(-1, os.WNOHANG))[0]:
@@ -102,7 +103,7 @@ def _reap(child: int) -> int | None:
 
 
 def _end_all(child: int) -> None:
-    """Kill the child's process group, and then whatever was orphaned by that, until there is nothing left."""
+    """Kill the child's process group, and then orphaned descendants, until none are left."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)
     with contextlib.suppress(ChildProcessError):
@@ -114,7 +115,6 @@ def _end_all(child: int) -> None:
 
 
 def _children() -> list[int]:
-    """The children that the kernel tells of."""
     try:
         return [int(word) for word in Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()]
     except OSError:

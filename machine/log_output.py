@@ -1,6 +1,4 @@
-"""How the log of a server is written: from which level on, as text or as JSON lines, and always fit for a terminal; and
-how much of it those can cause whom nobody knows.
-"""
+"""The log of a server: levels, text or JSON, escaping, and a rate limit for lines that unknown clients cause."""
 
 from __future__ import annotations
 
@@ -17,27 +15,27 @@ from machine.token_bucket import TokenBucket
 from protocol.display import cut, printable, printable_json
 
 MOST = 1000
-"""Characters of a message, of a field and of a line of a traceback; what is longer is cut, and says so."""
+"""Maximum characters of a message, a field and a traceback line; longer ones are cut and marked."""
 MOST_OF_TRACEBACK = 40
-"""Its last lines."""
+"""Maximum lines of a traceback; the last ones are kept."""
 AT_ONCE, PER_SECOND = 300, 2.0
-"""Lines that strangers cause: so many at once, then so many a second."""
+"""Rate limit of lines that strangers cause: a burst, then lines a second."""
 SUM_UP_AFTER = 60.0
-"""Seconds after which it is said how many lines were left out."""
+"""Seconds after the first suppressed line until the number of suppressed lines is logged."""
 LIBRARIES = ("asyncio", "uvicorn", "websockets")
 OF_STRANGERS = (*LIBRARIES, "arena.network", "arena.web.errors")
-"""Who logs what connections and requests do; other lines of which a stranger is the cause have `of_stranger` set."""
+"""Loggers of connections and requests; other lines caused by strangers set `of_stranger`."""
 
 log = logging.getLogger("arena.log")
 
 
 def about(**fields: str) -> dict[str, dict[str, str]]:
-    """The `extra` of a line that says which match or bot it is about."""
+    """Return the `extra` of a log line about a match or bot."""
     return {"fields": fields}
 
 
 class TextLines(logging.Formatter):
-    """`arena: message`, of a node `arena NODE: message`; only a traceback has more than one line."""
+    """Formats records as `arena: message`, on a node `arena NODE: message`; only tracebacks take more than a line."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
@@ -49,14 +47,14 @@ class TextLines(logging.Formatter):
 
 
 class JsonLines(logging.Formatter):
-    """One object a line: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message`, and of nodes the `node`."""
+    """Formats records as JSON lines: `time` (UTC, ISO 8601), `level`, `event`, `fields`, `message` and any `node`."""
 
     def __init__(self, node: str | None = None) -> None:
         super().__init__()
         self._node = {} if node is None else {"node": node}
 
     def format(self, record: logging.LogRecord) -> str:
-        import msgspec  # slow to load for what needs the names of levels alone
+        import msgspec  # slow to import for code that only needs the names of the levels
 
         def bounded(field: Any) -> Any:
             text = field if isinstance(field, str) else msgspec.json.encode(field, enc_hook=str).decode()
@@ -76,7 +74,7 @@ class JsonLines(logging.Formatter):
 
 
 class LeftOut:
-    """Counts the lines of each event that were left out, and writes how many to a log, a minute after the first."""
+    """Counts suppressed log lines by event, and logs the counts a minute after the first."""
 
     def __init__(self, to: logging.Logger) -> None:
         self._to = to
@@ -85,7 +83,7 @@ class LeftOut:
         self._telling: threading.Timer | None = None
 
     def add(self, event: str) -> None:
-        """One more."""
+        """Count a suppressed line."""
         with self._lock:
             self._counts[event] += 1
             if self._telling is None:
@@ -94,7 +92,7 @@ class LeftOut:
                 self._telling.start()
 
     def tell(self) -> None:
-        """Write now what was left out since, if anything was."""
+        """Log the counts since the last report, if any."""
         with self._lock:
             counts, self._counts = self._counts, Counter()
             if self._telling is not None:
@@ -107,7 +105,7 @@ class LeftOut:
 
 
 class LineLimit(logging.Filter):
-    """Leaves out lines of which strangers are the cause where there are too many. `now` is in seconds."""
+    """A log filter that limits the rate of lines caused by strangers. `now` is in seconds."""
 
     def __init__(self, now: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -127,7 +125,7 @@ class LineLimit(logging.Filter):
 
 
 def write_log(level: str, form: str, node: str | None = None) -> None:
-    """Have everything from a level on written to standard error, in this form, by a server that may be a `node`."""
+    """Log to standard error from this level on, as text or JSON; `node` names the node of a cluster."""
     handler = logging.StreamHandler()
     handler.setFormatter(JsonLines(node) if form == "json" else TextLines(node))
     limit = LineLimit()
@@ -136,11 +134,11 @@ def write_log(level: str, form: str, node: str | None = None) -> None:
     logging.basicConfig(level=level.upper(), handlers=[handler])
     for noisy in LIBRARIES:
         logging.getLogger(noisy).setLevel(max(logging.WARNING, logging.getLevelName(level.upper())))
-    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's affair
+    logging.getLogger("websockets").setLevel(logging.CRITICAL)  # a failed handshake is the peer's fault
 
 
 def _is_of_stranger(record: logging.LogRecord) -> bool:
-    if record.exc_info:  # what fails in the arena itself, fails each time that somebody brings it about
+    if record.exc_info:  # a failure in the arena itself repeats each time that a client triggers it
         return True
     return getattr(record, "of_stranger", False) or _is_among(record.name, OF_STRANGERS)
 
@@ -150,7 +148,7 @@ def _is_among(name: str, loggers: tuple[str, ...]) -> bool:
 
 
 def _has_traceback(record: logging.LogRecord) -> bool:
-    """Whether where it was raised says anything: a connection that broke in the hands of a library broke elsewhere."""
+    """Return whether the record's traceback is useful: that of an `OSError` raised in a library is not."""
     if not record.exc_info:
         return False
     return not (isinstance(record.exc_info[1], OSError) and _is_among(record.name, LIBRARIES))

@@ -1,4 +1,4 @@
-"""How much memory this process may have: the machine's, or what a control group that it is in is allowed."""
+"""The memory available to this process: the machine's, or the limit of its control group."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 GROUPS = Path("/sys/fs/cgroup")
-"""Where Linux says what control groups may have."""
+"""The folder in which Linux shows the limits of control groups."""
 OF_PROCESS = Path("/proc/self/cgroup")
-"""Where it says in which this process is, those of the first version by what they control."""
+"""The file that lists the control groups of this process; those of version 1 with their controllers."""
 
 
 def memory_bytes() -> int:
-    """The bytes of memory that there are for this process and its like."""
+    """Return the bytes of memory available to this process and others in its control group."""
     machine = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     return min([machine, *_limits()])
 
 
 def _limits() -> Iterator[int]:
-    """What the groups and those that they are in are allowed, where they are there to be seen and have a limit."""
+    """Yield the limits of the process's groups and their ancestors, as far as they are readable."""
     try:
         groups = OF_PROCESS.read_text().splitlines()
     except OSError:
@@ -35,5 +35,5 @@ def _limits() -> Iterator[int]:
         for place in (folder, *folder.parents):
             try:
                 yield int((place / file).read_text())
-            except (OSError, ValueError):  # `max` is no limit
+            except (OSError, ValueError):  # `max` means no limit
                 continue

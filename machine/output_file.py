@@ -1,5 +1,5 @@
-"""Files that a person names for what a program writes: a regular file is replaced whole or not at all, a pipe, a device
-or a descriptor is written into, and `-` is standard output.
+"""Output to paths that a person names: files are replaced atomically, pipes and devices written to, `-` is standard
+output.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from machine.atomic_write import in_place_of
 STDOUT = Path("-")
 _ADVICE = "name a file in a folder that is there"
 _MAX_LINKS = 40
-"""Links that are followed from one to the next, as by Linux."""
+"""Maximum links to follow, as in Linux."""
 _STDOUT: ContextVar[TextIO | None] = ContextVar("_STDOUT", default=None)
-"""Standard output, while text is printed to standard error."""
+"""The original standard output while text is redirected to standard error."""
 _DESCRIPTORS = re.compile(r"/proc/(\d+|self|thread-self)(/task/\d+)?/fd|/dev/fd")
 
 
@@ -32,7 +32,7 @@ def is_stdout(path: Path) -> bool:
 
 @contextlib.contextmanager
 def text_beside(path: Path | None) -> Iterator[None]:
-    """Print text to standard error where `path` stands for standard output, which only has what is written to it."""
+    """Redirect printed text to standard error if `path` is standard output, which is then reserved for data."""
     if path is None or not is_stdout(path):
         yield
         return
@@ -45,13 +45,13 @@ def text_beside(path: Path | None) -> Iterator[None]:
 
 
 def refusal_of(path: Path) -> str | None:
-    """Return why nothing can be written to a name, or None. Nothing is opened."""
+    """Return why a path cannot be written to, or None. Nothing is opened."""
     if is_stdout(path) or _descriptor_of(path) is not None:
         return None
     try:
         mode = path.stat().st_mode
     except OSError:
-        # A link that leads nowhere is filled where it leads to.
+        # A dangling link is filled at its target.
         folder = Path(os.path.realpath(path)).parent
         return None if folder.is_dir() and os.access(folder, os.W_OK) else _ADVICE
     if stat.S_ISDIR(mode):
@@ -62,7 +62,7 @@ def refusal_of(path: Path) -> str | None:
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write to what a person named. Raises `OSError`."""
+    """Write to a path that a person named. Raises `OSError`."""
     descriptor = 1 if path == STDOUT else _descriptor_of(path)
     if descriptor == 1:
         _write_to_stdout(data)
@@ -80,7 +80,7 @@ def write_output(path: Path, data: bytes) -> None:
 def _write_to_stdout(data: bytes) -> None:
     stream = _STDOUT.get() or sys.stdout
     binary = getattr(stream, "buffer", None)
-    if binary is None:  # a stream of text alone, as in a notebook
+    if binary is None:  # a text-only stream, as in a notebook
         stream.write(data.decode())
     else:
         stream.flush()
@@ -103,7 +103,7 @@ def _write_all(file: BinaryIO, data: bytes) -> None:
 
 
 def _descriptor_of(path: Path) -> int | None:
-    """Return the number of the descriptor of this process that a name stands for."""
+    """Return the descriptor of this process that a path stands for, or None."""
     for _ in range(_MAX_LINKS):
         if path.name.isdecimal() and _DESCRIPTORS.fullmatch(folder := os.path.realpath(path.parent)):
             number = re.match(r"/proc/(\d+)", folder)

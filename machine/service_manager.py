@@ -1,7 +1,4 @@
-"""What systemd is told of a server over its socket (sd_notify): that it is ready, how it is, that its loop goes on,
-that it starts anew, and that it stops. And the sockets that systemd, or the process that this one was before, hands
-over listening (sd_listen_fds).
-"""
+"""Notifications to systemd (sd_notify), and the listening sockets that it passes on (sd_listen_fds)."""
 
 from __future__ import annotations
 
@@ -15,14 +12,14 @@ from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from typing import NamedTuple
 
 STATUS_EVERY = 10.0
-"""Seconds, where no watchdog asks for more."""
+"""Seconds between two status messages, if no watchdog requires more."""
 FIRST_DESCRIPTOR = 3
-"""Of those that are handed over."""
+"""The first descriptor of passed sockets."""
 
 
 class ServiceManager:
-    """Who started this process and wants to be told, by the environment, from which that is taken; elsewhere nothing is
-    told.
+    """The service manager that `environment` names (these variables are removed); without one, notifications do
+    nothing.
     """
 
     def __init__(self, environment: MutableMapping[str, str]) -> None:
@@ -31,35 +28,35 @@ class ServiceManager:
         watched = environment.pop("WATCHDOG_PID", str(os.getpid())) == str(os.getpid())
         microseconds = environment.pop("WATCHDOG_USEC", "")
         self._every = int(microseconds) / 2e6 if watched and microseconds.isdecimal() and int(microseconds) else None
-        """Seconds between two signs of life: half of what it waits for one."""
+        """Seconds between two watchdog messages: half the watchdog's timeout. None without a watchdog."""
         self._ready = False
 
     def tell(self, *lines: str) -> None:
-        """Tell it so. That it does not hear is no matter."""
+        """Send an sd_notify message; failures are ignored."""
         if self._address:
             with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notice:
                 notice.setblocking(False)
                 notice.sendto("\n".join(lines).encode(), self._address)
 
     def tell_ready(self) -> None:
-        """Tell it that the server is ready, at first or again."""
+        """Report that the server is ready, at the start or after a reload."""
         self._ready = True
         self.tell("READY=1")
 
     def tell_reloading(self) -> None:
-        """Tell it that the server is about to be otherwise, and will be ready again; not before it was."""
+        """Report that a reload begins, if the server has been ready before."""
         if self._ready:
             self.tell("RELOADING=1", f"MONOTONIC_USEC={time.clock_gettime_ns(time.CLOCK_MONOTONIC) // 1000}")
 
     def reload(self, work: Callable[[], None]) -> None:
-        """Do what a reload is, and tell it when that begins and ends."""
+        """Do the work of a reload, and report its begin and end."""
         self.tell_reloading()
         work()
         if self._ready:
             self.tell_ready()
 
     async def watch(self, status: Callable[[], str]) -> None:
-        """Tell it for ever how the server is, from its event loop, which so is known to go on."""
+        """Send the status and watchdog messages until cancelled, which proves that the event loop is alive."""
         while self._address:
             signs = [] if self._every is None else ["WATCHDOG=1"]
             self.tell(*signs, f"STATUS={status()}")
@@ -67,15 +64,16 @@ class ServiceManager:
 
 
 class Handed(NamedTuple):
-    """A socket that was handed over, and what it is called by who did: `unknown` where it was given no name."""
+    """A passed socket and its name, `unknown` if it has none."""
 
     name: str
     socket: socket.socket
 
 
 def take_sockets(environment: MutableMapping[str, str]) -> list[Handed]:
-    """The sockets that were handed over to this process, by the environment, from which that is taken; none where it
-    was meant for another. Raises `ValueError` for what is no listening socket of TCP.
+    """Return the sockets passed to this process by the environment, and remove those variables from it.
+
+    It is empty if they were meant for another process. Raises `ValueError` for anything but a listening TCP socket.
     """
     count, meant = environment.pop("LISTEN_FDS", ""), environment.pop("LISTEN_PID", "")
     names = environment.pop("LISTEN_FDNAMES", "").split(":")
@@ -98,8 +96,8 @@ def take_sockets(environment: MutableMapping[str, str]) -> list[Handed]:
 
 
 def run_instead(program: str, arguments: list[str], environment: Mapping[str, str], sockets: Sequence[Handed]) -> None:
-    """Run a program in place of this one, as the same process, and hand these sockets over to it. Raises `OSError`."""
-    behind = FIRST_DESCRIPTOR + len(sockets)  # where none is in the way of another
+    """Replace this process by a program (exec), and pass the sockets on to it. Raises `OSError`."""
+    behind = FIRST_DESCRIPTOR + len(sockets)  # first descriptor after the targets, so that no copy is overwritten
     moved = [fcntl.fcntl(one.socket, fcntl.F_DUPFD_CLOEXEC, behind) for one in sockets]
     for at, descriptor in enumerate(moved):
         os.dup2(descriptor, FIRST_DESCRIPTOR + at, inheritable=True)

@@ -1,6 +1,6 @@
-"""The sources that a module is made of: its own and, however far away, those that it imports.
+"""Digests of all sources that a module depends on: its own and those it imports, directly or not.
 
-Import statements are looked for in the text, without parsing it: that is quick, and finds rather too many than too few.
+Import statements are found in the text, without parsing: that is quick, and finds too many rather than too few.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 _HOME = Path(__file__).parents[1]
 PACKAGES = ("arena", "bots", "machine", "measuring", "protocol", "referee")
-"""Those that bot-arena is made of."""
+"""The packages of bot-arena."""
 _INSTALLED = ("site-packages", "dist-packages")
 _COMMENT = re.compile("#.*")
 _IMPORT = re.compile(
@@ -24,7 +24,7 @@ _NAME = re.compile(r"[\w.]+")
 
 @cache
 def digest_of_all() -> str:
-    """What all of bot-arena here is made of, code and data, in hexadecimal. Raises `OSError` as `digest`."""
+    """Return a hexadecimal digest of all Python and TOML files of bot-arena. Raises `OSError` like `digest`."""
     held = hashlib.sha256()
     for package in PACKAGES:
         for file in sorted((_HOME / package).rglob("*.*")):
@@ -34,9 +34,9 @@ def digest_of_all() -> str:
 
 
 def digest(module: Path) -> str:
-    """Return a digest, in hexadecimal, of a module's name and of the names and contents of all its sources.
+    """Return a hexadecimal digest of a module's name and of the names and contents of all its sources.
 
-    It is the same wherever they lie. Raises `OSError` where one cannot be read.
+    It does not depend on where they lie. Raises `OSError` if one cannot be read.
     """
     root = _root(module)
     held = sorted(f"{_name_of(file, root)} {_read(file)[0]}" for file in sources(module))
@@ -44,8 +44,10 @@ def digest(module: Path) -> str:
 
 
 def sources(module: Path) -> set[Path]:
-    """The files. Followed are imports of what lies where the module's own package does, or this project's packages;
-    not of packages that others have installed. Raises `OSError` where a file cannot be read.
+    """Return the source files of a module, including those it imports.
+
+    Imports are followed into packages beside the module's own package and into those of this project, but not into
+    installed packages. Raises `OSError` if a file cannot be read.
     """
     root = _root(module)
     own = module.relative_to(root).parts[0].removesuffix(".py")
@@ -60,12 +62,12 @@ def sources(module: Path) -> set[Path]:
 
 
 def _root(module: Path) -> Path:
-    """Return the folder of the outermost package around a module, or of the module itself."""
+    """Return the folder that contains the outermost package of a module, or the module itself."""
     return next(folder for folder in module.parents if not (folder / "__init__.py").exists())
 
 
 def _name_of(file: Path, root: Path) -> str:
-    """Return the path of a source below the folder that its package lies in."""
+    """Return the path of a source relative to the folder of its package."""
     for home in (root, _HOME):
         if file.is_relative_to(home):
             return file.relative_to(home).as_posix()
@@ -74,14 +76,14 @@ def _name_of(file: Path, root: Path) -> str:
 
 @cache
 def _read(file: Path) -> tuple[str, tuple[str, ...]]:
-    """The digest of a source, and all names that it may import, relative ones with their dots."""
+    """Return the digest of a source, and all names that it may import; relative names keep their dots."""
     source = file.read_bytes()
     names = dict.fromkeys(_imported(_COMMENT.sub("", source.decode(errors="replace"))))
     return hashlib.sha256(source).hexdigest(), tuple(names)
 
 
 def _imported(text: str) -> Iterator[str]:
-    """The modules named in import statements, and what may be modules in a package named there."""
+    """Yield the modules named in import statements, and names that may be modules of a package named there."""
     for package, names in _IMPORT.findall(text):
         if package:
             yield package
@@ -93,7 +95,7 @@ def _imported(text: str) -> Iterator[str]:
 
 
 def _absolute(name: str, file: Path) -> str | Path:
-    """A name without dots in front, or the path that it stands for beside the file that has it."""
+    """Return an absolute name unchanged, or the path that a relative one stands for."""
     plain = name.lstrip(".")
     if plain == name:
         return name
@@ -105,7 +107,7 @@ def _absolute(name: str, file: Path) -> str | Path:
 
 @cache
 def _files(name: str | Path, root: Path, own: str) -> tuple[Path, ...]:
-    """The source of the module, where it is one to be followed."""
+    """Return the source files of an imported module, none if it is outside the packages to follow."""
     if isinstance(name, Path):
         paths = [name]
     else:

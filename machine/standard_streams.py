@@ -1,7 +1,7 @@
-"""Standard input, output and error as whoever starts a program left them: closed, full, in an encoding of few letters.
+"""Standard input, output and error, made safe when they are closed, full or have a limited encoding.
 
-A descriptor below 3 that is free would be given to the next file or socket, which prints would be written into, and on
-which libraries abort.
+A free descriptor below 3 would be given to the next file or socket: prints would be written into it, and some libraries
+abort.
 """
 
 from __future__ import annotations
@@ -15,24 +15,24 @@ from typing import Any, TextIO
 from protocol.errors import ArenaFault
 
 ERRORS = "backslashreplace"
-"""How characters are written that an encoding does not have."""
+"""Error handler for characters that the encoding lacks."""
 _SAMPLE = "ascii \\ é ─ 🎲\n"
 _lenient = False
 
 
 class OutputFault(ArenaFault):
-    """Standard output takes no more."""
+    """Standard output cannot be written to."""
 
 
 class ReaderGone(SystemExit):
-    """Whoever read standard output has had enough: the program ends, and did not fail."""
+    """The reader of standard output closed it: the program ends successfully."""
 
 
 def prepare() -> None:
-    """Make standard streams of closed ones, and have text of any encoding written; call it where a program begins.
+    """Open closed standard streams, and escape characters that an encoding lacks. Call it first in a program.
 
-    Afterwards standard output raises `OutputFault` where it is full and `ReaderGone` where its reader went, once; what
-    standard error does not take is lost.
+    Afterwards standard output raises `OutputFault` if it is full and `ReaderGone` if its reader is gone, once. Failures
+    of standard error are ignored.
     """
     fill_descriptors()
     if sys.stdin is None:
@@ -44,7 +44,7 @@ def prepare() -> None:
 
 
 def fill_descriptors() -> None:
-    """Open those of the descriptors 0, 1 and 2 that are closed, to nothing."""
+    """Open closed descriptors among 0, 1 and 2 to the null device."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -57,13 +57,13 @@ def fill_descriptors() -> None:
 
 
 def tolerate_lost_output() -> None:
-    """Have nothing raised from now on where output is lost: for a program that does more than print."""
+    """Ignore lost output from now on: for a program that does more than print."""
     global _lenient
     _lenient = True
 
 
 class _Descriptor(io.FileIO):
-    """A descriptor that tells its first failure as `prepare` says, and none of those after it."""
+    """A descriptor that raises its first write failure, as in `prepare`, and ignores later ones."""
 
     def __init__(self, descriptor: int) -> None:
         super().__init__(descriptor, "wb", closefd=False)
@@ -84,14 +84,14 @@ class _Descriptor(io.FileIO):
 
 
 def _prepared(stream: TextIO | None, descriptor: int) -> TextIO:
-    """A stream that writes to a descriptor; one that somebody put in its place, as tests do, stays."""
+    """Return a stream that writes to the descriptor; a replaced stream, as in tests, stays."""
     if stream is None:
         return open(descriptor, "w", encoding="utf-8", errors=ERRORS, closefd=False)
     if type(stream) is not io.TextIOWrapper or isinstance(getattr(stream.buffer, "raw", None), _Descriptor):
         return stream
     encoding = stream.encoding if _can_write(stream.encoding) else "utf-8"
     raw = getattr(stream.buffer, "raw", stream.buffer)
-    if type(raw) is not io.FileIO or raw.fileno() != descriptor:  # the console of Windows
+    if type(raw) is not io.FileIO or raw.fileno() != descriptor:  # the Windows console
         stream.reconfigure(encoding=encoding, errors=ERRORS)
         return stream
     stream.flush()
@@ -106,7 +106,7 @@ def _prepared(stream: TextIO | None, descriptor: int) -> TextIO:
 
 
 def _can_write(encoding: str) -> bool:
-    """Return whether an encoding takes escapes for what it does not have: one of names for hosts does not."""
+    """Return whether an encoding can write escapes for characters it lacks: that of host names, `idna`, cannot."""
     try:
         _SAMPLE.encode(encoding, ERRORS)
     except (UnicodeError, LookupError):

@@ -1,7 +1,4 @@
-"""What a process asks of Linux: to be private, to end with its parent, orphans, memory back, to let others go first.
-
-And how one has ended, in words.
-"""
+"""Linux process control: privacy, death with the parent, orphans, freed memory, priority, and exit codes in words."""
 
 from __future__ import annotations
 
@@ -25,26 +22,27 @@ _AUTOGROUP_TRIES, _AUTOGROUP_PAUSE = 20, 0.1
 
 
 def keep_private() -> None:
-    """Keep environment, memory and files of this process from others of the same user; only root may look.
+    """Hide environment, memory and files of this process from others of the same user; only root may look.
 
-    It lasts until the process runs another program. There are no core dumps meanwhile, and no debugger can attach.
+    It lasts until the process runs another program. There are no core dumps, and no debugger can attach.
     """
     _prctl(_SET_DUMPABLE, 0)
 
 
 def die_with_parent() -> None:
-    """Have this process killed when the thread that started it ends. It lasts when another program is run."""
+    """Have this process killed when the thread that started it ends. It survives exec."""
     _prctl(_SET_PDEATHSIG, _SIGKILL)
 
 
 def adopt_orphans() -> None:
-    """Be the parent of all that descends from this process and has lost its own."""
+    """Become the parent of all orphaned descendants."""
     _prctl(_SET_CHILD_SUBREAPER, 1)
 
 
 def give_memory_back() -> None:
-    """Have blocks of 1 MiB and more go back to Linux when they are freed, and threads share what is kept, where the C
-    library is glibc: it keeps larger and larger ones, for each thread, and grows as if they leaked.
+    """Make glibc give freed blocks of 1 MiB and more back to Linux, and share the rest between threads.
+
+    By default it keeps larger and larger blocks, for each thread, and memory grows as if it leaked.
     """
     libc = ctypes.CDLL(None)
     if hasattr(libc, "mallopt"):
@@ -53,19 +51,19 @@ def give_memory_back() -> None:
 
 
 def leave_process_group() -> None:
-    """Be in a group of its own, as Ctrl-C is for the process that started this one.
+    """Move this process into its own group, so that Ctrl-C only reaches the process that started it.
 
-    Not in a session of its own: Linux may weigh sessions against each other ("autogroup"), and how nice a process is
-    counts only within one then.
+    It is not a new session: Linux may schedule sessions as groups ("autogroup"), and then the nice value only counts
+    within a session.
     """
     os.setpgrp()
 
 
 def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> int:
-    """Return by how much a background process lowers its priority: `niceness`, or what `ARENA_MAX_NICENESS` allows.
+    """Return the nice value for a background process: `niceness`, or less if `ARENA_MAX_NICENESS` says so.
 
-    A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for what is no
-    such number.
+    A process of the lowest priority hardly runs on a machine that is always busy. Raises `UsageFault` for a value that
+    is not a whole number in range.
     """
     text = environ.get(MAX_NICENESS_VARIABLE) or str(_LOWEST_PRIORITY)
     if not (text.isdecimal() and int(text) <= _LOWEST_PRIORITY):
@@ -74,22 +72,19 @@ def limited_niceness(niceness: int, environ: Mapping[str, str] = os.environ) -> 
 
 
 def be_nice(by: int) -> None:
-    """Lower the priority of this process in its session, as `os.nice`, where the system and the environment allow it.
-
-    Raises `UsageFault` as `limited_niceness`.
-    """
+    """Lower the priority of this process like `os.nice`, within `ARENA_MAX_NICENESS`. Raises `UsageFault`."""
     _lower_priority(limited_niceness(by))
 
 
 def give_way(nice: int) -> None:
-    """Lower the priority of this process by exactly this, and that of its session, which it began itself."""
+    """Lower the priority of this process and of its session, which it must have started, by exactly `nice`."""
     if not nice:
         return
     _lower_priority(nice)
     for _ in range(_AUTOGROUP_TRIES):
         try:
             _AUTOGROUP.write_text(str(nice))
-        except BlockingIOError:  # Linux lets ordinary users do it ten times a second, all of them
+        except BlockingIOError:  # Linux allows this to ordinary users ten times a second in total
             time.sleep(_AUTOGROUP_PAUSE)
         except OSError:
             return
@@ -108,5 +103,5 @@ def _prctl(option: int, value: int) -> None:
 
 
 def ending(code: int) -> str:
-    """How a process ended, in words, by its return code as Python gives it: negative for a signal."""
+    """Return how a process ended, from its return code in Python: negative for a signal."""
     return f"was killed by signal {-code}" if code < 0 else f"ended with exit code {code}"

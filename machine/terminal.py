@@ -1,6 +1,6 @@
-"""Lines for a terminal: whoever wrote what is in them, nothing of it moves a cursor, sets a colour or is unseen.
+"""Printing to a terminal: control codes and invisible characters in the text are escaped.
 
-No other module of the arena's commands and the bots' prints; what rich draws comes by `machine/console.py`.
+It is the only module of the commands of arena and bots that prints; rich output goes through `machine/console.py`.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from protocol.display import printable
 
 
 def say(text: str = "", *, err: bool = False, end: str = "\n", flush: bool = False) -> None:
-    """Print some lines to standard output, or to standard error, at once.
+    """Print lines to standard output or standard error.
 
-    They are written in one piece: who is killed meanwhile, or has others write beside it, leaves whole lines.
-    What the stream's encoding does not have, as a file's may not on Windows, is written as an escape.
+    They are written in one call: if the process is killed, or others write to the same terminal, lines stay whole.
+    Characters that the stream's encoding lacks, as in files on Windows, are escaped.
     """
     stream = sys.stderr if err else sys.stdout
     line = printable(text, lines=True) + end

@@ -1,7 +1,7 @@
-"""The factor by which a slow machine multiplies its timeouts: `ARENA_TIMEOUT_FACTOR` in the environment.
+"""The factor that multiplies timeouts on a slow machine: `ARENA_TIMEOUT_FACTOR` in the environment.
 
-A timeout here is a guard: how long one program waits for another one that may hang. What belongs to a game, such as
-its clocks, is no guard and stays as it is.
+A timeout here is a guard: it limits the wait for another program that may hang. Rules of a game, such as its clocks,
+are not guards and stay the same.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from protocol.errors import UsageFault
 
 FACTOR_VARIABLE = "ARENA_TIMEOUT_FACTOR"
 SUFFIX = "_timeout_s"
-"""The factor multiplies fields whose names end with this; intervals and delays stay."""
+"""Fields with this suffix are multiplied; intervals and delays stay."""
 T = TypeVar("T")
 
 
 def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
-    """Return what the environment says, 1 where it says nothing. Raises `UsageFault` for what is no factor."""
+    """Return the factor from the environment, 1 by default. Raises `UsageFault` for an invalid one."""
     text = environ.get(FACTOR_VARIABLE) or "1"
     try:
         factor = float(text)
@@ -33,9 +33,9 @@ def timeout_factor(environ: Mapping[str, str] = os.environ) -> float:
 
 
 def scaled(timeouts: T, factor: float | None = None) -> T:
-    """Return a copy of a dataclass of settings with its timeouts multiplied, those of the dataclasses in it too.
+    """Return a copy of a dataclass of settings with all its timeouts multiplied, including those of nested dataclasses.
 
-    Without a `factor` it is that of the environment. Raises `UsageFault` as `timeout_factor`.
+    The default `factor` is that of the environment. Raises `UsageFault` like `timeout_factor`.
     """
     by = timeout_factor() if factor is None else factor
     changed: dict[str, Any] = {}

@@ -1,15 +1,15 @@
-"""How often something may happen for each key, as for an address: so often at once, and then steadily."""
+"""Rate limits by key, such as an address: a burst, then a steady rate."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 
 MOST_KEYS = 10_000
-"""Beyond so many, those that have waited the longest are forgotten."""
+"""Maximum number of keys; beyond it the least recently used are forgotten."""
 
 
 class TokenBucket:
-    """A bucket of `burst` for each key, which fills again at `per_second`. Time comes in as `now`, in seconds."""
+    """A bucket of `burst` tokens for each key, refilled at `per_second`. `now` is in seconds."""
 
     def __init__(self, burst: float, per_second: float) -> None:
         self._burst = burst
@@ -17,11 +17,11 @@ class TokenBucket:
         self._full_at: dict[Hashable, float] = {}
 
     def wait(self, key: Hashable, now: float) -> float:
-        """Seconds until there is one to take; 0 now."""
+        """Return the seconds until a token is available; 0 if one is."""
         return max(0.0, self._full_at.get(key, now) - now - (self._burst - 1) / self._per_second)
 
     def take(self, key: Hashable, now: float) -> float:
-        """Take one: 0. If there is none, nothing is taken: the seconds until there is."""
+        """Take a token and return 0; if there is none, take nothing and return the seconds until there is."""
         wait = self.wait(key, now)
         full_at = max(self._full_at.pop(key, now), now)
         self._full_at[key] = full_at if wait > 0 else full_at + 1 / self._per_second

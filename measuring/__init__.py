@@ -1,1 +1,4 @@
-"""How good a bot is, from its matches: what luck gave taken out, intervals, sequential tests. Pure."""
+"""Statistics of matches: scores, luck, intervals and sequential tests.
+
+It does no I/O, and may import `referee`, `machine` and `protocol`.
+"""

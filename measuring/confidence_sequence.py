@@ -1,9 +1,9 @@
-"""A confidence sequence: an interval for the mean of scores that is valid whenever one stops. Pure.
+"""A confidence sequence: an interval for the mean of scores that stays valid whenever you stop.
 
-Whoever bets on the scores against a mean that is the true one can't expect to win: that his stake ever grows to twenty
-times what it was has a chance of one in twenty at most (Ville). So the interval is of the means that nobody has won so
-much against, who divided his stake among bets of many sizes, up and down. Source: I. Waudby-Smith, A. Ramdas,
-Estimating means of bounded random variables by betting (2023).
+A gambler bets on the scores against a claimed mean. If the claim is true, the gambler cannot expect to win: the chance
+that the capital ever grows to twenty times the start is at most one in twenty (Ville's inequality). The interval holds
+all means against which the capital has not grown that much, with the capital split over bets of many sizes, up and
+down. Source: I. Waudby-Smith, A. Ramdas, Estimating means of bounded random variables by betting (2023).
 """
 
 from __future__ import annotations
@@ -17,26 +17,26 @@ from msgspec import Struct
 _SIZES = 9
 _BOLDEST = 0.999
 FRACTIONS = tuple(way * _BOLDEST / 2**size for size in range(_SIZES) for way in (1, -1))
-"""How much of a part of the stake is bet: on more than the mean, or below 0 on less. With 1 it could be lost."""
+"""The fraction of its capital, below 1, that each bet can lose at worst; above 0 it bets on scores above the mean."""
 PARTS = tuple(0.25 if size == 0 else 0.25 / (_SIZES - 1) for size in range(_SIZES) for _ in range(2))
-"""The parts of the stake: half for the boldest, as scores that hardly spread call for, the rest in equal parts."""
+"""The share of the capital behind each bet: half for the two largest, which suit scores with little spread."""
 _CLOSE = 1e-5
-"""To this the ends are found."""
+"""Tolerance of the ends of an interval."""
 
 
 class Interval(Struct, frozen=True):
-    """Where a mean lies."""
+    """The interval in which a mean lies."""
 
     low: float
     high: float
 
 
 def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> Interval:
-    """The interval after these scores; after none it is 0 to 1.
+    """Return the interval after these scores; without scores it is 0 to 1.
 
-    With this confidence the true mean, itself 0 to 1, is never outside, however long one goes on and whenever one
-    looks, if scores lie within 0 to 1 too and each has that mean, whatever came before. Adjusted scores may lie beyond:
-    then it is taken that none lies farther out than those that came.
+    With this confidence the true mean, from 0 to 1, never leaves the interval, however often you look and whenever you
+    stop. This requires that scores lie within 0 to 1 and that each has the same mean, given all before it. Adjusted
+    scores may lie outside 0 to 1: the bounds are then those seen so far.
     """
     counts = Counter(scores)
     low, high = min(0.0, 0.0, *counts), max(1.0, 1.0, *counts)
@@ -55,7 +55,7 @@ def confidence_sequence(scores: Sequence[float], confidence: float = 0.95) -> In
 
 
 def _end(within: Callable[[float], bool], inside: float, outside: float) -> float:
-    """Where an interval ends that holds `inside`, on the way to where it does not go on."""
+    """Return the end of an interval by bisection, between a point inside and one outside."""
     while abs(outside - inside) > _CLOSE:
         middle = (inside + outside) / 2
         if within(middle):
@@ -66,15 +66,15 @@ def _end(within: Callable[[float], bool], inside: float, outside: float) -> floa
 
 
 def bets(mean: float, low: float, high: float) -> list[float]:
-    """What is bet on a mean of scores from `low` to `high`: a score x makes a stake 1 + bet (x - mean) times as large.
+    """Return the bets on a mean of scores from `low` to `high`: with each score x, a stake grows by 1 + bet (x - mean).
 
-    It can be compiled as it is, as can `log_capital`.
+    numba can compile this function and `log_capital` unchanged.
     """
     return [part / (mean - low) if part > 0 else part / (high - mean) for part in FRACTIONS]
 
 
 def log_capital(gained: Sequence[float]) -> float:
-    """The logarithm of the whole stake by those of how many times as large each part of it has grown."""
+    """Return the logarithm of the total capital; `gained` holds the logarithm of the growth of each part."""
     most = max(gained)
     total = 0.0
     for at, part in enumerate(PARTS):

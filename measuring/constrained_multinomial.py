@@ -1,6 +1,7 @@
-"""The likelihood of counts where something about their distribution is held: its mean, or its mean in deviations. Pure.
+"""Maximum likelihood of a multinomial distribution under a constraint on its mean or its normalised mean.
 
-Source: M. Van den Bergh, Comments on Normalized Elo (2021), and A. B. Owen, Empirical Likelihood (2001), 2.9.
+The normalised mean is the distance from a centre in standard deviations. Source: M. Van den Bergh, Comments on
+Normalized Elo (2021), and A. B. Owen, Empirical Likelihood (2001), 2.9.
 """
 
 from __future__ import annotations
@@ -13,26 +14,25 @@ from typing import NamedTuple
 _STEPS = 100
 _CLOSE = 1e-12
 _MAX_SINGLE_PEAK = 0.25
-"""Deviations up to which the likelihood had a single peak in thousands of counts drawn at random, as long as no value
-had more than `_MAX_SHARE` of them."""
+"""Deviations up to which random counts had a single peak, if none had more than `_MAX_SHARE` of the total."""
 _MAX_SHARE = 0.9
 _CELLS = 64
-"""Cells in which further peaks are looked for between two bounds of the standard deviation."""
+"""Grid cells in which to search for further peaks, between two bounds of the standard deviation."""
 _HALVINGS = 50
 
 
 def with_mean(values: Sequence[float], counts: Sequence[float], mean: float) -> list[float]:
-    """The likeliest chances of these values, given how often each came, among those of this mean.
+    """Return the maximum-likelihood probabilities of the values that have this mean.
 
-    Counts are above 0; the mean lies between the least and the greatest value.
+    Counts are above 0; the mean lies between the smallest and the largest value.
     """
     return _balanced([value - mean for value in values], counts)
 
 
 def with_deviations(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
-    """As `with_mean`, among those whose mean is so many of their own standard deviations above `centre`.
+    """Return the maximum-likelihood probabilities whose mean is `deviations` standard deviations above `centre`.
 
-    The values ascend, and some are above the centre and some below.
+    Values ascend, some above the centre and some below.
     """
     if deviations < 0:
         mirrored = [2 * centre - value for value in reversed(values)]
@@ -50,23 +50,21 @@ def _log_likelihood(counts: Sequence[float], chances: Sequence[float]) -> float:
 
 
 def _terms(values: Sequence[float], centre: float, deviations: float, mean: float, spread: float) -> list[float]:
-    """By value, how much more of it takes the mean from its place above the centre, to first order, about chances of
-    this mean and this standard deviation.
-    """
+    """Return a term for each value: to first order around a distribution, the constraint says that their mean is 0."""
     return [value - centre - deviations / 2 * (spread + (value - mean) ** 2 / spread) for value in values]
 
 
 def _moments(values: Sequence[float], chances: Sequence[float]) -> tuple[float, float]:
-    """The mean and the standard deviation."""
+    """Return the mean and the standard deviation."""
     mean = sum(chance * value for chance, value in zip(chances, values, strict=True))
     return mean, math.sqrt(sum(chance * (value - mean) ** 2 for chance, value in zip(chances, values, strict=True)))
 
 
 def _nearby(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[float]:
-    """Chances than which none near them are likelier."""
-    # It begins where all weight is on the centre and an end, so that what is held does hold. From there, to first order
-    # about the last chances, it says that terms have mean 0; some are below 0 and some above, ever after: a standard
-    # deviation is concave in the chances, and its tangent above it.
+    """Return a local maximum of the likelihood."""
+    # The iteration starts with all weight on the centre and the largest value, where the constraint holds. Each step
+    # solves the constraint linearised around the last probabilities. Terms of both signs remain: the standard deviation
+    # is concave in the probabilities, so its tangent lies above it.
     weight = deviations**2 / (1 + deviations**2)
     aside = values[-1] - centre
     mean, spread = centre + weight * aside, aside * math.sqrt(weight * (1 - weight))
@@ -82,11 +80,9 @@ def _nearby(values: Sequence[float], counts: Sequence[float], centre: float, dev
 
 
 def _peaks(values: Sequence[float], counts: Sequence[float], centre: float, deviations: float) -> list[list[float]]:
-    """All chances than which none near them are likelier, found by their standard deviation: for each there is one
-    candidate, and it is a solution where its mean is right too.
-    """
+    """Return all local maxima of the likelihood: candidates, one for each standard deviation, of the right mean."""
     root = math.sqrt(1 + deviations**2)
-    # Between these bounds for each value above the centre, its term is above 0, as one has to be.
+    # For each value above the centre, its term is positive between these bounds; at least one term must be.
     bounds = [
         ((value - centre) * deviations / (root * (root + 1)), (value - centre) * deviations / (root * (root - 1)))
         for value in values
@@ -107,7 +103,7 @@ def _peaks(values: Sequence[float], counts: Sequence[float], centre: float, devi
 
 
 class _Candidate(NamedTuple):
-    """Chances, and by how much their mean is above what it has to be."""
+    """Probabilities, and by how much their mean exceeds the required one."""
 
     chances: list[float]
     excess: float
@@ -116,7 +112,7 @@ class _Candidate(NamedTuple):
 def _candidate(
     values: Sequence[float], counts: Sequence[float], centre: float, deviations: float, spread: float
 ) -> _Candidate | None:
-    """Return the only chances of this standard deviation that can be a peak; None where there are none."""
+    """Return the only possible peak with this standard deviation, or None if there is none."""
     mean = centre + deviations * spread
     terms = _terms(values, centre, deviations, mean, spread)
     if not min(terms) < 0 < max(terms):
@@ -133,7 +129,7 @@ def _bisected(
     bounds: tuple[float, float],
     first: _Candidate,
 ) -> _Candidate:
-    """Return the candidate between two standard deviations whose mean is right; `first` is that of the lower one."""
+    """Return the candidate between two standard deviations whose mean is right; `first` belongs to the lower one."""
     low, high = bounds
     best = first
     for _ in range(_HALVINGS):
@@ -147,11 +143,11 @@ def _bisected(
 
 
 def _balanced(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
-    """The likeliest chances under which the terms, some below 0 and some above, have mean 0.
+    """Return the maximum-likelihood probabilities under which the terms, some below 0 and some above, have mean 0.
 
-    They are count / total / (1 + x * term). Where most counts are on one side, x is close to where one of these
-    divisors is 0, and 1 + x * term is lost in rounding. So it is not x that is solved for, but that divisor itself:
-    all the others are sums of what is not negative.
+    They are count / total / (1 + x * term). If most counts are on one side, x is close to a zero of one of these
+    divisors, and 1 + x * term is lost in rounding. The solver therefore looks for that divisor instead of x: all other
+    divisors are sums of non-negative numbers.
     """
     total, heavier = sum(counts), sum(count * term for term, count in zip(terms, counts, strict=True))
     if not heavier:
@@ -163,14 +159,12 @@ def _balanced(terms: Sequence[float], counts: Sequence[float]) -> list[float]:
 
 
 def _divisor(share: float, least: float) -> float:
-    """By its share of the term at the end, the divisor of any term: `least` for the end, 1 for a term of 0."""
+    """Return the divisor of a term, given its ratio to the end term: `least` for the end term, 1 for a term of 0."""
     return (1 - share) + least * share if share > 0 else 1 - share * (1 - least)
 
 
 def _least_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
-    """The divisor of the term at the end, from 0 to 1, under which the terms have mean 0. Newton's steps are kept
-    between bounds that close in, by factors, as it may be small.
-    """
+    """Find the divisor of the end term for which the terms have mean 0, by Newton's steps between closing bounds."""
     against = sum(-share * count for share, count in zip(shares, counts, strict=True) if share < 0)
     low, high = min(1.0, counts[shares.index(1.0)] / against), 1.0
     least = math.sqrt(low * high)
@@ -191,10 +185,10 @@ def _least_divisor(shares: Sequence[float], counts: Sequence[float]) -> float:
 
 
 def multiplier(terms: Sequence[float], counts: Sequence[float]) -> float:
-    """The x by which count / total / (1 + x * term) are the likeliest chances under which terms have mean 0.
+    """Return the x for which count / total / (1 + x * term) are the maximum-likelihood probabilities with mean term 0.
 
-    Some terms are below 0 and some above. Between the x at which a chance would be infinite the mean only falls, so
-    Newton's steps are kept between bounds that close in. It can be compiled as it is.
+    Some terms are below 0 and some above. The mean decreases between the two x at which a probability becomes infinite,
+    so Newton's steps stay between bounds that close in. numba can compile the function unchanged.
     """
     low, high = -1 / max(terms), -1 / min(terms)
     x = 0.0

@@ -1,4 +1,4 @@
-"""Differences that were measured in pairs: their mean, and the sum of several such means, with 95 % intervals. Pure."""
+"""Mean differences measured in pairs, and sums of such means, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from measuring.student_t import satterthwaite, standard_error, student_reach
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """A difference with its 95 % interval, its standard error, and that error's degrees of freedom; 0 where it is known
-    without any.
-    """
+    """A difference with its 95 % interval, standard error and degrees of freedom; both are 0 if it is known exactly."""
 
     mean: float
     low: float
@@ -24,25 +22,23 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 NO_DIFFERENCE = Difference(mean=0.0, low=0.0, high=0.0)
-"""No difference, for sure."""
+"""An exact difference of 0."""
 
 
 def certain(difference: float) -> Difference:
-    """One that is known."""
+    """Return a difference that is known exactly."""
     return Difference(mean=difference, low=difference, high=difference)
 
 
 def mean_difference(values: Sequence[float], most: float = 0.0) -> Difference:
-    """The mean of two values or more, with Student's interval. Where all are equal, those that were missed are taken to
-    be off by `most`.
-    """
+    """Return the mean of two or more values with Student's interval; for `most`, see `standard_error`."""
     mean, count = fmean(values), len(values)
     error = standard_error(variance(values, mean) / count, count, count - 1, most)
     return _within(mean, error, count - 1)
 
 
 def sum_of(parts: Iterable[Difference]) -> Difference:
-    """The sum of differences that were measured independently."""
+    """Return the sum of differences that were measured independently."""
     found = list(parts)
     mean = math.fsum(part.mean for part in found)
     measured = [(part.error**2, part.freedom) for part in found if part.error]

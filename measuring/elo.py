@@ -1,4 +1,4 @@
-"""Scores told as differences of Elo: logistic ones, as ratings have them, and normalised ones, as effort has them."""
+"""Scores as Elo differences: logistic Elo, as in ratings, and normalised Elo, which measures the games needed."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from msgspec import Struct
 from measuring.scores import Z95, Estimate, count_moments
 
 NORMALISED = 800 / math.log(10)
-"""Normalised Elo of a mean one standard deviation of a game above one half."""
+"""Normalised Elo per standard deviation of a single game by which the mean score exceeds one half."""
 
 
 class EloDifference(Struct, frozen=True, kw_only=True):
-    """A difference of Elo with its 95 % interval; None where it would be infinite: at scores of 0 and 1 and beyond."""
+    """An Elo difference with its 95 % interval; None means infinite, at scores of 0 or 1 and beyond."""
 
     elo: float | None
     low: float | None
@@ -23,7 +23,7 @@ class EloDifference(Struct, frozen=True, kw_only=True):
 
 
 class Comparison(Struct, frozen=True, kw_only=True):
-    """A side's score against one other with its 95 % interval, how likely it is the better one, and that as Elo."""
+    """A side's score against one opponent with its 95 % interval, its likelihood of superiority, and both as Elo."""
 
     score: float
     low: float
@@ -33,7 +33,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
 
 
 def elo_of(score: float) -> float | None:
-    """The difference at which this share of the points is expected; None for a share that none gives.
+    """Return the Elo difference at which this score is expected; None for a score that no difference gives.
 
     Source: A. E. Elo, The Rating of Chessplayers (1978), with the logistic curve.
     """
@@ -41,17 +41,17 @@ def elo_of(score: float) -> float | None:
 
 
 def score_of(elo: float) -> float:
-    """The share of the points that is expected at a difference of Elo."""
+    """Return the expected score, from 0 to 1, at a difference of Elo."""
     return 1 / (1 + 10 ** (-elo / 400))
 
 
 def elo_difference(score: Estimate) -> EloDifference:
-    """The difference between a side and its opponent, from a score or an adjusted score."""
+    """Return the Elo difference of a side to its opponent from a score or an adjusted score."""
     return EloDifference(elo=elo_of(score.mean), low=elo_of(score.low), high=elo_of(score.high))
 
 
 def compare_scores(score: Estimate) -> Comparison:
-    """A score, or an adjusted score, against one other side."""
+    """Compare a side with one opponent by its score or adjusted score."""
     return Comparison(
         score=score.mean,
         low=score.low,
@@ -62,17 +62,17 @@ def compare_scores(score: Estimate) -> Comparison:
 
 
 def normalised_elo(pairs: Sequence[float]) -> EloDifference | None:
-    """Normalised Elo from the mean scores of pairs, luck left in; None for fewer than two, or where all are equal.
+    """Return normalised Elo from the mean scores of pairs, without luck adjustment.
 
-    It is the mean above one half in standard deviations of a game, a pair's times the root of two, on a scale where
-    games that are never drawn and little one-sided have as much logistic Elo. Source: M. Van den Bergh, Normalized Elo
-    (2021).
+    It is None for fewer than two pairs, or if all are equal. Normalised Elo is the mean above one half in standard
+    deviations of a game, which are those of a pair times the root of two. Its scale equals logistic Elo for games that
+    are never drawn and nearly balanced. Source: M. Van den Bergh, Normalized Elo (2021).
     """
     return _normalised(len(pairs), fmean(pairs), pvariance(pairs), 2) if len(pairs) > 1 else None
 
 
 def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
-    """The same from counts of scores, as `count_moments` takes them."""
+    """Return normalised Elo from counts of scores, in the form that `count_moments` takes."""
     if sum(counts) < 2:
         return None
     mean, square = count_moments(counts)
@@ -80,7 +80,7 @@ def normalised_elo_of_counts(counts: Sequence[int]) -> EloDifference | None:
 
 
 def _normalised(units: int, mean: float, square: float, games: int) -> EloDifference | None:
-    """From the mean and the variance of the scores of units of so many games."""
+    """Return normalised Elo from the mean and variance of the scores of units of `games` games each."""
     if not (spread := math.sqrt(games * square)):
         return None
     elo = NORMALISED * (mean - 0.5) / spread

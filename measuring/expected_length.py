@@ -1,6 +1,4 @@
-"""How many games a sequential test takes, before any is played: from its hypotheses and how results of equal bots vary.
-Pure.
-"""
+"""Forecast the length of a sequential test, in games, from its hypotheses and the variance between equal bots."""
 
 from __future__ import annotations
 
@@ -11,24 +9,24 @@ from measuring.sequential import Hypotheses
 
 
 class ExpectedLength(NamedTuple):
-    """The mean number of games: `decided` where h0 or h1 holds, whichever takes longer, `between` half way."""
+    """Expected number of games: `decided` if h0 or h1 holds (the larger), `between` if the truth lies half way."""
 
     decided: float
     between: float
 
 
 def equal_variance(seats: int, own: int = 1) -> float:
-    """Of what a side in `own` of `seats` scores in a match, where every order of the seats is as likely: the share of
-    the pairs, one of its seats and one of the others, of which it is ahead.
+    """Return the variance of a side's score in one match if all seat orders are equally likely.
 
-    It is that of U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether one of two random variables is
-    stochastically larger than the other (1947).
+    The side has `own` of `seats` seats. Its score is the share of pairs, one seat of its own and one other, in which
+    its own is ahead. The variance is that of U / (k m). Source: H. B. Mann, D. R. Whitney, On a test of whether one of
+    two random variables is stochastically larger than the other (1947).
     """
     return (seats + 1) / (12 * own * (seats - own))
 
 
 def expected_length(hypotheses: Hypotheses, variance: float) -> ExpectedLength:
-    """For games of this variance, counted one by one: starts that are played from every seat take fewer.
+    """Return the expected number of games of this variance, counted singly; starts played from every seat take fewer.
 
     Source: A. Wald, Sequential Analysis (1947), 3.5 and A.3, for normal scores.
     """

@@ -1,4 +1,4 @@
-"""The kinds of decisions in poker: what is asked, in which round of betting, and what is held."""
+"""Position kinds of poker: the decision to take, the betting round and the cards in hand."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from protocol.games.poker import Poker, Table
 
 
 def kinds_of(game: Poker) -> Any:
-    """Who tells the kinds of a game's states."""
+    """Return a function that classifies the states of a poker game."""
 
     def kinds(state: Table) -> Mapping[str, str]:
         card, _, _ = game.information(state, state.seat)

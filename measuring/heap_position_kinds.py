@@ -1,4 +1,4 @@
-"""The kinds of positions of nim and Grundy's game: won or lost by theory, and how much there is to reckon with."""
+"""Position kinds of nim and Grundy's game: won or lost in theory, number of heaps and size of the largest."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ FEW, MANY = 2, 5
 
 
 def kinds_of(game: Game[Any, Any]) -> Any:
-    """Who tells the kinds of a game's states."""
+    """Return a function that classifies the states of a heap game."""
     rule, misere = theory_of(game)
 
     def kinds(state: Any) -> Mapping[str, str]:

@@ -1,4 +1,4 @@
-"""Curves that only fall, from points with noise: the nearest one, and the places that are evenly apart on it."""
+"""Decreasing curves through noisy points: isotonic regression, and points spaced evenly along such a curve."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 
 
 def falling(values: Sequence[float]) -> list[float]:
-    """The sequence that never rises and has the least squares of differences from `values`: isotonic regression, by
-    pooling adjacent violators (M. Ayer and others, 1955).
-    """
+    """Return the nearest non-increasing sequence in least squares: isotonic regression (M. Ayer and others, 1955)."""
     blocks: list[tuple[float, int]] = []
     for value in values:
         blocks.append((value, 1))
@@ -19,8 +17,10 @@ def falling(values: Sequence[float]) -> list[float]:
 
 
 def evenly_apart(points: Sequence[tuple[float, float]], count: int) -> list[float]:
-    """So many x, falling from the highest to the lowest there is, whose y rise evenly, off the falling curve nearest to
-    `points` of x and y; straight between these. Two or more x have to be there, with more than one y.
+    """Return `count` values of x, from the highest to the lowest, whose y rise in equal steps.
+
+    The y come from the decreasing curve nearest to the (x, y) of `points`, interpolated linearly. There must be two or
+    more x with more than one y.
     """
     places, heights = zip(*sorted(points), strict=True)
     curve = falling(heights)

@@ -1,8 +1,8 @@
-"""What luck gave each seat of a match: from its record alone, or along the moves of a game that has none.
+"""The luck of each seat of a match, from its record alone or move by move.
 
-Luck is the sum over chance events of v(what came) − E v(what could have come). A battle is one event, and so are a deal
-of cards and all coins of a round. The bots' own lots are their play; a start that is dealt is the same for both where
-starts are paired, and no luck here.
+Luck is the sum over chance events of v(outcome) − E v(possible outcomes). A battle is one event, and so are a deal of
+cards and all coins of a round. The bots' own random choices are part of their play. A random starting position is no
+luck: paired matches share it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ from referee.record import Between, Ply, Record
 from referee.replay import replay
 
 MOST_STATES = 100_000
-"""On the way to the outcomes of a throw, at most: a third of a second. Who plays could make it minutes."""
+"""Maximum number of states to enumerate for the outcomes of a throw, about a third of a second.
+
+Without a limit, a player could choose moves that take minutes.
+"""
 
 
 class ChanceEvent(Struct, frozen=True, kw_only=True):
@@ -49,9 +52,9 @@ class Luck(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
-    """The luck in a record, by a value, by the one of that name, or by the best there is.
+    """Return the luck in a record, measured by a value function, by the one of that name, or by the best available.
 
-    Raises `UsageFault` as `value_of` does, and `BadRecord` as `replay`.
+    Raises `UsageFault` like `value_of`, and `BadRecord` like `replay`.
     """
     lines = replay(record)
     _, course = next(lines)
@@ -62,14 +65,14 @@ def luck_of(record: Record, value: ValueFunction | str | None = None) -> Luck:
 def luck_after(
     game: Game[Any, Any], value: ValueFunction, before: Any, lines: Iterable[tuple[Between | None, Any]]
 ) -> Luck:
-    """The luck in what happened after a state: the lines of a record, each with the state after it."""
+    """Return the luck after a state, from the lines of a record, each with the state after it."""
     return luck_along(game, value, _chances(game, before, lines))
 
 
 def _chances(
     game: Game[Any, Any], before: Any, lines: Iterable[tuple[Between | None, Any]]
 ) -> Iterator[tuple[Any, Any, Any]]:
-    """What `luck_along` takes, of lines, each with the state after it."""
+    """Yield the plies for `luck_along` from the lines of a record, each with the state after it."""
     for line, after in lines:
         if isinstance(line, Ply) and line.event.out is None:
             event = line.event
@@ -86,7 +89,7 @@ def _chances(
 
 
 def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple[Any, Any, Any]]) -> Luck:
-    """The luck in moves, each with the state before and after it; what `luck_at` leaves out is no event."""
+    """Return the luck in plies given as (state before, move, state after)."""
     events = []
     for before, move, after in plies:
         luck = luck_at(game, value, before, move, after)
@@ -99,10 +102,10 @@ def luck_along(game: Game[Any, Any], value: ValueFunction, plies: Iterable[tuple
 
 
 def luck_at(game: Game[Any, Any], value: ValueFunction, before: Any, move: Any, after: Any) -> tuple[float, ...] | None:
-    """What the dice of one move gave each seat; None where none were thrown, and where there are too many ways to go
-    through: which throws these are is known before, so to leave them out gives no bias.
+    """Return the luck of each seat in one move, or None without chance or with too many outcomes to enumerate.
 
-    Of a round `move` has all moves by seat; where something is dealt it is None.
+    Whether there are too many is known before the throw, so leaving these out causes no bias. `move` holds all moves by
+    seat for a simultaneous round, and is None for a deal.
     """
     if game.to_move(before) == CHANCE:
         outcomes = game.chance_outcomes(before)

@@ -1,7 +1,7 @@
-"""What a side made of its matches, in the units and strata that intervals are computed over. Pure.
+"""Match scores of one side, grouped into the units and strata from which intervals are computed.
 
-The unit is a start: the matches of one start, whichever seats the side had in them, count by their mean. Opponents and
-seats come from a schedule and not by chance, so units are compared with others of the same opponent and seats.
+A unit is all matches from one start, whichever seats the side had in them; it counts by their mean. Opponents and seats
+come from a schedule, not from chance, so units are compared with others of the same opponent and seats.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import NamedTuple
 from referee.result import Result, points
 
 MIN_UNITS = 32
-"""Units whose spread is sure enough to go by, to about a quarter: that of fewer may be next to nothing by chance."""
+"""Minimum number of units for an estimate of their spread: that of fewer may be close to zero by chance."""
 
 
 class SideScore(NamedTuple):
-    """One match of a side. `points` are 0 to 1; `luck` is the points that chance gave it, None where that isn't known.
+    """One match of a side. `points` are 0 to 1; `luck` is the part of them that chance gave, or None if unknown.
 
-    Matches against the same with the same `start` are one unit; with None a match is a unit of its own. A side of
-    several bots has `more_seats`, higher ones. Void matches are not among them.
+    Matches against the same opponents with the same `start` form one unit; with None a match is its own unit. A side of
+    several bots lists its further seats, higher ones, in `more_seats`. Void matches do not become scores.
     """
 
     points: float
@@ -33,7 +33,7 @@ class SideScore(NamedTuple):
 
 
 def side_score(result: Result, bot: str, luck: float | None = None, start: Hashable = None) -> SideScore:
-    """A match as one of a bot that sat in it; `luck` is the points that chance gave seat 0 of two."""
+    """Return a match as the score of one bot in it; `luck` is that of seat 0 of two, in points."""
     names = [seat.bot for seat in result.seats]
     seat = names.index(bot)
     return SideScore(
@@ -48,11 +48,11 @@ def side_score(result: Result, bot: str, luck: float | None = None, start: Hasha
 def group_score(
     result: Result, bots: Sequence[str], luck: Sequence[float] | None = None, start: Hashable = None
 ) -> SideScore:
-    """A match as one of several bots together against the rest: of the pairs, one of these and one other, the share in
-    which it was ahead, a tie being half. Of a single bot that is its points. `luck` is by seat.
+    """Return a match as the score of several bots together against the rest; `luck` is by seat.
 
-    The points of k bots of n sum to k (n - k) / (n - 1) times that share, and to what they made among themselves, which
-    is always the same. So luck in points is luck in the share times (n - 1) / k (n - k).
+    The score is the share of pairs, one bot of the group and one other, in which the group's bot is ahead; a tie counts
+    half. For a single bot this is its points. The points of k bots of n sum to k (n - k) / (n - 1) times this share,
+    plus a constant for the pairs within the group. So luck in points is luck in the share times (n - 1) / k (n - k).
     """
     names = [seat.bot for seat in result.seats]
     own = sorted(names.index(bot) for bot in bots)
@@ -69,7 +69,7 @@ def group_score(
 
 
 class ScoreUnit(NamedTuple):
-    """The matches of one start: how many, mean points, mean adjusted points, and the sum of squares of the points."""
+    """The matches of one start: their number, mean points, mean adjusted points, and the sum of the squared points."""
 
     games: int
     raw: float
@@ -78,7 +78,7 @@ class ScoreUnit(NamedTuple):
 
 
 class Stratum(NamedTuple):
-    """Against whom, and from which seats, of each match; lone units of several strata, put together, have neither."""
+    """The opponents, and the side's seats in each match. A stratum merged from single units has neither."""
 
     against: Hashable = None
     seats: tuple[tuple[int, ...], ...] = ()
@@ -88,9 +88,10 @@ Strata = Mapping[Stratum, Sequence[ScoreUnit]]
 
 
 def stratify(matches: Iterable[SideScore]) -> tuple[Strata, bool]:
-    """The units by opponent and seats, two at least in each stratum, if there are two; and whether all luck is known.
+    """Return the units by opponent and seats, and whether the luck of all matches is known.
 
-    Source for putting strata of one unit together: W. G. Cochran, Sampling Techniques (1977), 5A.12.
+    Strata of one unit are merged, so that each has at least two if there are two in all. Source: W. G. Cochran,
+    Sampling Techniques (1977), 5A.12.
     """
     starts: defaultdict[Hashable, list[SideScore]] = defaultdict(list)
     known = True

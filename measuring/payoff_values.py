@@ -1,6 +1,7 @@
-"""By what luck is measured in games that pay: poker, where hands are dealt, and the dilemma, where coins are thrown.
+"""Value functions of games with payoffs: poker, where cards are dealt, and the dilemma, where coins are thrown.
 
-It is the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): less luck, payoffs keep their mean.
+They are the chance part of AIVAT (Burch, Schmid, Moravčík, Morrill and Bowling, 2018): payoffs less luck keep their
+mean.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ CHIPS, PAYOFFS = "chips", "in payoffs"
 
 
 def of_poker(game: Poker) -> ValueFactories:
-    """The values of poker: `equilibrium`, what the hand on the table is worth where both go on by it."""
+    """Return the values of poker: `equilibrium`, the value of the hand on the table if both play the equilibrium."""
     return {"equilibrium": lambda game: _of_hands(game)}
 
 
@@ -31,13 +32,15 @@ def _of_hands(game: Poker) -> ValueFunction:
 
 
 def of_dilemma(game: Dilemma) -> ValueFactories:
-    """The values of the dilemma: `mean-1`, where there is a coin."""
+    """Return the values of the dilemma: `mean-1`, if the config has noise or a random end."""
     return {"mean-1": MeanPayoff} if game.noise or game.go_on is not None else {}
 
 
 class MeanPayoff(ValueFunction):
-    """A round is worth what it pays; rounds to come are each worth the mean of those so far, the one under way as it is
-    expected to end. So the end's coin gives or takes that mean, and noise only what it pays at once.
+    """Values a round at what it pays, and each round to come at the mean of the rounds so far.
+
+    The mean includes the expected payoff of the current round. So the coin that ends a match gives or takes that mean,
+    and noise only changes the payoff of its round.
     """
 
     name = "mean-1"
@@ -56,7 +59,7 @@ class MeanPayoff(ValueFunction):
         return tuple(luck)
 
     def _to_come(self, state: Rounds) -> float:
-        """How many rounds are expected after this one."""
+        """Return the expected number of rounds after this one."""
         left = self._rounds - state.at
         if state.over or left == 0:
             return 0.0

@@ -1,4 +1,4 @@
-"""What a bot was paid a round on the average, every opponent weighing the same, with an interval. Pure."""
+"""Mean payoff of a bot per round, with equal weight for every opponent, and its interval."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from measuring.student_t import satterthwaite, student_cdf, student_reach
 
 
 class Paid(NamedTuple):
-    """What a bot was paid in so many rounds, one or more."""
+    """The total payoff of a bot in one or more rounds."""
 
     total: float
     rounds: int
 
 
 class PairPayoffs(NamedTuple):
-    """What a bot was paid against one opponent: in so many units (matches, or the matches of one start) the mean of all
-    rounds, and the sum of the squares by which units differ from it. Of a unit that paid `total` in `rounds` that is
-    (total - mean · rounds), divided by the mean number of rounds of a unit.
+    """Payoffs of a bot against one opponent: number of units, mean of all rounds, and sum of squared deviations.
+
+    A unit is a match, or all matches of one start. The deviation of a unit that paid `total` in `rounds` is (total -
+    mean · rounds), divided by the mean number of rounds of a unit.
     """
 
     units: int
@@ -42,9 +43,10 @@ class MeanPayoff(Struct, frozen=True, kw_only=True):
 
 
 def mean_of_rounds(units: Sequence[Paid]) -> list[float]:
-    """A value for each unit, one at least: their mean is that of all rounds, their differences from it are those of
-    `PairPayoffs`. So the mean of matches of different lengths, a ratio, is handled as that of values (W. G. Cochran,
-    Sampling Techniques, 1977, 6.4).
+    """Return one value for each unit, so that their mean is the mean of all rounds.
+
+    Their deviations from it are those of `PairPayoffs`. So a ratio, the mean of matches of different lengths, is
+    treated as a mean of values (W. G. Cochran, Sampling Techniques, 1977, 6.4).
     """
     rounds = sum(unit.rounds for unit in units)
     mean, length = math.fsum(unit.total for unit in units) / rounds, rounds / len(units)
@@ -52,18 +54,18 @@ def mean_of_rounds(units: Sequence[Paid]) -> list[float]:
 
 
 def pair_payoffs(payoffs: Sequence[float]) -> PairPayoffs:
-    """Those of units with these values, one at least."""
+    """Summarise the values of one or more units."""
     mean = fmean(payoffs)
     return PairPayoffs(len(payoffs), mean, math.fsum((payoff - mean) ** 2 for payoff in payoffs))
 
 
 def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
-    """The mean over opponents; None without any.
+    """Return the mean over opponents, or None without opponents.
 
-    Its squared standard error is the mean's of each opponent, s²/n, summed and divided by the square of how many there
-    are; the variance of one that was met once is that within all others. The interval is Student's, with the degrees of
-    freedom of B. L. Welch, The generalization of 'Student's' problem when several different population variances are
-    involved (1947).
+    Its squared standard error is the sum of s²/n of each opponent's mean, divided by the square of the number of
+    opponents. An opponent that was met once gets the variance within all others. The interval is Student's, with the
+    degrees of freedom of B. L. Welch, The generalization of 'Student's' problem when several different population
+    variances are involved (1947).
     """
     met = list(pairs)
     if not met:
@@ -77,8 +79,10 @@ def mean_payoff(pairs: Iterable[PairPayoffs]) -> MeanPayoff | None:
 
 
 def chance_of_difference(strata: Sequence[PairPayoffs]) -> float:
-    """How likely the sum of the strata's means is so far from 0, or farther, where it is 0 in truth: Student's test,
-    both ways, with the error and freedom of `mean_payoff`. 1 where that can't be known.
+    """Return the two-sided p-value of the sum of the strata's means, under the hypothesis that it is 0.
+
+    It is Student's test with the error and the degrees of freedom of `mean_payoff`; 1 if there is no estimate of the
+    error.
     """
     found = _error(strata)
     total = math.fsum(stratum.mean for stratum in strata)
@@ -89,11 +93,11 @@ def chance_of_difference(strata: Sequence[PairPayoffs]) -> float:
 
 
 _EQUAL = 1e-9
-"""Sums below this are rounding."""
+"""Sums below this are rounding errors."""
 
 
 def _error(met: Sequence[PairPayoffs]) -> tuple[float, float] | None:
-    """The standard error of the sum of the means, and its degrees of freedom; None where all are of one unit."""
+    """Return the standard error of the sum of the means and its degrees of freedom; None if all have one unit."""
     parts: list[tuple[float, int]] = []
     freedom, squares = 0, 0.0
     for units, _, deviations in met:

@@ -1,4 +1,4 @@
-"""Which kind of position a move was made in: what its cost is told apart by. Found by the game's name."""
+"""Position kinds: the categories by which the cost of moves is broken down. Found by the game's name."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from protocol.games.base import Game
 
 Kinds = Callable[[Any], Mapping[str, str]]
-"""The kinds of an unfinished state for the seat to move, each under what it is told apart by: `{"phase": "attack"}`."""
+"""Classifies an unfinished state for the seat to move: a kind in each category, such as `{"phase": "attack"}`."""
 
 _WHERE = {
     "nim": "measuring.heap_position_kinds:kinds_of",
@@ -22,7 +22,7 @@ _WHERE = {
 
 
 def kinds_of(game: Game[Any, Any]) -> Kinds:
-    """Who tells the kinds of a game's positions; of a game without, there are none."""
+    """Return the function that classifies positions of a game; for a game without kinds it returns an empty mapping."""
     if game.name not in _WHERE:
         return lambda state: {}
     kinds: Kinds = resolve_name(_WHERE[game.name])(game)

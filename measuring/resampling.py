@@ -1,8 +1,8 @@
-"""What a sequential test will take, and how often it will err, by tests of pairs that are drawn from those of a pilot.
+"""Forecast the length and error rates of a sequential test by simulating tests with pairs drawn from a pilot.
 
-The pairs of a pilot, drawn with replacement, spread as those to come do, as far as the pilot shows it. Their mean is
-that of the hypothesis: adjusted ones are moved, results get the likeliest chances under it. Pure; equal seeds give
-equal forecasts. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993).
+Pairs of the pilot are drawn with replacement, so they spread like future pairs, as far as the pilot shows. Their mean
+is that of the hypothesis: adjusted scores are shifted, results get the maximum-likelihood probabilities under it. Equal
+seeds give equal forecasts. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993).
 """
 
 from __future__ import annotations
@@ -19,14 +19,16 @@ from msgspec import Struct
 from measuring.sequential import Hypotheses, Pentanomial, SequentialTest, Verdict, likeliest_chances
 
 TESTS = 500
-"""At each hypothesis, at most."""
+"""Maximum number of simulated tests for each hypothesis."""
 MOST_DRAWN = 150_000
-"""Pairs for the tests at one hypothesis, after which no other begins: some seconds for both."""
+"""Once this many pairs are drawn for a hypothesis, no further test starts: some seconds for both hypotheses."""
 
 
 class SimulatedTests(Struct, frozen=True, kw_only=True):
-    """Where one hypothesis holds, by so many `tests`: in what share of them the other is accepted, what share decides
-    nothing, and the number of pairs by which half of them, and 90 %, have decided; None where fewer ever do.
+    """Simulated tests under one hypothesis: how many, how often they err, and how many pairs they take.
+
+    `errors` is the share that accepts the other hypothesis, `undecided` the share without a verdict. `median` and
+    `percentile_90` are the pairs after which 50 % and 90 % of the tests have decided; None if fewer ever do.
     """
 
     tests: int
@@ -37,7 +39,7 @@ class SimulatedTests(Struct, frozen=True, kw_only=True):
 
 
 class Forecast(Struct, frozen=True, kw_only=True):
-    """What to expect of a test, where h0 holds and where h1 does."""
+    """Simulated tests if h0 holds and if h1 holds."""
 
     h0: SimulatedTests
     h1: SimulatedTests
@@ -46,7 +48,7 @@ class Forecast(Struct, frozen=True, kw_only=True):
 def forecast(
     test: type[SequentialTest], hypotheses: Hypotheses, pilot: Sequence[float], most: int, seed: str
 ) -> Forecast:
-    """Of tests of at most so many pairs, by the mean scores of two pairs or more; raises `UsageFault` as they do."""
+    """Forecast tests of at most `most` pairs from two or more pilot scores. Raises `UsageFault` as the tests do."""
     drawn = _of_results(hypotheses, pilot) if test is Pentanomial else _of_adjusted(hypotheses, pilot)
     h0, h1 = (
         _simulate(test, hypotheses, pool, holds, most, Random(f"{seed}/{holds}"))  # noqa: S311 -- drawn to be repeated
@@ -59,7 +61,7 @@ _HYPOTHESES: tuple[Verdict, Verdict] = ("h0", "h1")
 
 
 class _Pool(NamedTuple):
-    """What pairs are drawn from: their scores, by chances that are summed up."""
+    """Scores to draw from, and their cumulative probabilities; None if equal."""
 
     scores: Sequence[float]
     chances: Sequence[float] | None = None

@@ -1,4 +1,4 @@
-"""Scores, Elo and what luck taken out is worth, as tables and lines have them."""
+"""Text of scores, Elo differences and variance reductions for tables and lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from measuring.payoffs import MeanPayoff
 from measuring.variance_reduction import VarianceReduction
 
 MOST = 1200
-"""A difference of Elo that is told where even the near end of an interval has none."""
+"""Elo difference to print if even the near end of an interval is infinite."""
 
 
 class _Interval(Protocol):
@@ -22,23 +22,23 @@ class _Interval(Protocol):
 
 
 def points(share: float) -> str:
-    """`0.650`."""
+    """Format a score: `0.650`."""
     return f"{share:z.3f}"
 
 
 def interval(of: _Interval) -> str:
-    """`0.582-0.713`; `-0.139 to 0.139` where a minus sign is in it."""
+    """Format an interval: `0.582-0.713`, or `-0.139 to 0.139` with a minus sign."""
     low, high = points(of.low), points(of.high)
     return f"{low} to {high}" if low.startswith("-") else f"{low}-{high}"
 
 
 def payoff(value: float) -> str:
-    """`2.553`; with fewer decimals from a thousand on."""
+    """Format a payoff: `2.553`, with fewer decimals from a thousand on."""
     return f"{value:z.3f}" if abs(value) < 1000 else f"{value:z.1f}"
 
 
 def payoff_interval(of: MeanPayoff) -> str:
-    """`2.541-2.565`; `-0.021 to 0.004` where a minus sign is in it; empty where there is none."""
+    """Format an interval of payoffs: `2.541-2.565`, or `-0.021 to 0.004` with a minus sign; empty if there is none."""
     if of.low is None or of.high is None:
         return ""
     low, high = payoff(of.low), payoff(of.high)
@@ -46,7 +46,7 @@ def payoff_interval(of: MeanPayoff) -> str:
 
 
 def share(found: Comparison) -> str:
-    """`0.650 (0.582-0.713)`."""
+    """Format a score with its interval: `0.650 (0.582-0.713)`."""
     return f"{points(found.score)} ({interval(found)})"
 
 
@@ -61,19 +61,19 @@ def comparison(one: str, other: str, found: Comparison, scores: str) -> str:
 
 
 def elo(found: Comparison) -> str:
-    """`Elo +108 (+58 to +158)`."""
+    """Format an Elo difference with its interval: `Elo +108 (+58 to +158)`."""
     return f"Elo {elo_of(found)} ({elo_interval(found)})"
 
 
 def elo_of(found: Comparison) -> str:
-    """`+108`; `+inf` and `-inf` for all of the points and for none, at which no difference is enough."""
+    """Format an Elo difference: `+108`; `+inf` or `-inf` for scores of 1 or 0."""
     if found.elo.elo is not None:
         return _elo(found.elo.elo)
     return "+inf" if found.score > 0.5 else "-inf"
 
 
 def elo_interval(found: Comparison) -> str:
-    """`+58 to +158`; `+58 or more` where it has no end, `any` where it has none either way."""
+    """Format an Elo interval: `+58 to +158`; `+58 or more` if one end is infinite, `any` if both are."""
     low, high = found.elo.low, found.elo.high
     if low is not None and high is not None:
         return f"{_elo(low)} to {_elo(high)}"
@@ -87,24 +87,23 @@ def _elo(elo_difference: float) -> str:
 
 
 def better(found: Comparison) -> str:
-    """`97.5 %`: how likely the side is the better one."""
+    """Format the likelihood that the side is the better one: `97.5 %`."""
     percent = 100 * found.superiority
     said = "> 99.9" if percent > 99.9 else "< 0.1" if percent < 0.1 else f"{percent:.1f}"
     return f"{said} %"
 
 
 def games(count: float) -> str:
-    """A number of games with two digits that count: `4,400`."""
+    """Format a number of games with two significant digits: `4,400`."""
     digits = max(0, math.floor(math.log10(count)) - 1) if count >= 1 else 0
     return f"{round(count, -digits):,.0f}"
 
 
 def times(factor: VarianceReduction) -> str:
-    """`150 (117-200) times as many`."""
+    """Format a variance reduction: `150 (117-200) times as many`."""
     high = "inf" if factor.high is None else _factor(factor.high)
     return f"{_factor(factor.factor)} ({_factor(factor.low)}-{high}) times as many"
 
 
 def _factor(times: float) -> str:
-    """With three digits that count."""
     return f"{times:.3g}" if times < 999.5 else f"{round(times, 2 - math.floor(math.log10(times))):,.0f}"

@@ -1,4 +1,4 @@
-"""What a side scored, as its matches came out and less luck, with intervals and with what taking luck out is worth."""
+"""The score of a side, raw and adjusted for luck, with intervals and the number of games that the adjustment saves."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from measuring.variance_reduction import variance_ratio
 
 _NORMAL = NormalDist()
 Z95 = _NORMAL.inv_cdf(0.975)
-"""How many standard errors a 95 % interval goes to either side of a normal mean."""
+"""Standard errors from a normal mean to either end of its 95 % interval."""
 
 
 class Estimate(Struct, frozen=True, kw_only=True):
     """A mean of points with its 95 % interval and its standard error.
 
-    `superiority` is how likely the true mean is above one half: with one opponent the likelihood of superiority.
+    `superiority` is the probability that the true mean is above one half: with one opponent, the likelihood of
+    superiority.
     """
 
     mean: float
@@ -31,11 +32,11 @@ class Estimate(Struct, frozen=True, kw_only=True):
 
 
 class ScoreEstimates(Struct, frozen=True, kw_only=True):
-    """What a side made of its matches; `units` are starts, and matches that share theirs with no other.
+    """The scores of a side in its matches; `units` counts starts, and matches that share their start with no other.
 
-    `score` is None without a match; `adjusted`, less luck, with fewer than two units or where luck isn't known of every
-    match. `worth` is how many single games, luck left in, would be as certain as `adjusted`; None
-    with fewer than `MIN_UNITS` units, and where all came out alike.
+    `score` is None without a match. `adjusted` is None with fewer than two units or if the luck of any match is
+    unknown. `worth` is the number of single games without adjustment that would be as certain as `adjusted`; None with
+    fewer than `MIN_UNITS` units, and if all scores are equal.
     """
 
     games: int
@@ -46,7 +47,7 @@ class ScoreEstimates(Struct, frozen=True, kw_only=True):
 
 
 def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
-    """The score and the adjusted score of a side from all its matches."""
+    """Return the score and the adjusted score of a side from all its matches."""
     strata, known = stratify(matches)
     units = sum(map(len, strata.values()))
     if not units:
@@ -62,30 +63,29 @@ def estimate_scores(matches: Iterable[SideScore]) -> ScoreEstimates:
 
 
 def score_of_counts(counts: Sequence[int]) -> Estimate:
-    """The score of so many units (pairs, or single games), counted as `count_moments` takes them; of one or more."""
+    """Return the score of one or more units (pairs or single games), counted in the form of `count_moments`."""
     units = sum(counts)
     mean, square = count_moments(counts)
     return _estimate(units, mean, square / (units - 1) if units > 1 else 0.0)
 
 
 def count_moments(counts: Sequence[int]) -> tuple[float, float]:
-    """Mean and variance of scores from 0 to 1 in equal steps, by how often each came: five of pairs, three of games."""
+    """Return mean and variance of scores in equal steps from 0 to 1: five counts for pairs, three for games."""
     scores = [at / (len(counts) - 1) for at in range(len(counts))]
     mean = fmean(scores, counts)
     return mean, fmean([(score - mean) ** 2 for score in scores], counts)
 
 
 def _score(strata: Strata) -> Estimate:
-    """The mean of points as they came out."""
     units = sum(map(len, strata.values()))
     return _estimate(units, _mean(strata, "raw"), _square(strata, "raw")[0] if units > 1 else 0.0)
 
 
 def _estimate(count: int, mean: float, square: float) -> Estimate:
-    """A mean of so many units, and the square of its standard error, with two more units of each extreme added for its
-    interval.
+    """Estimate from a mean of `count` units and its squared standard error; the interval adds two units of each
+    extreme.
 
-    So it holds for few units too, and is not empty where the seat decides every match. Source: A. Agresti, B. A. Coull,
+    So it holds for few units too, and is not empty if the seat decides every match. Source: A. Agresti, B. A. Coull,
     Approximate is better than "exact" for interval estimation of binomial proportions (1998).
     """
     middle = (mean * count + 2) / (count + 4)
@@ -102,9 +102,10 @@ def _estimate(count: int, mean: float, square: float) -> Estimate:
 
 
 def _adjusted(strata: Strata) -> Estimate:
-    """The mean of adjusted points with Student's interval, of two units or more; a mean beyond 0 or 1 is taken
-    as that, which only brings it nearer to the true one. Where all are equal, those that were missed are taken to be a
-    point off.
+    """Return the mean of adjusted points of two or more units with Student's interval.
+
+    A mean beyond 0 or 1 is clipped, which only brings it nearer to the true one. If all units are equal, unseen ones
+    are assumed to be a point off.
     """
     count = sum(map(len, strata.values()))
     mean = _mean(strata, "adjusted")
@@ -129,7 +130,7 @@ def _mean(strata: Strata, column: str) -> float:
 
 
 def _square(strata: Strata, column: str) -> tuple[float, float]:
-    """The square of the mean's standard error, of two units or more, and its degrees of freedom."""
+    """Return the squared standard error of the mean of two or more units, and its degrees of freedom."""
     games = sum(unit.games for stratum in strata.values() for unit in stratum)
     parts = []
     for stratum in strata.values():

@@ -1,7 +1,7 @@
-"""Sequential tests on the scores of pairs: after every pair, which of two hypotheses holds, or that it isn't clear yet.
+"""Sequential tests on the scores of pairs: after each pair they accept one of two hypotheses or stay undecided.
 
-Generalised: the likelihood ratio has the likeliest distribution under each hypothesis, for counts of raw results or for
-real values, results less luck. Pure.
+They are generalised tests: the likelihood ratio uses the most likely distribution under each hypothesis. One test takes
+counts of raw results, the other real values, results less luck.
 """
 
 from __future__ import annotations
@@ -23,22 +23,24 @@ from protocol.errors import UsageFault
 _WIDEST = {"score": ("a score", 0.5), "elo": ("a difference in elo", 1000.0), "nelo": ("a difference in nelo", 1000.0)}
 _QUARTERS = (0.0, 0.25, 0.5, 0.75, 1.0)
 UNSEEN = 1e-3
-"""What counts for a score that no pair had yet, as fishtest has it."""
+"""Count assigned to a score that no pair has had yet; fishtest uses the same."""
 _EQUAL = 1e-18
-"""A variance below which all pairs are taken as equal: what is left is rounding."""
+"""Variance below which all pairs count as equal; the rest is rounding."""
 _UNDERRATED = 1.25
-"""How much more skewed exponential values are than some dozens of them show."""
+"""Factor by which the skewness of exponential values exceeds that of a sample of some dozens."""
 MARGIN = 0.5
-"""What the likeliest of all means gains in log likelihood on the true one, on the average: half of a chi-squared."""
+"""Average gain in log likelihood of the best-fitting mean over the true one: half the mean of a chi-squared variable.
+"""
 
 Verdict = Literal["h0", "h1"]
 Unit = Literal["score", "elo", "nelo"]
 
 
 class Hypotheses(Struct, frozen=True, kw_only=True):
-    """The side is better by `h0` or less, or by `h1` or more: as a score above one half, in Elo or in normalised Elo.
+    """Hypotheses of a test: the side is better by at most `h0`, or by at least `h1`.
 
-    `alpha` is the chance to accept h1 where h0 holds, `beta` that to accept h0 where h1 does. Raises `UsageFault`.
+    `unit` is a score above one half, Elo or normalised Elo. `alpha` is the chance to accept h1 where h0 holds, `beta`
+    that to accept h0 where h1 holds. Raises `UsageFault`.
     """
 
     h0: float = 0.0
@@ -72,7 +74,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
     @property
     def scores(self) -> tuple[float, float]:
-        """h0 and h1 as shares of the points; not in normalised Elo, which depends on how results spread."""
+        """Scores expected under h0 and h1; undefined in normalised Elo, which depends on how results spread."""
         if self.unit == "nelo":
             raise UsageFault("normalised Elo is of results with luck left in: h0 and h1 as score or in elo")
         if self.unit == "elo":
@@ -81,7 +83,7 @@ class Hypotheses(Struct, frozen=True, kw_only=True):
 
 
 class SequentialTest(ABC):
-    """A test under way. Pairs are added in the order of the schedule; what comes after the verdict changes nothing.
+    """A running test. Pairs are added in the order of the schedule; those after the verdict change nothing.
 
     `verdict`, after `pairs` pairs, is None while neither hypothesis is accepted.
     """
@@ -92,7 +94,7 @@ class SequentialTest(ABC):
         self.verdict: Verdict | None = None
 
     def add(self, score: float) -> None:
-        """Take a pair's mean score. Raises `UsageFault` for what can't be one."""
+        """Add the mean score of a pair. Raises `UsageFault` for an impossible score."""
         if not self._can_be(score):
             raise UsageFault(f"pair {self.pairs + 1} scores {score:g}: it must be {self._scores}")
         if self.verdict is None:
@@ -106,18 +108,17 @@ class SequentialTest(ABC):
         """The log likelihood ratio of h1 to h0."""
 
     _scores: str
-    """What a pair may score, in words."""
+    """A description of the scores that a pair may have."""
 
     @abstractmethod
     def _can_be(self, score: float) -> bool:
-        """Whether a pair may score that."""
+        """Return whether a pair may have this score."""
 
     @abstractmethod
     def _take(self, score: float) -> None:
-        """Take a pair's score, which `pairs` counts already."""
+        """Process the score of a pair; `pairs` counts it already."""
 
     def _decided(self) -> Verdict | None:
-        """The hypothesis that is accepted now."""
         return self._accepted(self.llr)
 
     def _accepted(self, llr: float) -> Verdict | None:
@@ -125,7 +126,7 @@ class SequentialTest(ABC):
 
 
 class Pentanomial(SequentialTest):
-    """Of results as they came out: a pair's mean score is one of five.
+    """A test on raw results: the mean score of a pair is one of five.
 
     Source: M. Van den Bergh, The generalized sequential probability ratio test for a multinomial distribution (2019).
     """
@@ -150,13 +151,13 @@ class Pentanomial(SequentialTest):
 
 
 def multinomial_llr(hypotheses: Hypotheses, counts: Sequence[int]) -> float:
-    """The log likelihood ratio of counts of scores, from 0 to 1: of five scores of pairs, or three of single games."""
+    """Return the log likelihood ratio of counts of scores from 0 to 1: five for pairs, three for single games."""
     null, other = likeliest_chances(hypotheses, counts)
     return sum((count or UNSEEN) * math.log(p1 / p0) for count, p0, p1 in zip(counts, null, other, strict=True))
 
 
 def likeliest_chances(hypotheses: Hypotheses, counts: Sequence[int]) -> tuple[list[float], list[float]]:
-    """The chances of the same scores under h0 and under h1 that make the counts likeliest."""
+    """Return the maximum-likelihood probabilities of the scores under h0 and under h1."""
     most = len(counts) - 1
     scores, seen = [at / most for at in range(most + 1)], [count or UNSEEN for count in counts]
     if hypotheses.unit != "nelo":
@@ -175,8 +176,11 @@ def mean_llr(
     other: float,
     solve: Callable[[Sequence[float], Sequence[float]], float],
 ) -> float:
-    """The log likelihood ratio of the mean `other` to the mean `null`, both between the least and the greatest value,
-    by the likeliest chances of either. It can be compiled as it is; `solve` is `multiplier`, compiled where this is.
+    """Return the log likelihood ratio of the mean `other` to the mean `null`, with the most likely distribution for
+    each.
+
+    Both means lie between the smallest and the largest value. numba can compile the function unchanged; `solve` is
+    `multiplier`, compiled if this function is.
     """
     x0 = solve([value - null for value in values], counts)
     x1 = solve([value - other for value in values], counts)
@@ -187,11 +191,12 @@ def mean_llr(
 
 
 def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: float, other: float) -> float:
-    """The same of normal values of unknown spread: n/2 ln(sum (x - null)^2 / sum (x - other)^2), by the sums of powers
-    of how far values are above one half. It can be compiled as it is.
+    """Return the log likelihood ratio of the mean `other` to the mean `null` for normal values of unknown spread.
 
-    That alone errs up to half as often again as it should where values are skewed. So the same is taken of means freed
-    of skewness too, and what says less counts. Source: P. Hall, On the removal of skewness by transformation (1992).
+    It is n/2 ln(sum (x - null)^2 / sum (x - other)^2), from sums of powers of the values minus one half. Alone it errs
+    up to 1.5 times as often as it should if values are skewed. The same ratio is therefore also taken of means
+    corrected for skewness, and the weaker one counts. numba can compile the function unchanged. Source: P. Hall, On the
+    removal of skewness by transformation (1992).
     """
     mean, square, cube = total / pairs, squares / pairs, cubes / pairs
     variance = max(0.0, square - mean * mean)
@@ -213,10 +218,10 @@ def normal_llr(pairs: int, total: float, squares: float, cubes: float, null: flo
 
 
 def most_llr(pairs: int, total: float, null: float, other: float) -> float:
-    """More than the other ratio of `RealValued` can be after so many pairs, whatever its sign. It can be compiled.
+    """Return an upper bound of the empirical likelihood ratio of `RealValued` after this many pairs, whatever its sign.
 
-    It is the ratio to chances as pairs came, but that what would make their mean right is pairs lost or won, which have
-    not come yet.
+    It reaches the mean of a hypothesis only by moving weight from the observed distribution to scores of 0 or 1. numba
+    can compile the function unchanged.
     """
     mean = (total + 0.5 * pairs + UNSEEN) / (pairs + 2 * UNSEEN)
     if not 0 < mean < 1:
@@ -226,12 +231,13 @@ def most_llr(pairs: int, total: float, null: float, other: float) -> float:
 
 
 class RealValued(SequentialTest):
-    """Of adjusted results, of unknown spread, after `MIN_UNITS` pairs. Of two likelihood ratios what says less counts.
+    """A test on adjusted results of unknown spread, after `MIN_UNITS` pairs; the weaker of two likelihood ratios
+    counts.
 
-    The one is `normal_llr`. The other knows of rare mistakes: it is that of the likeliest distributions with a mean of
-    h1 or more, and of h0 or less, on the values that came, and on 0 and 1, which count a thousandth as long as no pair
-    was lost or won. Raises `UsageFault` for hypotheses in normalised Elo.
-    Source: A. B. Owen, Empirical Likelihood (2001), 2.9.
+    The first is `normal_llr`. The second allows for rare mistakes: it compares the most likely distributions with a
+    mean of at least h1 and of at most h0, on the values seen so far and on 0 and 1. These two count a thousandth each
+    while no pair was lost or won. Raises `UsageFault` for hypotheses in normalised Elo. Source: A. B. Owen, Empirical
+    Likelihood (2001), 2.9.
     """
 
     _scores = "a finite number"
@@ -256,7 +262,7 @@ class RealValued(SequentialTest):
         return math.isfinite(score)
 
     def _take(self, score: float) -> None:
-        about = score - 0.5  # powers of what is far from 0 would round away a small spread
+        about = score - 0.5  # powers of values far from 0 would lose a small spread to rounding
         self._sum += about
         self._squares += about * about
         self._cubes += about * about * about
@@ -266,7 +272,7 @@ class RealValued(SequentialTest):
     def _decided(self) -> Verdict | None:
         if self.pairs < MIN_UNITS:
             return None
-        # The other ratio takes time in the number of pairs, and can't be more than its bound.
+        # The second ratio takes time proportional to the number of pairs; its upper bound often decides without it.
         normal, most = self._normal(), most_llr(self.pairs, self._sum, *self._means)
         return self._accepted(math.copysign(min(abs(normal), most), normal)) and super()._decided()
 

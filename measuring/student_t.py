@@ -1,4 +1,4 @@
-"""Student's t distribution, and what it takes: the standard error of a mean, and its degrees of freedom. Pure."""
+"""Student's t distribution, and its inputs: the standard error of a mean and its degrees of freedom."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from statistics import NormalDist
 
 _NORMAL = NormalDist()
 _MANY = 500
-"""Degrees of freedom from which the normal distribution, with a correction, is right to six digits."""
+"""Degrees of freedom from which the corrected normal distribution is right to six digits."""
 _EQUAL = 1e-9
-"""A standard error below which all values are taken as equal: what is left is rounding."""
+"""Standard error below which all values count as equal; the rest is rounding."""
 _ROUNDING = 1e-9
-"""Degrees of freedom that are so near to a whole number, relative to it, are that number: only rounding is between."""
+"""Relative distance to a whole number below which degrees of freedom are rounded to it."""
 
 
 def student_cdf(t: float, freedom: float) -> float:
-    """The chance of at most `t`, in `freedom` degrees of freedom, 1 or more; a fraction of one is dropped.
+    """Return the probability of at most `t` with `freedom` degrees of freedom, 1 or more, rounded down.
 
     Source: M. Abramowitz, I. A. Stegun, Handbook of Mathematical Functions (1964), 26.7.3, 26.7.4 and 26.7.8.
     """
@@ -36,9 +36,7 @@ def student_cdf(t: float, freedom: float) -> float:
 
 
 def student_reach(freedom: float, confidence: float = 0.95) -> float:
-    """How many standard errors an interval of this confidence goes to either side of a mean; a fraction of a degree of
-    freedom is dropped.
-    """
+    """Return the standard errors from a mean to either end of its interval; degrees of freedom are rounded down."""
     return _reach(math.floor(freedom), confidence)
 
 
@@ -55,22 +53,23 @@ def _reach(freedom: int, confidence: float) -> float:
 
 
 def standard_error(square: float, count: int, freedom: float, most: float) -> float:
-    """That of a mean of so many values, from its square.
+    """Return the standard error of a mean of `count` values from its square.
 
-    Where all are equal some that are not may have been missed, less than 1 - 0.05^(1/n) of all with 95 % confidence:
-    each is taken to be off by `most`, to which the interval goes then. Source: J. A. Hanley, A. Lippman-Hand, If
-    nothing goes wrong, is everything all right? Interpreting zero numerators (1983).
+    If all values are equal, different ones may have been missed: with 95 % confidence, less than 1 - 0.05^(1/n) of all.
+    Each of these is assumed to be off by `most`, and the error is chosen so that the interval reaches that far. Source:
+    J. A. Hanley, A. Lippman-Hand, If nothing goes wrong, is everything all right? Interpreting zero numerators (1983).
     """
     error = math.sqrt(square)
     return error if error >= _EQUAL else most * (1 - 0.05 ** (1 / count)) / student_reach(freedom)
 
 
 def satterthwaite(parts: Iterable[tuple[float, float]]) -> float:
-    """Return the degrees of freedom of a sum of squares of standard errors that are independent, each with its own.
+    """Return the degrees of freedom of a sum of independent squared standard errors, given as (square, degrees of
+    freedom).
 
-    Of one square, or of several that are alike, that is a whole number, and returned as one: callers drop fractions.
-    Where all squares are 0, or only rounding makes them more, it is the sum of all degrees of freedom. Source:
-    F. E. Satterthwaite, An approximate distribution of estimates of variance components (1946).
+    The result is a whole number for a single square or several alike, as callers round down. If all squares are 0 up to
+    rounding, it is the sum of all degrees of freedom. Source: F. E. Satterthwaite, An approximate distribution of
+    estimates of variance components (1946).
     """
     found = list(parts)
     total = math.fsum(square for square, _ in found)

@@ -1,6 +1,4 @@
-"""Strengths from the scores of pairs, where strength shows with normal noise (L. L. Thurstone, A Law of Comparative
-Judgment, 1927, case V).
-"""
+"""Strengths from pair scores, if play is strength plus normal noise (L. L. Thurstone, 1927, case V)."""
 
 from __future__ import annotations
 
@@ -14,11 +12,11 @@ _LONGEST_STEP = 0.5
 
 
 def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -> list[float]:
-    """The likeliest strengths, around 0: one player is expected to score against another what the normal distribution
-    has below the difference of theirs.
+    """Return the maximum-likelihood strengths, centred on 0.
 
-    `scores` are those of the first of a pair, from 0 to 1 each and less luck maybe beyond; every two players are a pair
-    one way round. Means are kept a quarter of a point in all from 0 and 1, so that strengths stay finite.
+    The expected score of one player against another is the normal distribution function at the difference of their
+    strengths. `scores` belong to the first player of a pair, from 0 to 1, or slightly beyond if adjusted for luck; each
+    pair occurs once. Means stay 1 / (4 · number of scores) away from 0 and 1, so that strengths are finite.
     """
     share: dict[tuple[int, int], float] = {}
     for (one, other), found in scores.items():
@@ -28,7 +26,7 @@ def strengths(scores: Mapping[tuple[int, int], Sequence[float]], players: int) -
     strength = [0.0] * players
     for _ in range(_SWEEPS):
         longest = 0.0
-        for one in range(players):  # Fisher's scoring, one player after the other
+        for one in range(players):  # Fisher scoring, one player at a time
             slope = information = 0.0
             for other in range(players):
                 if one == other:

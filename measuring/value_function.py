@@ -1,4 +1,4 @@
-"""What luck is measured by: a function of positions that is fixed before the games."""
+"""Value functions: functions of positions, fixed before the matches, by which luck is measured."""
 
 from __future__ import annotations
 
@@ -8,31 +8,30 @@ from fractions import Fraction
 from typing import Any
 
 Outcomes = Sequence[tuple[Fraction, Any]]
-"""Every state that may come, with its exact probability, as `Game.outcomes` gives them."""
+"""Every possible state with its exact probability, as `Game.outcomes` returns them."""
 SeatValues = tuple[float, ...]
-"""By seat, in points: 1 is a win, 0 the last place, ties share; for two seats they sum to 1. Or in another unit."""
+"""Values by seat. In points, 1 is a win, 0 the last place, ties share, and two seats sum to 1; or in another unit."""
 POINTS = "points"
 
 
 class ValueFunction(ABC):
-    """By what luck is measured, under one config. `name` says which it was, with a version: results freed of luck by
-    different values are not to be put together.
-    """
+    """A measure of luck for one config; results adjusted by values of different `name` must not be combined."""
 
     name: str
     unit: str = POINTS
-    """What luck is counted in."""
+    """The unit of luck."""
 
     @abstractmethod
     def luck(self, before: Any, outcomes: Outcomes, after: Any) -> tuple[float, ...]:
-        """What chance gave each seat when `after` came of `before`, one of its `outcomes`.
+        """Return the luck of each seat when `after`, one of the `outcomes`, followed `before`.
 
-        Its expectation over the outcomes is 0, whatever the value; it sums to 0 over the seats unless payoffs do not.
+        Its expectation over the outcomes is 0 for every value function. It sums to 0 over the seats unless payoffs do
+        not.
         """
 
 
 class SlowToMake:
-    """What makes a value in minutes: for who names it, and not for who goes through all that there are."""
+    """A value function that takes minutes to make: it is used if named, and skipped by callers that try all."""
 
     def __init__(self, make: Callable[[Any], ValueFunction]) -> None:
         self._make = make
@@ -42,11 +41,11 @@ class SlowToMake:
 
 
 ValueFactories = Mapping[str, Callable[[Any], ValueFunction]]
-"""By name, what makes each value that a game has under its config, the best first."""
+"""Constructors of the value functions of a game under its config, by name, the best first."""
 
 
 class PositionValue(ValueFunction):
-    """The luck of an event is what came less what was to be expected: v(after) − Σ p v(outcome)."""
+    """A value function that assigns a value to each position: luck is v(after) − Σ p v(outcome)."""
 
     def __init__(self, name: str, worths: Callable[[Any], SeatValues], unit: str = POINTS) -> None:
         self.name = name
@@ -63,7 +62,7 @@ class PositionValue(ValueFunction):
 
 
 class NoLuck(ValueFunction):
-    """No event gave anything: for games in which nothing is thrown, or where results are wanted as they are."""
+    """A value function without luck: for games without chance, or to leave results unadjusted."""
 
     name = "none"
 

@@ -1,4 +1,4 @@
-"""By what luck can be measured in a game: the values that there are, found by the game's name and their own."""
+"""The registry of value functions, by game and name."""
 
 from __future__ import annotations
 
@@ -17,32 +17,33 @@ _WHERE = {
     "kuhn": "measuring.payoff_values:of_poker",
     "leduc": "measuring.payoff_values:of_poker",
 }
-"""By game, who says which values there are under a config and makes them."""
+"""The function that returns the values of a game under its config, by game."""
 
 
 def names_of(game: Game[Any, Any]) -> tuple[str, ...]:
-    """The values for this game and config, the best first, `none` the last everywhere. Nothing is solved to know it."""
+    """Return the names of the values for this game and config, the best first and `none` last, without solving any."""
     return tuple(_made_by(game))
 
 
 def names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Those by which luck is taken from results where nobody names one: in points, not in what a game pays, and of
-    two seats, as with more it saves next to nothing.
+    """Return the values that adjust results by default: those in points, and only for two seats.
+
+    Values in payoff units do not adjust points, and with more seats the adjustment saves almost nothing.
     """
     return (NoLuck.name,) if game.payoff_unit or game.seats > 2 else names_of(game)
 
 
 def quick_names_in_points(game: Game[Any, Any]) -> tuple[str, ...]:
-    """Those in points that take no minutes to make, without `none`."""
+    """Return the values in points that do not take minutes to make, without `none`."""
     made = _made_by(game)
     quick = (name for name in names_in_points(game) if not isinstance(made[name], SlowToMake))
     return tuple(name for name in quick if name != NoLuck.name)
 
 
 def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
-    """The value called `name`, or the best there is. An exact table may have to be solved first: seconds, once.
+    """Return the value called `name`, or the best one; an exact table may first be solved, in seconds.
 
-    Raises `UsageFault`, naming those that there are.
+    Raises `UsageFault` with the available names.
     """
     makers = _made_by(game)
     if name is None:
@@ -54,6 +55,5 @@ def value_of(game: Game[Any, Any], name: str | None = None) -> ValueFunction:
 
 
 def _made_by(game: Game[Any, Any]) -> ValueFactories:
-    """By name, the best first, what makes each value of a game."""
     found: ValueFactories = resolve_name(_WHERE[game.name])(game) if game.name in _WHERE else {}
     return {**found, NoLuck.name: lambda game: NoLuck(game.seats)}

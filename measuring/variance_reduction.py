@@ -1,4 +1,4 @@
-"""How many games it saves to take luck out: variance of results as they came out over variance of adjusted ones."""
+"""The number of games that luck adjustment saves: the variance of raw results over that of adjusted ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DRAWS, _GROUPS = 1000, 500
 
 
 class VarianceReduction(NamedTuple):
-    """How many times fewer games it takes once luck is taken out, with a 95 % interval; `high` None: it has no end."""
+    """The factor by which adjustment reduces the number of games, with a 95 % interval; `high` None is infinite."""
 
     factor: float
     low: float
@@ -22,16 +22,17 @@ class VarianceReduction(NamedTuple):
 
 
 def factor(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | None:
-    """Variance of single games as they came out over that of adjusted ones: of pairs, twice that of their means.
+    """Return the variance of single raw games over that of adjusted ones; for pairs, over twice that of their means.
 
-    The interval is a percentile bootstrap over units (in groups, where they are many) within opponents and seats; equal
-    seeds give equal ones. None where luck isn't known of every match, with fewer than `MIN_UNITS`, and where the one
-    or the other does not vary. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), 13.3.
+    The interval is a percentile bootstrap over units (in groups if there are many), stratified by opponents and seats;
+    equal seeds give equal intervals. The result is None if the luck of a match is unknown, with fewer than `MIN_UNITS`
+    units, and if either variance is 0. Source: B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993),
+    13.3.
     """
     strata, known = stratify(matches)
     if not known or _few(strata):
         return None
-    chance = Random(seed)  # noqa: S311 -- drawn to be repeated, not to be secret
+    chance = Random(seed)  # noqa: S311 -- repeatable on purpose, not secret
     groups = _grouped(strata, chance)
     found = _ratio({key: _summed(each) for key, each in groups.items()})
     if not 0 < found < math.inf:
@@ -44,7 +45,7 @@ def factor(matches: Iterable[SideScore], seed: str = "") -> VarianceReduction | 
 
 
 def variance_ratio(strata: Strata) -> float | None:
-    """How many single games, luck left in, would be as certain; None as in `factor`, were all luck known."""
+    """Return how many single unadjusted games would be as certain; None as in `factor`, assuming all luck is known."""
     if _few(strata):
         return None
     sums = {key: _summed(map(_sums, units)) for key, units in strata.items()}
@@ -57,7 +58,7 @@ def _few(strata: Strata) -> bool:
 
 
 class _Sums(NamedTuple):
-    """Sums over units, and over their matches: what both variances are computed from."""
+    """Sums over units and over their matches, from which both variances are computed."""
 
     units: float
     adjusted: float
@@ -68,7 +69,7 @@ class _Sums(NamedTuple):
 
 
 def _sums(unit: ScoreUnit) -> _Sums:
-    about = unit.adjusted - 0.5  # where the mean is near: squares far from it would round away a small variance
+    about = unit.adjusted - 0.5  # centred: the squares of values far from 0 would lose a small variance to rounding
     return _Sums(1, about, about**2, unit.games, unit.raw * unit.games, unit.squares)
 
 
@@ -77,7 +78,7 @@ def _summed(parts: Iterable[_Sums]) -> _Sums:
 
 
 def _grouped(strata: Strata, chance: Random) -> dict[Stratum, list[_Sums]]:
-    """The units of each stratum in groups at random, about `_GROUPS` in all: draws of them vary as those of units."""
+    """Group the units of each stratum at random into about `_GROUPS` groups, whose draws vary like those of units."""
     total = sum(map(len, strata.values()))
     grouped = {}
     for key, units in strata.items():
@@ -88,9 +89,9 @@ def _grouped(strata: Strata, chance: Random) -> dict[Stratum, list[_Sums]]:
 
 
 def _ratio(strata: Mapping[Stratum, _Sums]) -> float:
-    """Variance of a single game within opponents over the variance of the adjusted mean times the games it is of.
+    """Return the variance of a single game within opponents over that of the adjusted mean times its number of games.
 
-    0 where games came out alike, else infinite where adjusted units are equal, or where there is one only.
+    It is 0 if games do not vary, and infinite if adjusted units do not vary or there is only one.
     """
     opponents: defaultdict[Hashable, list[_Sums]] = defaultdict(list)
     for key, each in strata.items():

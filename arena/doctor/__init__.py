@@ -1,1 +1,1 @@
-"""Faults that befall a bot on a network, played to it one by one between it and a real arena."""
+"""The doctor: it examines how a bot reacts to network faults, played to it one by one on an arena of its own."""

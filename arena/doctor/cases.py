@@ -1,4 +1,4 @@
-"""The course: what is done to a bot, what it should do, how that is seen; and a bot's way through it, case by case."""
+"""The cases of the doctor: faults, the expected reactions of the bot, and the checks."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from protocol.messages import MAX_STRIKES
 PASSED, WARNING, FAILED = "passed", "warning", "failed"
 DOWN_FOR = 3.0
 MANY_ATTEMPTS = 10
-"""To connect, a second: more is a burden to others."""
+"""Connection attempts a second above which a bot is a burden to others."""
 
 
 class Finding(NamedTuple):
-    """What came of a case: `verdict` is `passed`, `warning` where it should do better, or `failed`."""
+    """The outcome of a case: `verdict` is `passed`, `warning` if the bot should do better, or `failed`."""
 
     verdict: str
     did: str
 
 
 class Case(NamedTuple):
-    """A fault: `done` is what happens to the bot, `should` what it has to do, `see` where docs/protocol.md says so.
+    """A fault: `done` is what happens to the bot, `should` the expected reaction, `see` its section in
+    docs/protocol.md.
 
-    In `should` a name in braces is a field of `DoctorTimeouts`.
+    Names in braces in `should` are fields of `DoctorTimeouts`.
     """
 
     name: str
@@ -48,7 +49,7 @@ Change = Callable[[Message], Iterable[Message]]
 
 
 def _first(kind: str, act: Callable[[Message], Sequence[Message]]) -> Change:
-    """Do something with the first message of a kind, and nothing with others."""
+    """Return a change that applies `act` to the first message of a kind, and leaves all others alone."""
     done: list[Message] = []
 
     def change(message: Message) -> Sequence[Message]:
@@ -174,7 +175,7 @@ async def _cut_before_ready(harness: Harness) -> Finding:
 
 
 async def _waiting(harness: Harness) -> tuple[str, int]:
-    """A match in which the opponent holds its turn, and the mark at which it does; in a round the bot has moved."""
+    """Return a match in which the opponent holds its turn (the bot has made its move), and the mark of that moment."""
     harness.hold()
     begun = harness.mark
     match = await harness.match()
@@ -185,7 +186,7 @@ async def _waiting(harness: Harness) -> tuple[str, int]:
 
 
 async def _plays_on(harness: Harness, match: str, since: int, within: float | None = None) -> float:
-    """See that the bot comes back, and plays on when the opponent has moved; after how many seconds it was back."""
+    """Check that the bot returns and plays on after the opponent's move; return the seconds until it was back."""
     back = await harness.comes_back(since, within)
     await harness.until_opponent_moves(match)
     for opponent in harness.opponents:
@@ -242,9 +243,7 @@ async def _full(harness: Harness) -> Finding:
 
 
 async def _tries_again(harness: Harness, match: str, mark: int, attempts: Callable[[], int]) -> Finding:
-    """Cut a bot's connection and watch for a while how often it tries to connect in vain, twice at least. Then it leads
-    somewhere: whether the bot waited in between, and comes back.
-    """
+    """Cut a bot's connection, let its attempts to connect fail for a while, and judge how often it tries."""
     harness.cable.cut()
     begun = time.monotonic()
     await harness.relay.until(lambda: harness.bot.ended, DOWN_FOR)
@@ -362,7 +361,7 @@ COURSE = (
 
 
 class Examined(NamedTuple):
-    """A case, what the bot should do in it, what came of it, and the seconds that it took."""
+    """A case, the expected reaction, its finding, and the seconds it took."""
 
     case: Case
     should: str
@@ -373,7 +372,7 @@ class Examined(NamedTuple):
 async def examine(
     command: Sequence[str], game: str, log: Path, cases: Sequence[Case], timeouts: DoctorTimeouts
 ) -> AsyncIterator[Examined]:
-    """Play the cases to a bot. Raises `ArenaFault` where it can't be started or never connects, or has no room."""
+    """Run the cases on a bot. Raises `ArenaFault` if it cannot be started or never connects, or if the disk is full."""
     async with harness_of(command, game, log, timeouts) as harness:
         for case in cases:
             begun = time.monotonic()

@@ -1,7 +1,4 @@
-"""A bot under test between its opponents and an arena of its own: the harness in which the doctor's cases are run.
-
-It finds the bot an opponent, waits for what it says, sees it come back.
-"""
+"""The harness of the doctor's cases: a bot under test, its opponents and an arena of its own."""
 
 from __future__ import annotations
 
@@ -41,7 +38,7 @@ CLOCK = "60+0.5"
 
 
 class TestServer:
-    """`arena serve` in a process and a folder of its own, on a free port; `start` after `stop` goes on where it was."""
+    """`arena serve` in a process and a folder of its own, on a free port; `start` after `stop` resumes its matches."""
 
     def __init__(self, data: Path, timeouts: DoctorTimeouts) -> None:
         self._data = data
@@ -51,7 +48,7 @@ class TestServer:
         self.port = 0
 
     async def start(self) -> None:
-        """Return when it listens. Raises `ArenaFault` if it does not."""
+        """Start the server and wait until it listens. Raises `ArenaFault` if it does not."""
         command = ["-m", "arena", "serve", "--no-web", "--clock", CLOCK]
         command += ["--port", str(self.port), "--data", str(self._data)]
         self._process = await asyncio.create_subprocess_exec(
@@ -83,7 +80,7 @@ class TestServer:
         raise ArenaFault(f"the server that bots are examined on does not start: {said or 'it says nothing'}")
 
     async def stop(self) -> None:
-        """Have it stop as Ctrl-C does; it closes every connection with 1012."""
+        """Stop it like Ctrl-C, which closes every connection with code 1012."""
         process = self._process
         if process is None or process.returncode is not None:
             return
@@ -96,7 +93,7 @@ class TestServer:
 
 
 def _asks(turn: Message, seat: object) -> bool:
-    """Whether a turn is for this seat, by itself or among others that move at once."""
+    """Return whether a turn is for this seat, alone or with others in a simultaneous round."""
     to_move = turn["to_move"]
     return seat in to_move if isinstance(to_move, list) else bool(seat == to_move)
 
@@ -107,18 +104,14 @@ async def _discard(stream: asyncio.StreamReader) -> None:
 
 
 class Opponent:
-    """A bot that seeks what the bot under test seeks, in the arena of the `relay`, and plays the first legal move.
-
-    It has slots to spare: a match whose bot is gone is no matter to the next.
-    """
+    """A bot that seeks the same matches as the bot under test and plays the first legal move, with slots to spare."""
 
     def __init__(self, name: str, relay: WebSocketProxy, *, holds: bool) -> None:
         self.holds = holds
-        """Whether it keeps its turns to itself for now."""
+        """True while it does not answer its turns."""
         self.held: dict[str, Message] = {}
-        """Those it keeps, by match."""
+        """Turns that it has not answered, by match."""
         self.matches: set[str] = set()
-        """What it plays."""
         self.welcomed = asyncio.Event()
         self._name = name
         self._token = secrets.token_urlsafe(24)
@@ -127,28 +120,28 @@ class Opponent:
         self._playing = asyncio.create_task(self._play())
 
     async def seek(self, like: Message) -> None:
-        """Seek what somebody else seeks, who may have named an opponent."""
+        """Seek the same match as another seek, which may have named an opponent."""
         rated = bool(like.get("rated", True)) and "opponent" not in like
         await self._send(type="seek", id="house", game=like["game"], config=like.get("config", {}), rated=rated)
 
     async def unseek(self) -> None:
-        """Take the seek back."""
+        """Withdraw the seek."""
         await self._send(type="unseek", id="house")
 
     async def go_on(self) -> None:
-        """Move where it has kept a turn to itself, and at once from now on."""
+        """Answer all held turns, and all later ones at once."""
         self.holds = False
         for match in list(self.held):
             await self._move(self.held.pop(match))
 
     async def resign(self) -> None:
-        """Give up whatever it plays."""
+        """Resign all its matches."""
         self.held.clear()
         for match in list(self.matches):
             await self._send(type="resign", match=match)
 
     async def close(self) -> None:
-        """Leave."""
+        """Disconnect."""
         self._playing.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._playing
@@ -189,14 +182,11 @@ class Opponent:
 
 
 class BotUnderTest:
-    """Runs a command as an author does, with the arena in its environment. `happened` is called when it has ended.
-
-    Each run has a name and a token of its own: what one run did to its name is no matter to the next.
-    """
+    """Runs a command as its author would, each time with a new name and token; calls `happened` when it ends."""
 
     def __init__(self, command: Sequence[str], port: int, game: str, log: Path, happened: Callable[[], None]) -> None:
         self.crash: Crash | None = None
-        """How the process ended, if it did by itself, and what it wrote by then."""
+        """The crash if the process ended by itself, else None."""
         self._log = log
         self._command = tuple(command)
         self._url = f"ws://{HOST}:{port}"
@@ -207,11 +197,11 @@ class BotUnderTest:
 
     @property
     def ended(self) -> str | None:
-        """How the process ended, in words."""
+        """The end of the process in words; None while it runs."""
         return None if self.crash is None else self.crash.how
 
     async def start(self) -> None:
-        """Run the program anew, after `stop`. Raises `BotCrashed` if there is none, `ArenaFault` for its log."""
+        """Run the program again, after `stop`. Raises `BotCrashed` if it is missing, and `ArenaFault` for its log."""
         self.crash = None
         self._runs += 1
         name = NAME if self._runs == 1 else f"{NAME}-{self._runs}"
@@ -220,7 +210,7 @@ class BotUnderTest:
             **{key: value for key, value in os.environ.items() if not key.startswith("ARENA_")},
             bot_launch.URL: self._url,
             bot_launch.BOT: name,
-            bot_launch.TOKEN: token,  # as well as on standard input: the bot may be one for servers or for tournaments
+            bot_launch.TOKEN: token,  # and on standard input: the bot may be written for servers or for tournaments
             bot_launch.TOKEN_FD: "0",
             bot_launch.GAME: self._game,
         }
@@ -229,7 +219,6 @@ class BotUnderTest:
         await self._process.start()
 
     async def stop(self) -> None:
-        """End it."""
         if self._process is not None:
             await self._process.stop(leave_within=0.0)
 
@@ -240,11 +229,11 @@ class BotUnderTest:
 
 
 class Failed(Exception):
-    """The bot did not do what it must. What it says follows "it"."""
+    """The bot did not react as it must; the message continues a sentence that begins with "it"."""
 
 
 class Harness:
-    """One bot between its opponents and all that can be done to it."""
+    """A bot with its opponents, and everything that can be done to it."""
 
     def __init__(
         self,
@@ -262,22 +251,22 @@ class Harness:
         self.bot = bot
         self.opponents: list[Opponent] = []
         self.seeks = True
-        """Whether the bot seeks matches by itself."""
+        """True if the bot seeks matches itself."""
         self.slowest_move = 0.0
         self._game = game
         self.was_welcomed = False
-        """Whether the bot came in, in any of its runs."""
+        """True if the bot was welcomed in any of its runs."""
         self._holds = False
         self._run = 0
-        """The mark at which the bot's process began."""
+        """The mark at which the bot's process started."""
 
     @property
     def mark(self) -> int:
-        """How much was seen so far; what is asked for `since` a mark is looked for after that."""
+        """The number of messages seen so far; `since` a mark means after it."""
         return len(self.relay.seen)
 
     async def present(self) -> None:
-        """Have the bot run, connected and welcomed."""
+        """Make sure that the bot runs, is connected and welcomed."""
         if self.bot.ended is not None:
             await self.renew()
         within = self.timeouts.welcome_timeout_s if self.was_welcomed else self.timeouts.first_welcome_timeout_s
@@ -286,7 +275,7 @@ class Harness:
         self.was_welcomed = True
 
     async def renew(self) -> None:
-        """Run the bot anew, when nothing of an earlier run is under way any more."""
+        """Start the bot again, after everything of the earlier run has ended."""
         await self.bot.stop()
         self.cable.cut()
         await asyncio.sleep(AFTERWARDS)
@@ -294,7 +283,7 @@ class Harness:
         await self.bot.start()
 
     async def summon(self) -> None:
-        """Have the arena begin a match of the bot with the opponent."""
+        """Have the arena start a match of the bot against the opponents."""
         await self.present()
         sought = await self._until(self._seek, self.timeouts.seek_timeout_s if self.seeks else 0.0)
         if sought is None:
@@ -309,7 +298,7 @@ class Harness:
             await opponent.seek(sought)
 
     async def match(self) -> str:
-        """Begin a match and see that the bot is ready; its id."""
+        """Start a match, check that the bot is ready, and return the match's id."""
         mark = self.mark
         await self.summon()
         start = await self.expect(
@@ -320,12 +309,12 @@ class Harness:
         return match
 
     async def ready(self, match: str, since: int) -> None:
-        """See that the bot is ready in time."""
+        """Check that the bot is ready in time."""
         instead = f"said no ready within {self.timeouts.ready_timeout_s:g} s"
         await self.expect("ready", since=since, within=self.timeouts.ready_timeout_s, instead=instead, match=match)
 
     async def moves(self, match: str, since: int, count: int = 1) -> None:
-        """See that the bot answers so many turns, or those that there are."""
+        """Check that the bot answers the next `count` turns, or fewer if the match ends."""
         for _ in range(count):
             move = await self.move(match, since)
             if move is None:
@@ -333,7 +322,7 @@ class Harness:
             since = self.relay.seen.index(move) + 1
 
     async def move(self, match: str, since: int) -> Seen | None:
-        """The bot's answer to the first turn of its own since a mark. None: the match is over."""
+        """Return the bot's answer to its first turn since a mark, or None if the match is over."""
         turn = await self._until(lambda: self._turn(match, since), self.timeouts.move_timeout_s)
         if turn is None:
             raise Failed("got no turn, since the match did not go on")
@@ -348,24 +337,24 @@ class Harness:
         return found
 
     def hold(self) -> None:
-        """Have the opponent keep its turns to itself."""
+        """Have the opponents hold their turns."""
         self._holds = True
         for opponent in self.opponents:
             opponent.holds = True
 
     async def until_opponent_moves(self, match: str) -> None:
-        """Wait until it is the turn of the opponent, which holds it."""
+        """Wait until an opponent holds its turn."""
         if not await self._until(
             lambda: any(match in opponent.held for opponent in self.opponents) or None, self.timeouts.move_timeout_s
         ):
             raise Failed(f"did not move within {self.timeouts.move_timeout_s:g} s of its turn")
 
     def all_move_at_once(self, match: str) -> bool:
-        """Whether the turn that the opponent holds is also the bot's."""
+        """Return whether the held turn is one of a simultaneous round, and so also the bot's."""
         return any(isinstance(one.held[match]["to_move"], list) for one in self.opponents if match in one.held)
 
     async def comes_back(self, since: int, within: float | None = None) -> float:
-        """See that the bot connects again and says who it is, as it did before; after how many seconds."""
+        """Check that the bot reconnects with the same name and token; return the seconds it took."""
         within = self.timeouts.return_timeout_s if within is None else within
         begun = time.monotonic()
         first = self._first_hello()
@@ -378,36 +367,36 @@ class Harness:
         return max(0.0, hello.at - begun)
 
     async def expect(self, kind: str, *, by: str = BOT, since: int, within: float, instead: str, **fields: Any) -> Seen:
-        """The first message like that since a mark. Raises `Failed` with `instead`, or if the process ends."""
+        """Return the first matching message since a mark. Raises `Failed` with `instead` without one or on a crash."""
         found = await self._until(lambda: self.said(kind, by=by, since=since, **fields), within)
         if found is None:
             raise Failed(instead)
         return found
 
     def said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Seen | None:
-        """The first message like that since a mark, if there is one."""
+        """Return the first matching message since a mark, or None."""
         return next(self.all_said(kind, by=by, since=since, **fields), None)
 
     def all_said(self, kind: str, *, by: str = BOT, since: int, **fields: Any) -> Iterator[Seen]:
-        """All messages like that since a mark."""
+        """Yield all matching messages since a mark."""
         for seen in self.relay.seen[since:]:
             told = seen.by == by and seen.type == kind
             if told and all(seen.message.get(key) == value for key, value in fields.items()):
                 yield seen
 
     def cut(self, message: Message) -> Sequence[Message]:
-        """Cut the bot's connections, and nothing more becomes of a message."""
+        """Cut the bot's connections and drop the message."""
         self.cable.cut()
         return []
 
     def fall_silent(self) -> None:
-        """Let nothing through on the bot's connection, without a word."""
+        """Stop passing on data on the bot's connection, without closing it."""
         if self.relay.line is not None:
             self.relay.line.silent = True
         self.cable.fall_silent()
 
     async def settle(self) -> None:
-        """Undo all that was done to the bot, and end its match. Raises `Failed` if that ends the bot, not by itself."""
+        """Undo all faults and end the bot's match. Raises `Failed` if the bot's process fails because of that."""
         self.relay.reset()
         self.cable.hangs_up = False
         self._holds = False
@@ -424,13 +413,13 @@ class Harness:
                 raise Failed(f"ended when the match was over: its process {crash.how}")
 
     async def close(self) -> None:
-        """End the bot and the opponent."""
+        """Stop the bot and the opponents."""
         await self.bot.stop()
         for opponent in self.opponents:
             await opponent.close()
 
     async def _until(self, found: Callable[[], T | None], within: float) -> T | None:
-        """As the relay's; raises `Failed` if the bot's process ends meanwhile."""
+        """Wait like the proxy's `until`; raises `Failed` if the bot's process ends in the meantime."""
 
         def look() -> tuple[T | None] | None:
             it = found()
@@ -456,7 +445,6 @@ class Harness:
         return next((it for it in since if it.line == line.number and it.type == "welcome"), None)
 
     def _seek(self) -> Message | None:
-        """The bot's seek in force."""
         line = self.relay.line
         seeks: dict[object, Message] = {}
         for seen in self.relay.seen:
@@ -469,7 +457,7 @@ class Harness:
         return next(iter(seeks.values()), None)
 
     def _turn(self, match: str, since: int) -> Seen | None:
-        """The bot's own turn, or the end of the match."""
+        """Return the bot's next turn or the end of the match, or None."""
         start = self.said("start", by=ARENA, since=0, match=match)
         seat = None if start is None else start.message.get("seat")
         for seen in self.relay.seen[since:]:
@@ -479,7 +467,7 @@ class Harness:
         return None
 
     def _first_hello(self) -> Message:
-        """Who the bot said it was when its process began, with the token that it was given."""
+        """Return the first hello of the bot's process, with the token that it sent or was given."""
         hello = self.said("hello", since=self._run)
         if hello is None:
             return {}
@@ -490,7 +478,7 @@ class Harness:
 
 @contextlib.asynccontextmanager
 async def harness_of(command: Sequence[str], game: str, log: Path, timeouts: DoctorTimeouts) -> AsyncIterator[Harness]:
-    """A bot that runs, in an arena of its own that is cleared away in the end. Raises `ArenaFault`."""
+    """Yield a running bot on an arena of its own, which is removed at the end. Raises `ArenaFault`."""
     async with contextlib.AsyncExitStack() as stack:
         data = stack.enter_context(tempfile.TemporaryDirectory(prefix="arena-doctor-"))
         server = TestServer(Path(data), timeouts)

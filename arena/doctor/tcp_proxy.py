@@ -1,4 +1,4 @@
-"""TCP connections passed on to another port, which can be cut, fall silent or be hung up on."""
+"""A TCP proxy whose connections can be cut, fall silent or be refused after accepting."""
 
 from __future__ import annotations
 
@@ -9,65 +9,64 @@ _PIECE = 65536
 
 
 class Link:
-    """One connection that is passed on: its near end, which was accepted, and its far end."""
+    """A proxied connection: its near end, which was accepted, and its far end."""
 
     def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
         self.near, self.far = near, far
         self.silent = False
-        """Nothing comes through any more, and neither end is told so."""
+        """True if nothing is passed on any more, while both ends stay open."""
         self._over = asyncio.Event()
 
     def cut(self) -> None:
-        """End it on both sides without a word."""
+        """Abort both ends."""
         self._over.set()
         self.near.transport.abort()
         self.far.transport.abort()
 
     async def passes(self) -> bool:
-        """Whether something that came in goes on: not until the end of a silence, which is when the link is cut."""
+        """Return whether incoming data is passed on; a silent link waits until it is cut."""
         if self.silent:
             await self._over.wait()
         return not self._over.is_set()
 
 
 class TcpProxy:
-    """Passes the connections to its own port on to `port`, until `close`."""
+    """Passes connections to its own port on to `port`, until `close`."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self.hangs_up = False
-        """Whether connections are accepted and closed, as by a load balancer whose server is down."""
+        """True if connections are accepted and closed at once, as by a load balancer whose server is down."""
         self.hung_up = 0
-        """How many were."""
+        """Number of connections closed so."""
         self.links: set[Link] = set()
         self._server: asyncio.Server | None = None
         self._joined: set[asyncio.Task[None]] = set()
 
     async def open(self) -> int:
-        """Take connections; the port."""
+        """Listen and return the port."""
         self._server = await asyncio.start_server(self._take, HOST, 0)
         port: int = self._server.sockets[0].getsockname()[1]
         return port
 
     def cut(self) -> None:
-        """End all connections that there are."""
+        """Cut all current connections."""
         for link in list(self.links):
             link.cut()
 
     def fall_silent(self) -> None:
-        """Pass nothing on of the connections that there are; new ones are as good as ever."""
+        """Make all current connections silent; new ones work."""
         for link in self.links:
             link.silent = True
 
     async def close(self) -> None:
-        """End everything."""
         if self._server is not None:
             self._server.close()
         self.cut()
         await asyncio.gather(*self._joined)
 
     async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
-        """Pass on what came in."""
+        """Pass data on."""
         to.write(data)
         await to.drain()
 
@@ -102,5 +101,5 @@ class TcpProxy:
                 await self.carry(link, data, writer)
             if await link.passes():
                 writer.write_eof()
-        except (OSError, RuntimeError):  # the latter of uvloop, where the other side has ended meanwhile
+        except (OSError, RuntimeError):  # uvloop raises `RuntimeError` if the other side has ended meanwhile
             link.cut()

@@ -1,4 +1,4 @@
-"""The messages between a bot and an arena, written down and changed on their way: a WebSocket to either side."""
+"""A WebSocket proxy between a bot and an arena that records messages and can change, delay or drop them."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from protocol.messages import MAX_SERVER_FRAME
 Message = dict[str, Any]
 T = TypeVar("T")
 NO_CODE, BROKEN = 1005, 1006
-"""How a connection ended that nobody closed with a code."""
+"""Close codes of connections that ended without one."""
 PING_EVERY = 0.25
 SUBPROTOCOLS = [Subprotocol(JSON.subprotocol), Subprotocol(MSGPACK.subprotocol)]
 BOT, ARENA, RELAY = "bot", "arena", "relay"
 OWN_SEEK = "doctor"
-"""The id of a seek that the relay makes for a bot that seeks nothing: such a bot is told of an assigned match."""
+"""The id of a seek that the proxy makes for a bot that seeks nothing: the bot sees an assigned match."""
 
 
 class Seen(NamedTuple):
-    """What was said, by whom, on which of the bot's connections, when in seconds of the monotonic clock."""
+    """A recorded message: its sender, the bot's connection, and the time in seconds of the monotonic clock."""
 
     at: float
     line: int
@@ -41,24 +41,24 @@ class Seen(NamedTuple):
 
     @property
     def type(self) -> str:
-        """The kind of message; of the relay's own words `opened` or `closed`."""
+        """The type of the message; the proxy's own are `opened` and `closed`."""
         return str(self.message.get("type"))
 
 
 class Visit:
-    """One connection of the bot, with what is to be sent on it either way."""
+    """One connection of the bot, with the messages to send in both directions."""
 
     def __init__(self, number: int, wire: ServerConnection) -> None:
         self.number = number
         self.wire = wire
         self.silent = False
-        """Whether nothing comes through, so that it is no wonder that pings are not answered."""
+        """True if nothing is passed on, so that missing pongs do not count."""
         self.to_bot: asyncio.Queue[tuple[float, Message]] = asyncio.Queue()
         self.to_arena: asyncio.Queue[Message] = asyncio.Queue()
 
 
 def connection_to(port: int, subprotocol: Subprotocol | None) -> connect:
-    """A connection to the arena on a port of this machine, to be awaited or entered."""
+    """Return a connection to the arena on a local port, to be awaited or entered."""
     return connect(
         f"ws://{HOST}:{port}",
         subprotocols=None if subprotocol is None else [subprotocol],
@@ -71,14 +71,14 @@ def connection_to(port: int, subprotocol: Subprotocol | None) -> connect:
 
 
 def unchanged(message: Message) -> Sequence[Message]:
-    """What a message becomes where nothing is done to it."""
+    """Return a message unchanged, the default of `from_bot` and `from_arena`."""
     return [message]
 
 
 class WebSocketProxy:
-    """Serves bots on a port of its own and passes their messages to `arena`, a port, and back.
+    """Accepts bots on a port of its own, and passes their messages to the port `arena` and back.
 
-    `from_bot` and `from_arena` say what becomes of a message: other messages, several, or none.
+    `from_bot` and `from_arena` return the messages to pass on in place of a message: one, several or none.
     """
 
     def __init__(self, arena: int, timeouts: DoctorTimeouts) -> None:
@@ -86,25 +86,25 @@ class WebSocketProxy:
         self._timeouts = timeouts
         self.seen: list[Seen] = []
         self.line: Visit | None = None
-        """The bot's newest connection, while it is open."""
+        """The bot's newest connection while it is open."""
         self.slowest_pong = 0.0
-        """Seconds that the bot took at most to answer a ping."""
+        """The longest time that the bot took to answer a ping, in seconds."""
         self._server: Server | None = None
         self._lines = 0
         self._news = asyncio.Event()
         self.reset()
 
     def reset(self) -> None:
-        """Do nothing to what is said."""
+        """Stop changing, delaying and refusing anything."""
         self.from_bot: Callable[[Message], Iterable[Message]] = unchanged
         self.from_arena: Callable[[Message], Iterable[Message]] = unchanged
         self.delays: dict[str, float] = {}
-        """Seconds that messages to the bot are late, by their type."""
+        """Delays in seconds of messages to the bot, by type."""
         self.closes_with: int | None = None
-        """The close code of every new connection, if they are closed at once."""
+        """The close code for new connections if they are closed at once."""
 
     async def open(self) -> int:
-        """Take connections; the port."""
+        """Listen and return the port."""
         self._server = await serve(
             self._serve,
             HOST,
@@ -120,13 +120,12 @@ class WebSocketProxy:
         return port
 
     async def close(self) -> None:
-        """End everything."""
         if self._server is not None:
             self._server.close()
             await self._server.wait_closed()
 
     async def until(self, found: Callable[[], T | None], within: float) -> T | None:
-        """What `found` finds, looked for whenever something happened; None if it finds nothing in time."""
+        """Call `found` after each event until it returns something, and return that; None after `within` seconds."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within):
                 while (it := found()) is None:
@@ -136,21 +135,21 @@ class WebSocketProxy:
         return None
 
     def wake(self) -> None:
-        """Something happened elsewhere that `until` may look for."""
+        """Notify `until` of an event outside the proxy."""
         self._news.set()
 
     def tell(self, message: Message) -> None:
-        """Say something to the bot that the arena did not say."""
+        """Send the bot a message that the arena did not send."""
         if self.line is not None:
             self.line.to_bot.put_nowait((time.monotonic(), message))
 
     def ask(self, message: Message) -> None:
-        """Say something to the arena that the bot did not say."""
+        """Send the arena a message that the bot did not send."""
         if self.line is not None:
             self.line.to_arena.put_nowait(message)
 
     async def hang_up(self, code: int) -> None:
-        """Close the bot's connection."""
+        """Close the bot's connection with a code."""
         if self.line is not None:
             await self.line.wire.close(code)
 
@@ -187,7 +186,7 @@ class WebSocketProxy:
             self._note(line, RELAY, {"type": "closed"})
 
     async def _reach(self, subprotocol: Subprotocol | None) -> ClientConnection:
-        """The arena, which may be away for a moment. Raises `TimeoutError`."""
+        """Connect to the arena, with retries while it restarts. Raises `TimeoutError`."""
         async with asyncio.timeout(self._timeouts.arena_timeout_s):
             while True:
                 with contextlib.suppress(OSError, InvalidHandshake, ConnectionClosed):
@@ -209,7 +208,7 @@ class WebSocketProxy:
             for passed in self.from_arena(message):
                 due = time.monotonic() + self.delays.get(passed["type"], 0.0)
                 line.to_bot.put_nowait((due, passed))
-        await line.to_bot.join()  # what was said before the end is told before it
+        await line.to_bot.join()  # deliver everything that came before the end
 
     async def _tell_bot(self, line: Visit) -> None:
         while True:
@@ -235,7 +234,7 @@ class WebSocketProxy:
 
 
 def _read(frame: Frame) -> Message:
-    """A frame as a map. What is none becomes one that the arena will refuse in its own words."""
+    """Decode a frame as a map; anything else becomes a message that the arena refuses in its own words."""
     try:
         read = msgspec.json.decode(frame) if isinstance(frame, str) else msgspec.msgpack.decode(frame)
     except (msgspec.DecodeError, UnicodeError, RecursionError):

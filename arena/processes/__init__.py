@@ -1,1 +1,1 @@
-"""Programs that the arena runs: bots, each with a keeper between, which ends with it."""
+"""Bot processes of the arena, each with a keeper that ends it with the arena."""

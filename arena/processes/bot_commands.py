@@ -1,4 +1,4 @@
-"""The commands that start bots: the reference bots by name, with their settings, and own ones by file."""
+"""Commands that start bots: reference bots by name, with their settings, and a user's own bots by file."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ from protocol.errors import UsageFault
 from protocol.names import NAME_FORM, folded, is_bot_name
 
 BOT_SETTINGS = ("battles", "depth", "draft", "eval", "horizon", "level", "nodes", "sims", "weights")
-"""Keys of `--set` that are not a game's but the reference bots': each takes those it knows."""
+"""Keys of `--set` that belong to the reference bots, not to a game: each bot takes those it knows."""
 
 
 def startable(command: Sequence[str]) -> tuple[str, ...]:
-    """A command as it is started: a Python file that is no program by itself is run by this Python.
-
-    Raises `UsageFault` where there is no such program or file.
-    """
+    """Return a command that can be started: this Python runs files that are not executable. Raises `UsageFault`."""
     if not command or shutil.which(command[0]) is not None:
         return tuple(command)
     program, there = command[0], Path(command[0]).is_file()
@@ -36,12 +33,12 @@ def startable(command: Sequence[str]) -> tuple[str, ...]:
 
 @functools.cache
 def known_bots() -> tuple[str, ...]:
-    """Return their names in order: looked up once, as reading what all packages offer takes 10 ms."""
+    """Return the sorted names of the reference bots; cached, as reading all entry points takes 10 ms."""
     return tuple(sorted({point.name for point in entry_points(group=REFERENCE_BOTS)}))
 
 
 def reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
-    """The reference bot that a word of a command line names. Raises `UsageFault`, with the settings that it has."""
+    """Return the reference bot that a command-line word names. Raises `UsageFault` with the settings it has."""
     try:
         return parse_bot_spec(word, "", defaults)
     except UsageFault as fault:
@@ -51,7 +48,7 @@ def reference_spec(word: str, defaults: Mapping[str, str] | None = None) -> BotS
 
 
 def reference_command(spec: BotSpec) -> tuple[str, ...]:
-    """The command that runs a reference bot."""
+    """Return the command that runs a reference bot."""
     command = [sys.executable, "-P", "-m", "bots", "run", spec.bot, "--name", spec.name]
     for option, values in (("--set", spec.settings), ("--default", spec.defaults)):
         for key, value in values.items():
@@ -60,10 +57,7 @@ def reference_command(spec: BotSpec) -> tuple[str, ...]:
 
 
 def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
-    """Ask the program of each bot that is given settings whether it has them, all at once. `commands` are by name.
-
-    Raises `UsageFault` with what the first said that has not.
-    """
+    """Ask the programs of bots, in parallel, whether they know their settings. Raises `UsageFault` if one does not."""
     asked = [
         (name, subprocess.Popen((*command, "--check"), stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True))  # noqa: S603 - ours
         for name, command in commands.items()
@@ -79,7 +73,7 @@ def check_settings(commands: Mapping[str, Sequence[str]]) -> None:
 
 
 def check_names(names: Sequence[str]) -> None:
-    """Raises `UsageFault` for a name that no bot can have, and for one that two of these would have."""
+    """Raise `UsageFault` for an invalid bot name, and for one that two bots share."""
     keys = list(map(folded, names))
     for name, key in zip(names, keys, strict=True):
         if not is_bot_name(name):

@@ -1,4 +1,4 @@
-"""The log of a program that comes through a pipe, in a file of bounded size and the one before it."""
+"""A log of bounded size for a program's output, which arrives through a pipe; one older file is kept."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ import time
 from pathlib import Path
 
 AT_LEAST = 1.0
-"""Seconds that a file lasts: whoever writes faster than that has to wait, and costs nobody else anything."""
+"""Minimum seconds between two rotations; a program that writes faster is blocked meanwhile."""
 _PIECE = 64 * 1024
 
 
 class BoundedLog:
-    """What is written to `pipe` goes to a file of at most so many bytes; when it is full it becomes `FILE.1`.
+    """Writes the data from `pipe` to a file of at most `most` bytes; a full file is renamed to `FILE.1`.
 
-    What can't be written, as on a full disk, is dropped, so that it holds nobody up.
+    Data that cannot be written, as on a full disk, is dropped, so that the program never blocks.
     """
 
     def __init__(self, path: Path, most: int) -> None:
@@ -28,12 +28,12 @@ class BoundedLog:
         self._thread = threading.Thread(target=self._follow, daemon=True)
 
     def begin(self) -> None:
-        """Write the log from now on; the pipe is to be held by the program alone."""
+        """Start to write the log, and close this process's end of the pipe, which only the program may keep."""
         os.close(self.pipe)
         self._thread.start()
 
     def end(self) -> None:
-        """Return when all that was written is in the file. Nobody may hold the pipe any more."""
+        """Wait until all output is in the file. Every writer must have closed the pipe."""
         self._thread.join()
 
     def _follow(self) -> None:
@@ -43,7 +43,7 @@ class BoundedLog:
                     data = self._put(data)
 
     def _put(self, data: bytes) -> bytes:
-        """Write what there is room for; the rest. Raises `OSError`."""
+        """Write as much as fits, and return the rest. Raises `OSError`."""
         with self._path.open("ab", buffering=0) as file:
             room = self._most - file.tell()
             if room > 0:

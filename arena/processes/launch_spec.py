@@ -1,7 +1,7 @@
-"""How a bot is launched: its command, environment and limits, and what an arena and the keeper of its process say.
+"""The specification of a bot's launch, and the messages between the arena and the keeper of the process.
 
-The arena sends a `LaunchSpec` as a line of JSON, later perhaps `TERMINATE`, and in the end closes its side. The keeper
-answers `STARTED`, or `FAILED` and the number of the system's error. From a sandbox comes `LISTENING` with a socket.
+The arena sends a `LaunchSpec` as a line of JSON, later perhaps `TERMINATE`, and closes its side at the end. The keeper
+answers `STARTED`, or `FAILED` with an errno. A sandbox sends `LISTENING` with a socket.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from protocol.errors import UsageFault
 
 MIB = 1024 * 1024
 SCRATCH_MIB = 64
-"""What fits into /tmp, which is the home as well, and as much into /dev/shm."""
+"""Size of /tmp, which is also the home folder, and of /dev/shm."""
 
 
 PROCESSES = 256
-"""Processes and threads that a bot may have."""
+"""Default maximum of a bot's processes and threads."""
 
 
 class ResourceLimits(Struct, frozen=True, kw_only=True):
-    """As the kernel counts; `user` is the number of who the program runs as, None for the operator."""
+    """Limits for the kernel to enforce; `user` is the id that the program runs as, None for the operator."""
 
     memory: int
-    """Bytes of its own that one process can write to."""
+    """Bytes of private memory that one process can write to."""
     processes: int = PROCESSES
-    """Processes and threads of the user in all."""
+    """Processes and threads of the user in total."""
     files: int = 1024
-    """Open at once in one process."""
+    """Open files in one process."""
     file_size: int = SCRATCH_MIB * MIB
     user: int | None = None
 
     def hold(self) -> None:
-        """Hold this process, and whatever it starts, to these limits from now on."""
+        """Apply these limits to this process and its future children."""
         if self.user is not None:
             os.setgroups([])
             os.setgid(self.user)
@@ -73,7 +73,7 @@ PASSED_BEGINNINGS = ("LC_", "NUMBA_", "OMP_", "PYTHON")
 
 
 def passed(environ: Mapping[str, str], more: Sequence[str] = ()) -> dict[str, str]:
-    """The variables that every bot gets, with those named in `more`. Raises `UsageFault` for one that is not set."""
+    """Return the variables that every bot gets, and those in `more`. Raises `UsageFault` for one that is not set."""
     for name in more:
         if name not in environ:
             raise UsageFault(f"--pass-env {name}: there is no such variable in the environment")
@@ -95,15 +95,15 @@ class LaunchSpec(msgspec.Struct, frozen=True, kw_only=True):
     environment: dict[str, str]
     token: str
     nice: int = 0
-    """By how much others go before it."""
+    """The nice value of the process."""
     limits: ResourceLimits | None = None
     log: str | None = None
-    """The file for what it writes, with `largest_log`; else it is where this process writes."""
+    """The file for its output, used with `largest_log`; otherwise it inherits this process's output."""
     largest_log: int | None = None
-    """Bytes after which the log is begun anew, and the one before it kept."""
+    """Bytes after which the log is rotated; one older file is kept."""
     sandbox: tuple[str, ...] = ()
-    """A command that takes a descriptor of the socket to the arena, and the command to run."""
+    """A command to run in front: it gets the descriptor of a socket to the arena, and the program's command."""
 
     def line(self) -> bytes:
-        """The order as it is sent."""
+        """Return the specification as it is sent."""
         return msgspec.json.encode(self) + b"\n"

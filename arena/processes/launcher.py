@@ -1,6 +1,6 @@
-"""The process between an arena and a bot: `python -m arena.processes.launcher`, which reads an order and obeys it.
+"""The keeper of a bot: `python -m arena.processes.launcher` reads a specification and runs its program.
 
-It ends as the bot ends. Whenever the arena is gone, however it went, the bot and all that it started are killed.
+It ends as the bot does. When the arena is gone for any reason, it kills the bot and all its descendants.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from machine.subprocesses import die_with_parent, give_way, keep_private
 
 
 def main() -> None:
-    """Obey the order on standard input, a socket to the arena."""
-    with contextlib.suppress(OSError):  # be ended first where memory is short, and so whatever is started from here
+    """Run the specification that arrives on standard input, a socket to the arena."""
+    with contextlib.suppress(OSError):  # let the kernel kill this process and its children first when memory runs out
         Path("/proc/self/oom_score_adj").write_text("1000")
     keep_private()
     arena = socket.socket(fileno=0)
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
-    """Run the bot; its process id. Its standard input is a socket: a pipe could be opened by others through /proc."""
+    """Run the bot and return its process id. Its input is a socket: others could open a pipe through /proc."""
     theirs, ours = socket.socketpair()
     with theirs, ours, arena.dup() as line:
         ours.sendall(order.token.encode() + b"\n")
@@ -55,7 +55,7 @@ def _start(order: LaunchSpec, arena: socket.socket, output: int | None) -> int:
             start_new_session=True,
             preexec_fn=partial(_prepare, order),
         )
-    process.returncode = 0  # it is waited for by `keep`, with all the others
+    process.returncode = 0  # `keep` waits for it, with all the others
     return process.pid
 
 
@@ -63,7 +63,7 @@ def _prepare(order: LaunchSpec) -> None:
     give_way(order.nice)
     if order.limits is not None:
         order.limits.hold()
-    die_with_parent()  # after the user has changed, which would undo it
+    die_with_parent()  # after the change of user, which would reset it
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Processes: a bot's, which connects to the arena as any client does; and programs that are kept running."""
+"""Bot processes, which connect to the arena as any client does, and programs that are kept running."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from protocol.errors import ArenaFault, os_errors_as
 
 LAST_LINES = 8
 MOST_TOLD = 200
-"""Characters of why a process ended, in a line."""
+"""Maximum characters of the reason why a process ended, in a line."""
 TERMINATE_WITHIN = 1.0
 KILL_WITHIN = 2.0
 LONGEST_WAIT = 60.0
-"""Seconds until a program is started again: twice as many each time, until it has run as long as this."""
+"""Maximum seconds before a restart; delays double up to this, and reset once the program has run that long."""
 _HIDDEN = re.compile(r"cannot import name .*\bbots\b.*?[('\"]([^('\"]*[/\\]bots\.py)")
-"""Last words of a bot from which the library is hidden, and the file that hides it."""
+"""Matches the output of a bot for which a file hides the library of the same name, and captures that file."""
 _LAUNCHER = (sys.executable, "-P", "-m", "arena.processes.launcher")
 
 
@@ -40,11 +40,11 @@ class BotCrashed(ArenaFault):
 
 
 class NoProgram(BotCrashed):
-    """A bot's program is not there, or can't be run."""
+    """A bot's program is missing or cannot be run."""
 
 
 class Crash(NamedTuple):
-    """A bot's process that ended by itself: how, with which return code, and what its log says of it."""
+    """A bot's process that ended by itself: how it ended, its return code, and the end of its log."""
 
     bot: str
     how: str
@@ -54,7 +54,7 @@ class Crash(NamedTuple):
 
     @property
     def why(self) -> str:
-        """How it ended and its last line, in one line."""
+        """Its end and its last output, in one line."""
         return printable(f"{self.how}: {self.last_line}")[:MOST_TOLD] if self.last_line else self.how
 
     def __str__(self) -> str:
@@ -62,11 +62,11 @@ class Crash(NamedTuple):
 
 
 class BotProcess:
-    """A bot's process, which may be started again when it has ended. What it writes goes to a file, appended; where the
-    order has a `largest_log`, to one that is begun anew then.
+    """A bot's process, which can be started again after it has ended.
 
-    A keeper runs it, which ends as it does, and ends it when this process is gone. From its sandbox comes a socket, on
-    which `listen` has the arena listen until what it returns is called.
+    Its output is appended to a file, which is rotated if the specification has a `largest_log`. A keeper runs it, which
+    ends as it does, and kills it when this process is gone. If its sandbox sends a socket, `listen` makes the arena
+    listen on it, and returns a function to stop.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class BotProcess:
         self.name = name
         self.log = log
         self.crashes = 0
-        """How many there were in a row, without a match finished in between."""
+        """Number of crashes in a row, without a finished match in between."""
         self._order = replace(order, log=str(log))
         self._crashed = crashed
         self._listen = listen
@@ -93,11 +93,11 @@ class BotProcess:
         self._begins = 0
 
     def played(self) -> None:
-        """The bot finished a match: crashes are counted anew."""
+        """Reset the count of crashes, because the bot has finished a match."""
         self.crashes = 0
 
     async def start(self) -> None:
-        """Run the program, unless told to stop. Raises `NoProgram` if there is none, `ArenaFault` for its log."""
+        """Run the program, unless `stop` was called. Raises `NoProgram`, and `ArenaFault` if the log is unwritable."""
         if self._stopping:
             return
         with os_errors_as(ArenaFault, f"the log {self.log} can't be written"):
@@ -108,7 +108,7 @@ class BotProcess:
             await self._run(errors.fileno())
 
     async def _run(self, errors: int) -> None:
-        """Start a keeper and give it its order; then it is watched, unless it could not run the program."""
+        """Start a keeper and send it the specification; if the program runs, watch it."""
         with os_errors_as(BotCrashed, f"{self.name} can't be started"):
             ours, theirs = socket.socketpair()
             ours.setblocking(False)
@@ -124,7 +124,7 @@ class BotProcess:
                 )
         if self._stopping:
             self._let_go()
-        with contextlib.suppress(OSError):  # it has ended, which is seen below
+        with contextlib.suppress(OSError):  # the keeper may have ended, which is noticed below
             await asyncio.get_running_loop().sock_sendall(ours, self._order.line())
         answer, sockets = await _answer(ours, LISTENING if self._order.sandbox else STARTED)
         if sockets and self._listen is not None:
@@ -148,23 +148,22 @@ class BotProcess:
             self._crashed(self, Crash(self.name, ended_for or ending(code), code, self._last_words(lines), why))
 
     def _last_lines(self) -> list[str]:
-        """The end of what this run wrote to its standard output and error."""
         lines: list[str] = []
-        with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be gone
+        with contextlib.suppress(OSError), self.log.open("rb") as file:  # the log may be missing
             size = file.seek(0, os.SEEK_END)
-            begins = self._begins if self._begins <= size else 0  # it was begun anew
+            begins = self._begins if self._begins <= size else 0  # the log was rotated
             file.seek(max(begins, size - 4000))
             lines = file.read().decode(errors="replace").splitlines()[-LAST_LINES:]
         return lines
 
     def _last_words(self, lines: list[str]) -> str:
-        """These lines, and where the rest is."""
+        """Return the last lines with the path of the log, and advice if a file hides the library."""
         if hidden := _HIDDEN.search("\n".join(lines)):
             lines = [*lines, f"{hidden[1]} has the name of the library, and hides it: rename the file"]
         return "\n  ".join([f"last output, in {self.log}:", *(lines or ["(nothing)"])])
 
     def end(self, why: str) -> bool:
-        """End a run that leads nowhere, as a crash; `why` follows the bot's name. Whether there was one to end."""
+        """Kill a hanging process as a crash, described by `why` after the bot's name; return whether it was running."""
         if self._process is None or self._process.returncode is not None or self._ended_for is not None:
             return False
         self._ended_for = why
@@ -172,7 +171,7 @@ class BotProcess:
         return True
 
     async def stop(self, leave_within: float) -> None:
-        """End the process: it has some seconds to leave by itself, then is told to, then killed."""
+        """Stop the process: wait `leave_within` seconds for it to exit, then terminate it, then kill it."""
         self._stopping = True
         process = self._process
         if process is None or process.returncode is not None:
@@ -183,7 +182,7 @@ class BotProcess:
         if not await ended(process, TERMINATE_WITHIN):
             self._let_go()
         if not await ended(process, KILL_WITHIN):
-            process.kill()  # somebody has stopped the keeper, with which the program ends
+            process.kill()  # the keeper was stopped by a signal; the program ends with it
             await process.wait()
 
     def _hang_up(self) -> None:
@@ -194,14 +193,14 @@ class BotProcess:
             self._line = None
 
     def _let_go(self) -> None:
-        """Say no more to the keeper, which then kills the program and whatever it started."""
+        """Close the line to the keeper, which then kills the program and its descendants."""
         if self._line is not None:
             with contextlib.suppress(OSError):
                 self._line.shutdown(socket.SHUT_WR)
 
 
 async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socket.socket]]:
-    """What comes over a line up to what is wanted, a failure or its end; and the sockets that came with it."""
+    """Read from a line up to `wanted`, a failure or its end; return the data and the sockets that came with it."""
     loop = asyncio.get_running_loop()
     said, sockets = b"", []
     while wanted not in said and FAILED not in said:
@@ -223,7 +222,7 @@ async def _answer(line: socket.socket, wanted: bytes) -> tuple[bytes, list[socke
 
 
 async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
-    """Whether a process ends within some seconds."""
+    """Wait for a process to end, for `within` seconds at most, and return whether it has."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(within):
             await process.wait()
@@ -231,7 +230,7 @@ async def ended(process: asyncio.subprocess.Process, within: float) -> bool:
 
 
 async def keep_running(run: Callable[[], Awaitable[str]], first_wait: float, log: logging.Logger, what: str) -> None:
-    """Run a program again and again until this is cancelled; `run` does it once, and says in words how it ended."""
+    """Run a program until cancelled, restarting it whenever it ends; `run` runs it once and returns how it ended."""
     clock = asyncio.get_running_loop().time
     backoff = Backoff(first_wait, LONGEST_WAIT)
     while True:

@@ -1,4 +1,4 @@
-"""Why nothing is played yet: bots that warm up say so in their logs, and here it is told."""
+"""A notice that explains why no match has started yet: a bot is warming up, according to its log."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.display import cut
 
 LOOK_EVERY, LOOK_FOR = 0.5, 60.0
-"""Seconds."""
+"""Seconds between checks, and seconds to go on checking."""
 MOST_TOLD = 200
-"""Characters of the line."""
+"""Maximum characters of the notice."""
 
 
 @contextmanager
 def tell_warm_ups(logs: Path) -> Iterator[threading.Event]:
-    """Tell on standard error, once, that a bot warms up, if its log in the folder `logs` says so within a minute.
+    """Print a notice to standard error, once, if a bot's log in the folder says within a minute that it warms up.
 
-    It is told before the event is set, and while what is done inside goes on. What bots said earlier does not count.
+    It stops when the yielded event is set or the block ends. Older lines of the logs are ignored.
     """
     enough = threading.Event()
     looking = threading.Thread(target=_look, args=(logs, _sizes(logs), enough), daemon=True)
@@ -35,7 +35,6 @@ def tell_warm_ups(logs: Path) -> Iterator[threading.Event]:
 
 
 def _sizes(logs: Path) -> dict[Path, int]:
-    """How long each log is, in bytes; a log may go at any time."""
     sizes = {}
     for log in logs.glob("**/*.log"):
         with suppress(OSError):
@@ -54,7 +53,7 @@ def _look(logs: Path, before: dict[Path, int], enough: threading.Event) -> None:
 
 
 def _line(log: Path, begins: int) -> str | None:
-    """The line by which a bot says that it warms up, behind so many bytes of its log."""
+    """Return the line in which a bot says that it warms up, after the first `begins` bytes of its log."""
     try:
         with log.open("rb") as file:
             file.seek(begins)

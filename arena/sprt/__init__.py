@@ -1,1 +1,1 @@
-"""What a test of two bots asks, what its matches say, and how that is told. Pure."""
+"""Tests of two bots: their question, the evidence from matches, and its summary in words, without I/O."""

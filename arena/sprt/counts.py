@@ -1,4 +1,4 @@
-"""What counts of scores say, of whatever tester they are: the figures of a sequential test, with no match at hand."""
+"""The figures of a sequential test from counts of scores alone, whichever program played the games."""
 
 from __future__ import annotations
 
@@ -14,12 +14,14 @@ from protocol.errors import UsageFault
 
 PENTANOMIAL, TRINOMIAL = 5, 3
 MAX_COUNT = 10**15
-"""More than anybody has played; sums of such counts are exact as numbers with a point."""
+"""More than anyone has played; sums of such counts are still exact as floats."""
 
 
 class CountFindings(Struct, frozen=True, kw_only=True):
-    """Of `units` (pairs, or single games) with so many `games`: the score, the log likelihood ratio of h1 to h0 between
-    its bounds, and the hypothesis that is accepted, None while neither is.
+    """The figures of a test of `units` (pairs, or single games).
+
+    They are the score, the log likelihood ratio of h1 to h0 with its bounds, and the accepted hypothesis, None while
+    there is none.
     """
 
     units: int
@@ -33,7 +35,7 @@ class CountFindings(Struct, frozen=True, kw_only=True):
 
 
 def check_counts(counts: Sequence[int]) -> None:
-    """Raise `UsageFault` for what can't be counts of scores."""
+    """Raise `UsageFault` for lists that cannot be counts of scores."""
     if len(counts) not in (PENTANOMIAL, TRINOMIAL):
         raise UsageFault(
             f"{len(counts)} counts: it takes five, of pairs with 0, 1/2, 1, 3/2 and 2 points, or three, of games lost, "
@@ -48,7 +50,8 @@ def check_counts(counts: Sequence[int]) -> None:
 
 
 def findings_of_counts(counts: Sequence[int], hypotheses: Hypotheses) -> CountFindings:
-    """Five counts are of pairs that scored 0, 1/4, 1/2, 3/4 and 1, three of games that were lost, drawn and won.
+    """Return the figures of counts: five of pairs that scored 0, 1/4, 1/2, 3/4 and 1, or three of games lost, drawn,
+    won.
 
     Raises `UsageFault`.
     """

@@ -1,4 +1,4 @@
-"""What a test asks of two bots, and what their matches say to it, pair by pair in the order of the schedule."""
+"""The question of a test of two bots, and the evidence from their matches, pair by pair in schedule order."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from protocol.reasons import FORFEITS, VOID
 from referee.result import Result, points
 
 ONE_SIDED = 0.95
-"""A share of matches, or of pairs, above which they say next to nothing of the bots."""
+"""The share of matches or pairs won from one seat above which results say next to nothing about the bots."""
 ENOUGH = 10
-"""Pairs before anything is said of the bots, or of what the pairs have in common, where no test says when."""
+"""Minimum number of pairs before a conclusion or a warning about the pairs, where no sequential test decides this."""
 ROUNDING = 1e-9
-"""What the mean of a pair's scores may be beyond 0 or 1 by rounding."""
+"""Rounding error by which the mean of a pair's scores may exceed 0 to 1."""
 MANY = 0.05
 """A share of a bot's matches above which its forfeits decide more than its play."""
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What a test asks. `value` names what luck is measured by, None: results count as they are.
+    """The question of a test. `value` names the value function that measures luck; None means raw results.
 
-    Without `hypotheses` it asks how much better the one bot is, after a number of pairs that is settled beforehand.
+    Without `hypotheses` it asks how much better one bot is, after a number of pairs that is fixed beforehand.
     """
 
     hypotheses: Hypotheses | None
@@ -37,7 +37,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 class Sample(NamedTuple):
-    """A match of the test, and the points that chance gave each seat, None where that is not asked."""
+    """A match of the test, and the luck of each seat in points; None if results are not adjusted."""
 
     result: Result
     luck: tuple[float, ...] | None = None
@@ -52,13 +52,14 @@ class Ratio(Struct, frozen=True, kw_only=True):
 
 
 class Findings(Struct, frozen=True, kw_only=True):
-    """What a test has found so far of its first bot. Pairs of which a match was void are `left_out` of all else. With
-    more than two `seats`, a pair is the matches of a start: one from each seat.
+    """The findings of a test about its first bot so far.
 
-    `seat_0` is the score of whoever moved first, `same_seat` the share of pairs of which one seat won both matches;
-    `alike` are all pairs if they went as the first one did, to the same ply and the same end. `adjusted` is less luck,
-    `worth` how many single games with luck left in would be as certain, `normalised` Elo that of results as they came.
-    `any_time` is the interval of the score, less luck where that is measured, that is valid whenever one stops.
+    Pairs with a void match count only as `left_out`. With more than two `seats`, a pair is all matches of a start, one
+    from each seat. `adjusted` is the score less luck, `worth` the number of unadjusted single games that would be as
+    certain, `normalised` the normalised Elo of raw results. `any_time` is the interval of the score (adjusted if luck
+    is measured) that is valid whenever you stop. `seat_0` is the score of the side to move first, and `same_seat` the
+    share of pairs in which one seat won every match. `alike` is True if all pairs had the same course as the first, to
+    the same ply and end.
     """
 
     verdict: Verdict | None
@@ -78,19 +79,20 @@ class Findings(Struct, frozen=True, kw_only=True):
     reasons: dict[str, int]
     forfeits: dict[str, int]
     outside: int = 0
-    """Pairs that are less luck below 0 or above 1, for which neither the verdict nor `any_time` is proved."""
+    """Pairs with an adjusted score outside 0 to 1, for which neither the verdict nor `any_time` is proved."""
 
     @property
     def best(self) -> Comparison | None:
-        """The score less luck where luck is measured, else as it came out; None while there is none."""
+        """The adjusted score if luck is measured, else the raw one; None while there is none."""
         return self.adjusted or self.score
 
 
 class Evidence:
-    """The matches of a test between `bots`, taken in the order of the schedule; only whole pairs count, which are the
-    matches of a start. Where more than two sit in a match, `sides` are the names under which each of the bots does.
+    """The matches of a test between `bots`, added in schedule order; only complete pairs, all matches of a start,
+    count.
 
-    After the verdict nothing more is taken: it is that of the shortest prefix that decides.
+    With more than two seats, `sides` are the names under which each bot plays. After the verdict nothing more is added:
+    it belongs to the shortest prefix that decides.
     """
 
     def __init__(
@@ -112,11 +114,11 @@ class Evidence:
 
     @property
     def verdict(self) -> Verdict | None:
-        """The hypothesis that is accepted; None while neither is."""
+        """The accepted hypothesis; None while there is none."""
         return None if self._test is None else self._test.verdict
 
     def take(self, samples: Iterable[Sample]) -> None:
-        """Take the matches that come next in the schedule."""
+        """Add the matches that come next in the schedule."""
         for sample in samples:
             if self.verdict is None:
                 self.matches.append(sample)
@@ -140,7 +142,6 @@ class Evidence:
             self._test.add(self._adjusted[-1])
 
     def findings(self) -> Findings:
-        """What is found so far."""
         pairs = len(self._played) // self.seats
         found = estimate_scores(self._played)
         ratio = None
@@ -173,12 +174,11 @@ class Evidence:
 
 
 def _course(result: Result) -> tuple[Any, ...]:
-    """How a match went, as far as its result shows it."""
     return (*((seat.bot, seat.rank, seat.reason) for seat in result.seats), result.plies)
 
 
 def _test(question: Question, seats: int) -> SequentialTest | None:
-    """Of counts for pairs of results; those of more seats have too many scores to be counted."""
+    """Return a test on counts for raw pairs, else on real values: with more seats there are too many scores."""
     if question.hypotheses is None:
         return None
     counted = question.value is None and seats == 2

@@ -1,4 +1,4 @@
-"""The hypotheses of a test as they are asked for: what is h1 where nobody says."""
+"""The hypotheses of a test from the options of a command, with their defaults."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from measuring.sequential import Hypotheses
 from protocol.errors import UsageFault
 
 BETTER_BY = 0.02
-"""Points a game above one half."""
+"""Default h1, in points a game above one half."""
 
 
 def hypotheses_of(h0: float | None, h1: float | None, unit: str, alpha: float, beta: float) -> Hypotheses:
-    """Those of an option each, None where it was not given. Raises `UsageFault`."""
+    """Return the hypotheses from options, None where not given. Raises `UsageFault`."""
     if h1 is None and (unit != "score" or h0 is not None):
         raise UsageFault("--h1 is missing: what A has more than B if it is better, like --h0 0 --h1 0.02")
     return Hypotheses(
         h0=h0 or 0.0,
         h1=BETTER_BY if h1 is None else h1,
-        unit=unit,  # type: ignore[arg-type]  # it says what it may be
+        unit=unit,  # type: ignore[arg-type]  # checked by `Hypotheses`
         alpha=alpha,
         beta=beta,
     )

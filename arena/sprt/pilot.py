@@ -1,4 +1,4 @@
-"""What a pilot says of a test that is to come: by which value its pairs spread least, and what the test will take."""
+"""Forecasts of a test from a pilot: the value function with the least spread, and the number of pairs it will take."""
 
 from __future__ import annotations
 
@@ -16,13 +16,11 @@ from protocol.reasons import VOID
 from referee.result import Result
 
 RAW = "raw"
-"""In the place of a value: results as they came out."""
+"""The name for raw results where a value function is named otherwise."""
 
 
 class Prospect(Struct, frozen=True, kw_only=True):
-    """A test by this `value`: what the first bot scored in the pilot, the standard deviation of its pairs, and what to
-    expect.
-    """
+    """A forecast of the test by this `value`, with the first bot's score and the spread of pairs in the pilot."""
 
     value: str
     score: Comparison
@@ -31,12 +29,13 @@ class Prospect(Struct, frozen=True, kw_only=True):
 
 
 Luck = Mapping[str, float]
-"""What chance gave seat 0, by match."""
+"""Luck of seat 0 in points, by match."""
 
 
 def pair_means(results: Sequence[Result], bot: str, luck: Luck | None = None) -> list[float]:
-    """The mean scores of a bot in pairs, in the order of the schedule, less luck where that is given; pairs with a void
-    match, or one of which luck is not known, are left out.
+    """Return the mean scores of a bot in pairs, in schedule order, less luck if it is given.
+
+    Pairs with a void match, or without luck where it is given for others, are left out.
     """
     by_place = {result.place: result for result in results if result.place is not None}
     scores = []
@@ -54,7 +53,7 @@ def _unknown(result: Result | None, luck: Luck | None) -> bool:
 
 
 def prospects(pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, most: int, seed: str) -> list[Prospect]:
-    """A test by each value, by the pilot's pairs less luck (or `RAW`), those that spread least first."""
+    """Return a forecast of the test by each value, sorted by spread; `pairs` are adjusted (or `RAW`) pilot scores."""
     found = [
         Prospect(
             value=value,
@@ -68,7 +67,7 @@ def prospects(pairs: Mapping[str, Sequence[float]], hypotheses: Hypotheses, most
 
 
 def _score(pairs: Sequence[float], *, raw: bool) -> Comparison:
-    """That of two pairs or more, with the interval of results or of adjusted ones."""
+    """Return the score of two or more pairs, with the interval for raw or for adjusted results."""
     found = estimate_scores(SideScore(points=mean, luck=0.0) for mean in pairs)
     estimate = found.score if raw else found.adjusted
     assert estimate is not None

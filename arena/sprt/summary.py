@@ -1,4 +1,4 @@
-"""A test told in words: who is better and how sure that is, and what else its findings give cause to say."""
+"""The findings of a test in words: which bot is better, how sure that is, and warnings."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.reasons import RESIGNED
 
 
 def conclusion(bots: tuple[str, str], question: Question, findings: Findings) -> str:
-    """What came of the test, in a sentence."""
+    """Return the conclusion of the test in a sentence."""
     best = findings.best
     if best is None:
         return f"nothing is known of {bots[0]} and {bots[1]}: no pair of matches was played to its end"
@@ -40,20 +40,18 @@ def conclusion(bots: tuple[str, str], question: Question, findings: Findings) ->
 
 
 def units(findings: Findings, number: int) -> str:
-    """So many pairs, as the matches of a start are called where two sit in one; else so many starts."""
+    """Return a number of units in words: pairs if a match has two seats, else starts."""
     one, more = ("pair", "pairs") if findings.seats == 2 else ("start", "starts")
     return f"{number:,} {one if number == 1 else more}"
 
 
 def a_unit(findings: Findings) -> str:
-    """One of them."""
+    """Return "a pair" or "a start", the unit of a test."""
     return "a pair" if findings.seats == 2 else "a start"
 
 
 def before_it_starts(question: Question, seats: int, own: int) -> str | None:
-    """How many games a test takes where luck stays in, `own` of the seats being its first bot's; None where nobody can
-    know, as luck is taken out or no hypothesis asked.
-    """
+    """Return the expected length of a test on raw results, or None; the first bot has `own` of the seats."""
     if question.value is not None or question.hypotheses is None:
         return None
     least = MIN_UNITS * seats if seats > 2 else 0
@@ -65,7 +63,7 @@ def before_it_starts(question: Question, seats: int, own: int) -> str | None:
 
 
 def joint_conclusion(one: str, verdicts: Mapping[str, Verdict | None], h0: float, alpha: float) -> str:
-    """What tests of one bot against several say together, of which each had its share of `alpha`."""
+    """Return the joint conclusion of tests of one bot against several, which share `alpha` between them."""
     shown = [other for other, verdict in verdicts.items() if verdict == "h1"]
     if not shown:
         return f"h1 is accepted against none of {', '.join(verdicts)}"
@@ -81,9 +79,9 @@ def joint_conclusion(one: str, verdicts: Mapping[str, Verdict | None], h0: float
 def warnings(
     bots: tuple[str, str], findings: Findings, presets: Sequence[str], dealing: Sequence[str]
 ) -> Iterator[str]:
-    """What should be known before the conclusion is believed, a sentence each.
+    """Yield what you should know before you believe the conclusion, a sentence each.
 
-    `presets` are others of the game, `dealing` those of them that deal their starts.
+    `presets` are the game's other presets, `dealing` those of them with random starts.
     """
     games = findings.seats * (findings.pairs + findings.left_out)
     if findings.reasons.get(RESIGNED, 0) + sum(findings.forfeits.values()) < games:
@@ -108,7 +106,7 @@ def warnings(
 
 
 def amount(edge: float, unit: str) -> str:
-    """By how much a bot is better, in its unit."""
+    """Return an amount in its unit, in words."""
     return {"score": f"{edge:g} points a game", "elo": f"{edge:g} Elo", "nelo": f"{edge:g} normalised Elo"}[unit]
 
 
@@ -138,8 +136,7 @@ def _one_sided(findings: Findings, presets: Sequence[str], dealing: Sequence[str
 
 
 class _Claim(NamedTuple):
-    """What a hypothesis says of the first bot once it is accepted, how things are where that is wrong, and whether it
-    decides which bot is better."""
+    """A statement about the first bot, its opposite, and whether it decides which bot is better."""
 
     said: str
     otherwise: str
@@ -147,7 +144,7 @@ class _Claim(NamedTuple):
 
 
 def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> _Claim:
-    """To accept h1 denies h0 and no more, and the other way round: so the claim is about the other's bound."""
+    """Return the claim that follows: accepting h1 only denies h0 and vice versa, so it names the other's bound."""
     one, other = bots
     edge = asked.h0 if accepted == "h1" else asked.h1
     by = amount(abs(edge), asked.unit)
@@ -165,7 +162,7 @@ def _claim(bots: tuple[str, str], asked: Hypotheses, accepted: str) -> _Claim:
 
 
 def _looks(findings: Findings) -> str:
-    """Which bot the score is for, where what was asked is not which is better."""
+    """Return which bot the score favours, if the test asked for something else."""
     best = findings.best
     if best is None or findings.pairs < ENOUGH or best.low <= 0.5 <= best.high:
         return ""
@@ -173,9 +170,7 @@ def _looks(findings: Findings) -> str:
 
 
 def _of_tests(chance: float, tests: str = "tests") -> str:
-    """So many of 100 tests, or where that is no whole number per cent, with two digits, of which the last is rounded
-    up.
-    """
+    """Return a probability as tests in 100, or in per cent with two digits, rounded up, if that is no whole number."""
     percent = Fraction(f"{chance:.12g}") * 100  # 0.003 / 5 is more than 0.0006
     if percent.denominator == 1:
         return f"{percent} of 100 {tests}"

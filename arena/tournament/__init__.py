@@ -1,1 +1,4 @@
-"""Tournaments: a plan that follows from its seed, entrants, and workers that have its matches played."""
+"""Tournaments: plans that follow from a seed, contestants, hosts, workers and sandboxes.
+
+It may import the server and the layers below, but not `bots`.
+"""

@@ -1,4 +1,4 @@
-"""The bots of a local tournament: from the words of the command line to the commands that start them."""
+"""The bots of a local tournament, from the words of a command line to the commands that start them."""
 
 from __future__ import annotations
 
@@ -25,22 +25,21 @@ from protocol.names import is_bot_name
 
 
 class Contestant(NamedTuple):
-    """A bot under its name in the tournament, and the command that starts it."""
+    """A bot with its name in the tournament and the command that starts it."""
 
     name: str
     command: tuple[str, ...]
     reference: bool = False
-    """Whether it is a reference bot, which is the arena's own code."""
+    """True for a reference bot, which is the arena's own code."""
     spec: BotSpec | None = None
-    """How it is made in process, but for its seed; None where it can't be."""
+    """The specification to make it in process, without a seed; None if it cannot be."""
 
 
 def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process: bool = False) -> list[Contestant]:
-    """The bots that `words` name: `BOT`, `NAME=BOT`, `NAME=BOT:KEY=VALUE,…`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`;
-    where they play in process `[NAME=]FILE.py:CLASS` too, and of command lines only `python FILE.py`.
+    """Return the bots that `words` name: `BOT`, `NAME=BOT[:KEY=VALUE,…]`, `[NAME=]FILE.py` or `NAME=COMMAND LINE`.
 
-    `defaults` are settings for every reference bot that knows them. Raises `UsageFault`, also for a setting that a bot
-    says it does not have.
+    In process it may also be `[NAME=]FILE.py:CLASS`, and the only command line is `python FILE.py`. `defaults` are
+    settings for every reference bot that has them. Raises `UsageFault`, also for a setting that a bot does not have.
     """
     known = known_bots()
     found = [_contestant(word, known, defaults, in_process=in_process) for word in words]
@@ -52,10 +51,7 @@ def contestants(words: Sequence[str], defaults: Mapping[str, str], *, in_process
 
 
 def in_process_spec(name: str, bot: str, defaults: Mapping[str, str] | None = None) -> BotSpec:
-    """How `bot`, as words name one behind `NAME=`, is made in process to play as `name`, but for its seed.
-
-    Raises `UsageFault`.
-    """
+    """Return the specification to make `bot` in process as `name`, without a seed. Raises `UsageFault`."""
     what = bot.partition(":")[0]
     by_name = is_bot_name(what) and file_in(bot) is None
     spec = _contestant(bot if by_name else f"{name}={bot}", known_bots(), defaults or {}, in_process=True).spec
@@ -73,7 +69,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
         return Contestant(name, asked, reference=True, spec=spec)
     file = file_in(what)
     is_program = given is not None or what.endswith(".py")
-    if is_program and (shutil.which(what) or Path(what).is_file()):  # with blanks, quotes and backslashes in its name
+    if is_program and (shutil.which(what) or Path(what).is_file()):  # blanks, quotes and backslashes are part of it
         return _of_path(name, what, "", in_process=in_process)
     if in_process and file is not None and Path(file.path).is_file():
         return _of_path(name, file.path, what[len(file.path) :], in_process=True)
@@ -84,7 +80,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
     program = command[0] if command else what
     of_file = file_in(program) is not None
     if given is None and what.endswith(".py") and not Path(program).is_file() and (len(command) == 1 or not of_file):
-        return _of_path(name, what, "", in_process=in_process)  # which is told to be missing
+        return _of_path(name, what, "", in_process=in_process)  # reports that the file is missing
     if in_process and (given is not None or of_file):
         spec = _of_file(name, command)
         return Contestant(spec.name, tuple(command), spec=spec)
@@ -101,7 +97,7 @@ def _contestant(word: str, known: Sequence[str], defaults: Mapping[str, str], *,
 
 
 def _of_path(name: str, path: str, more: str, *, in_process: bool) -> Contestant:
-    """The bot that is a file, with what stands behind it: `:CLASS`, settings."""
+    """Return the bot in a file; `more` is what follows in the word: `:CLASS` or settings."""
     if not in_process:
         return Contestant(name, startable([path]))
     spec = _of_file(name, [f"{path}{more}"])
@@ -109,7 +105,7 @@ def _of_path(name: str, path: str, more: str, *, in_process: bool) -> Contestant
 
 
 def _of_file(name: str, command: Sequence[str]) -> BotSpec:
-    """The bot of a Python file that a command line is, or that it runs and no more. Raises `UsageFault`."""
+    """Return the bot of a command line that is a Python file or only runs one. Raises `UsageFault`."""
     words = command[1:] if len(command) > 1 and Path(command[0]).name.startswith("python") else command
     if len(words) != 1 or file_in(words[0]) is None:
         raise UsageFault(
@@ -122,7 +118,6 @@ def _of_file(name: str, command: Sequence[str]) -> BotSpec:
 
 
 def _instead(program: str, known: Sequence[str]) -> str:
-    """What else may have been meant by a program that is not found."""
     if "/" in program or not program:
         return " to run"
     return f", nor a bot of that name: one in this folder is ./{program}, and bots are {', '.join(known)}"

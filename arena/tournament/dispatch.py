@@ -1,6 +1,6 @@
-"""Matches of a plan played by workers: handed out, and handed back closed in the order of the schedule.
+"""Dispatch of a plan's matches to workers, and their reports in schedule order.
 
-What a worker does is here as well: it referees matches and measures their luck, with bots that it keeps for the next
+The code that a worker runs is here too: it referees matches and measures their luck, and keeps its bots for the next
 ones.
 """
 
@@ -34,11 +34,11 @@ from referee.record import write_line
 from referee.record_reader import read
 
 PRINTED = "in-process.log"
-"""Where what bots print goes that have no processes of their own: whose it is nobody can tell."""
+"""The log of all in-process bots: output cannot be attributed to one of them."""
 
 _mine = threading.local()
 _making = threading.Lock()
-"""A bot's file is run as if alone in the process."""
+"""Held while bots' files are executed, which assume that nothing else runs in the process."""
 
 
 def play(
@@ -48,10 +48,11 @@ def play(
     early: Iterable[MatchReport] = (),
     hold: Callable[[Sequence[MatchReport]], object] = lambda reports: None,
 ) -> Iterator[Sequence[MatchReport]]:
-    """The matches, each once, in the order given: as many at a time as are there. Stop whenever you like.
+    """Yield the reports of the matches, each once, in the order given. The caller may stop at any time.
 
-    `early` were played before; `hold` is given those that come in before their turn, when they do. Raises `ArenaFault`
-    when a bot can't go on, after all that could be handed back, and what `WorkerPool.run` raises.
+    `early` are reports of matches that were played before. `hold` receives reports that arrive before their turn.
+    Raises `ArenaFault` when a bot cannot go on, after all reports that can be yielded, and what `WorkerPool.run`
+    raises.
     """
     waiting = {place_of(report.result): report for report in early}
     missing = [match for match in matches if match.place not in waiting]
@@ -70,7 +71,7 @@ def play(
             ready = _due(due, waiting)
             if rest := [report for report in reports if place_of(report.result) in waiting]:
                 hold(rest)
-                for report in rest:  # without what was noted, which is told when it comes in
+                for report in rest:  # without the notes, which are printed on arrival
                     waiting[place_of(report.result)] = MatchReport(report.closed, report.luck, report.failures)
             if ready:
                 yield ready
@@ -82,7 +83,7 @@ def play(
 
 
 def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
-    """Those whose turn has come, taken from both."""
+    """Pop the places that are due, and return their reports in order."""
     ready = []
     while due and due[0] in waiting:
         ready.append(waiting.pop(due.popleft()))
@@ -90,18 +91,18 @@ def _due(due: deque[int], waiting: dict[int, MatchReport]) -> list[MatchReport]:
 
 
 def referee_elsewhere(sources: str, job: bytes, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
-    """`referee` on another machine, by pickled terms: only the same sources know how to read them."""
+    """Run `referee` on another machine. The job is pickled, so it refuses to run with different sources."""
     if sources != digest_of_all():
         told = (
             f"the worker on {gethostname()} has another bot-arena ({VERSION}, sources {digest_of_all()}) than the one "
             f"here (sources {sources}): install the same on all machines"
         )
         return [Aborted(ArenaFault(told))]
-    return referee(pickle.loads(job), matches)  # noqa: S301 - from the command, whose code it is that runs here
+    return referee(pickle.loads(job), matches)  # noqa: S301 - sent by our own command, with the same code
 
 
 def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Aborted]:
-    """The matches, refereed one after the other; up to the first that can't be played, and why."""
+    """Referee matches in order, up to the first that cannot be played, and report why."""
     done: list[MatchReport | Aborted] = []
     try:
         with _playing(job) as play_match:
@@ -116,7 +117,7 @@ def referee(job: MatchJob, matches: Sequence[Pairing]) -> list[MatchReport | Abo
 
 
 def _leave(key: str) -> None:
-    """Let go of the bots that are kept for a run, whatever they play."""
+    """Release the bots that are kept for a run, even while they play."""
     remote.leave(key)
     if host_pool.cache_info().currsize:
         host_pool().leave(key)
@@ -124,7 +125,7 @@ def _leave(key: str) -> None:
 
 @contextmanager
 def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
-    """What plays a match, with nobody else's bots."""
+    """Yield a function that plays a match on a host reserved for this thread."""
     if job.server is not None:
         yield partial(remote.play, job.server, job)
         return
@@ -140,7 +141,7 @@ def _playing(job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborte
 
 
 def _print_to(log: Path) -> None:
-    """Have what is printed in a worker process written there; threads of others keep theirs. Raises `ArenaFault`."""
+    """Redirect the output of a worker process, but not of a worker thread, to a log. Raises `ArenaFault`."""
     if threading.current_thread() is threading.main_thread():
         with os_errors_as(ArenaFault, f"the log {log} can't be written"):
             log.parent.mkdir(parents=True, exist_ok=True)
@@ -148,7 +149,6 @@ def _print_to(log: Path) -> None:
 
 
 def _measured(report: MatchReport, value: str | None) -> MatchReport:
-    """With its luck, where that is asked for."""
     closed = report.closed
     if value is None or closed.result.reason == VOID:
         return report

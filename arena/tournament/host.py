@@ -1,5 +1,6 @@
-"""Hosts on which a worker has matches played, one at a time on each, between bots that it runs as processes; and those
-of a process, in an event loop beside it: kept for the next matches, closed when there are none.
+"""Hosts for tournament matches, and the pool of hosts of a worker process.
+
+A host starts the bots as processes and plays one match at a time. Idle hosts are kept for the next matches.
 """
 
 from __future__ import annotations
@@ -52,16 +53,18 @@ from referee.footer import Closed
 
 HOST = "127.0.0.1"
 SHUTDOWN_TIMEOUT = 2.0
-"""Seconds that a bot has to leave by itself when there is nothing more to play."""
+"""Seconds that a bot has to exit by itself when there are no more matches."""
 MOST_CRASHES = 3
-"""After so many in a row, without a match in between that it came to (where that is strict: that it finished), a bot is
-not started again; nor after so many times that it was away although its process ran."""
+"""Crashes in a row after which a bot is not started again; also the limit of times it is killed for being away.
+
+A match that it appeared in (if `strict`: that it finished) resets the count.
+"""
 MOST_TOLD = 5
-"""Ways in which a bot that is started again crashed that are told when it does."""
+"""Maximum number of different crash reasons of a restarted bot that are reported."""
 AWAY_WITHIN = 30.0
-"""Seconds in which a bot that has said hello comes back."""
+"""Seconds in which a bot that lost its connection must be back."""
 IDLE = 60.0
-"""Seconds after which a cluster's host where nothing is played is closed, and its bots end: the command may be gone."""
+"""Seconds after which an idle host on a cluster is closed and its bots end, because the command may be gone."""
 
 T = TypeVar("T")
 
@@ -69,18 +72,17 @@ log = logging.getLogger("arena.tournament")
 
 
 class TournamentHost(HostHandler):
-    """`open`, `play` match after match, `close`. Bots are started for the first match; their logs are in `folder`,
-    which is this host's alone.
+    """A host for the matches of a job: call `open`, then `play` for each match, then `close`.
 
-    Where nothing goes on because of a bot that is not here for `connect_timeout` seconds, that bot is ended. Making one
-    raises `ArenaFault`.
+    Bots are started for the first match; their logs are in `folder`, which no other host uses. A bot that keeps matches
+    waiting for `connect_timeout` seconds is killed. The constructor raises `ArenaFault`.
     """
 
     def __init__(self, job: MatchJob, folder: Path) -> None:
         self._job = job
         self._folder = folder
         self._scratch = folder / "journal"
-        shutil.rmtree(self._scratch, ignore_errors=True)  # of one that was killed
+        shutil.rmtree(self._scratch, ignore_errors=True)  # left by a host that was killed
         with os_errors_as(ArenaFault, f"the folder {self._scratch} can't be made"):
             self._scratch.mkdir(mode=0o700)
         self._tokens = {name: secrets.token_hex(32) for name in job.plan.names}
@@ -93,45 +95,45 @@ class TournamentHost(HostHandler):
         self._notes: list[str] = []
         self._incidents: list[tuple[str, Incident]] = []
         self._told_of: Counter[str] = Counter()
-        """Bytes of each log that were handed in."""
+        """Bytes of each log that have been reported."""
         self._host = MatchHost(
             self, Journal(self._scratch), _access(len(self._tokens)), timeouts=scaled(HostTimeouts())
         )
         self._out: dict[str, str] = {}
-        """The bots that can't go on, and why: they forfeit their matches."""
+        """Bots that are out of the run and forfeit their matches, with the reason."""
         self._failing: dict[str, str] = {}
-        """Why the bots of the match under way failed, those that did."""
+        """Bots that failed in the current match, with the reason."""
         self._told_why: defaultdict[str, set[str]] = defaultdict(set)
         self._started: dict[str, float] = {}
-        """When the bots were started that have not said hello since."""
+        """Start times of the bots that have not said hello since."""
         self._first_seen = 0.0
-        """When a bot came in last that had never been here."""
+        """The time at which a bot last connected for the first time."""
         self._seen: set[str] = set()
         self._away: Counter[str] = Counter()
-        """How often each bot was ended because it was away."""
+        """Counts by bot of kills because it was away."""
         self._under_way = ""
-        """The match that was begun last."""
+        """The id of the current or last match."""
         self.played = 0
-        """Matches."""
+        """Number of matches played."""
 
     @property
     def usable(self) -> bool:
-        """Whether the next match can be played: nothing has failed, and none was left in the middle."""
+        """True if the next match can be played: nothing has failed, and no match was left unfinished."""
         return self._failure is None and self._over is None
 
     async def open(self) -> None:
-        """Listen. Raises `ArenaFault`."""
+        """Listen on a free port. Raises `ArenaFault`."""
         self._port = await self._host.listener.open(HOST, 0)
 
     async def play(self, match: Pairing) -> MatchReport | Aborted:
-        """The match, played; or why no more can be."""
+        """Play a match, and return its report or why no more can be played."""
         try:
             await self._gather(match.seats)
             self._over = asyncio.get_running_loop().create_future()
             header, seed = self._job.plan.header_of(match, utc(), self._host.clients.version)
             self._under_way = header.match
             out = [seat for seat, name in enumerate(match.seats) if name in self._out]
-            self._host.begin(header, seed, absent=out)  # their seats are lost
+            self._host.begin(header, seed, absent=out)  # the seats of these bots have lost
             closed = await self._over
         except Fault as fault:
             self._failure = self._failure or fault
@@ -147,7 +149,6 @@ class TournamentHost(HostHandler):
         return MatchReport(closed, None, self._failures(closed), notes, incidents, self._words())
 
     def _failures(self, closed: Closed) -> dict[int, str]:
-        """By seat, why the programs of bots failed in a match that is over."""
         failed = self._failing | self._out
         self._failing = {}
         return {
@@ -157,9 +158,9 @@ class TournamentHost(HostHandler):
         } | {**closed.failures}
 
     async def close(self) -> list[BaseException]:
-        """End the arena and every bot, and the match that is played, whatever goes wrong with one of them: what did."""
+        """Stop the host, its match and every bot; return the errors on the way."""
         self._fail(ArenaFault("the table is closed"))
-        # Nobody would tell the bots that are not here that the arena goes away.
+        # Absent bots would not hear that the arena closes, so they get no time to exit.
         patience = {name: SHUTDOWN_TIMEOUT if self._host.clients.is_online(name) else 0.0 for name in self._bots}
         stopping = [bot.stop(patience[name]) for name, bot in self._bots.items()]
         ended = await asyncio.gather(self._host.disconnect(GOING_AWAY), *stopping, return_exceptions=True)
@@ -168,10 +169,10 @@ class TournamentHost(HostHandler):
         return [fault for fault in ended if fault is not None]
 
     async def _gather(self, names: Sequence[str]) -> None:
-        """Have these bots here and free; all are started at first, so that one that can't be is found at once."""
+        """Wait until these bots are connected and free; first start all bots, to find one that cannot start at once."""
         if not self._bots:
             for number, contestant in enumerate(self._job.plan.contestants):
-                self._check()  # closed in the meantime, it would end no bot that is started now
+                self._check()  # a bot started after `close` would never be stopped
                 name, order = contestant.name, self._order(contestant, number)
                 listen = partial(self._host.listener.take, address=name)
                 bot = BotProcess(name, order, self._folder / f"{name}.log", self._crashed, listen)
@@ -189,7 +190,7 @@ class TournamentHost(HostHandler):
         self._check()
 
     def _deadline(self, name: str, since: float) -> float:
-        """When a bot that is not here is given up, which is missed since some time."""
+        """Return the time at which to give up a missing bot that has been waited for since `since`."""
         started = self._started.get(name)
         if started is None:
             return since + min(AWAY_WITHIN, self._job.connect_timeout)
@@ -199,7 +200,7 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     def _slot_freed(self) -> None:
-        """A bot came in, or dropped out of a match that goes on."""
+        """Handle a bot that connected, or that was freed by dropping out of a match."""
         for name in [name for name in self._started if self._host.clients.is_online(name)]:
             del self._started[name]
             if name not in self._seen:
@@ -212,7 +213,7 @@ class TournamentHost(HostHandler):
             raise self._failure
 
     async def _run(self, bot: BotProcess) -> None:
-        """Start a bot. Raises `ArenaFault`; a program that is not there puts its bot out, unless that is strict."""
+        """Start a bot. Raises `ArenaFault`; unless the job is strict, a missing program only puts its bot out."""
         self._started[bot.name] = asyncio.get_running_loop().time()
         try:
             await bot.start()
@@ -222,7 +223,7 @@ class TournamentHost(HostHandler):
             self._put_out(bot.name, str(fault).removeprefix(f"{bot.name} "), str(fault))
 
     def _order(self, contestant: Contestant, number: int) -> LaunchSpec:
-        """How a bot is run: reference bots, which are the arena's own, outside the sandbox."""
+        """Return how to launch a bot: reference bots run outside the sandbox, as they are the arena's own code."""
         plan, around, token = self._job.plan, self._job.environment, self._tokens[contestant.name]
         environment = {
             **({} if self._job.sources is None else passed(os.environ)),
@@ -243,7 +244,7 @@ class TournamentHost(HostHandler):
         return LaunchSpec(command=contestant.command, environment=environment, token=token)
 
     def _end_absent(self, missing: Sequence[str], since: float) -> None:
-        """End the bots that nothing goes on for want of, although their processes run."""
+        """Kill bots that keep a match waiting although their processes run."""
         now = asyncio.get_running_loop().time()
         for name in missing:
             if now < self._deadline(name, since):
@@ -252,10 +253,10 @@ class TournamentHost(HostHandler):
             within = self._job.connect_timeout
             why = f"stayed away for {min(AWAY_WITHIN, within):g} s" if away else f"did not connect within {within:g} s"
             self._away[name] += self._bots[name].end(f"{why} and was killed")
-            self._started[name] = now  # it is another run that is missing next
+            self._started[name] = now  # the next process gets the full time again
 
     async def authenticate(self, hello: Hello, address: str) -> Identity:
-        """Only the bots that are run here, each with its own token; and spectators."""
+        """Accept only the tournament's bots, each with its own token, and spectators."""
         if hello.bot is None:
             return Identity(None)
         token = self._tokens.get(hello.bot)
@@ -264,7 +265,7 @@ class TournamentHost(HostHandler):
         return Identity(hello.bot)
 
     def request(self, session: Session, message: ClientMessage) -> None:
-        """Matches are assigned: a client that seeks nevertheless is told, and may wait."""
+        """Refuse requests to seek, as matches are assigned; an unseek is acknowledged."""
         if isinstance(message, Unseek):
             session.send(Unseeked(id=message.id))
         else:
@@ -274,7 +275,7 @@ class TournamentHost(HostHandler):
         self._slot_freed()
 
     async def finalize(self, match: FinishedMatch) -> None:
-        """Tell everyone the end, without ratings, which may have to wait for other matches; and hand it on."""
+        """Send the result to everyone, without ratings, which may depend on other matches, and report it."""
         match.tell(None)
         try:
             closed = match.closed()
@@ -289,9 +290,9 @@ class TournamentHost(HostHandler):
         self._incidents.append((bot, incident))
 
     def _crashed(self, bot: BotProcess, crash: Crash) -> None:
-        """A process ended: its match is lost at once, and it is started again, but not for ever."""
+        """Handle a crash: the bot loses its match, and is started again up to a limit."""
         told = str(crash)
-        if self._job.sources is not None:  # with the log as the command has it
+        if self._job.sources is not None:  # name the log by its path on the command's machine
             told = told.replace(str(self._folder), str(self._job.logs))
         self._failing[bot.name] = crash.why
         if max(bot.crashes, self._away[bot.name]) >= MOST_CRASHES or not self._host.clients.was_online(bot.name):
@@ -308,7 +309,7 @@ class TournamentHost(HostHandler):
         self._restarts.begin(self._restart(bot))
 
     def _put_out(self, name: str, why: str, told: str) -> None:
-        """Have a bot forfeit its matches from now on, that under way included."""
+        """Have a bot forfeit its matches from now on, including the current one."""
         self._out[name] = why
         self._notes.append(f"{told}\n{name} forfeits its matches here from now on")
         runner = self._host.clients.runners.get(self._under_way)
@@ -317,7 +318,7 @@ class TournamentHost(HostHandler):
         self._news.set()
 
     def _words(self) -> Words:
-        """What bots wrote since this was asked, where it is to be handed in."""
+        """Return what bots wrote since the last report, if workers report it."""
         if self._job.sources is None:
             return ()
         words = []
@@ -336,7 +337,6 @@ class TournamentHost(HostHandler):
             self._fail(fault)
 
     def _fail(self, fault: BaseException) -> None:
-        """No match can be played any more."""
         self._failure = self._failure or fault
         self._news.set()
         if self._over is not None and not self._over.done():
@@ -344,7 +344,7 @@ class TournamentHost(HostHandler):
 
 
 def _access(bots: int) -> Access:
-    """So many bots from this machine, each on a connection and maybe on the next one already; and who watches."""
+    """Return limits for these bots, each with a connection and perhaps its successor, and for spectators."""
     usual = Bounds()
     return Access(
         bounds=Bounds(
@@ -356,16 +356,16 @@ def _access(bots: int) -> Access:
 
 
 class TournamentHostPool:
-    """The hosts of a process, in an event loop in a thread of its own."""
+    """The hosts of a process, on an event loop in its own thread."""
 
     def __init__(self) -> None:
         keep_private()
         event_loop.collect_rarely()
         self._loop = event_loop.new()
         self._open: dict[TournamentHost, tuple[str, contextlib.ExitStack]] = {}
-        """The hosts, with the run that each is for, and what gives up the folder where it writes."""
+        """Each host with the run that it belongs to, and the stack that releases its folder."""
         self._free: list[TournamentHost] = []
-        """Those where nothing is played."""
+        """Hosts without a current match."""
         self._closing = event_loop.Tasks()
         threading.Thread(target=self._loop.run_forever, name="hosts", daemon=True).start()
         if threading.current_thread() is threading.main_thread():
@@ -373,7 +373,7 @@ class TournamentHostPool:
 
     @contextlib.contextmanager
     def host(self, job: MatchJob) -> Iterator[Callable[[Pairing], MatchReport | Aborted]]:
-        """What plays a match on a host that is nobody else's. Raises `ArenaFault`."""
+        """Yield a function that plays a match on a host reserved for the caller. Raises `ArenaFault`."""
         host = self._run(self._take(job))
         try:
             yield lambda match: self._run(host.play(match))
@@ -381,7 +381,7 @@ class TournamentHostPool:
             self._run(self._put_back(job, host))
 
     def leave(self, key: str | None = None) -> None:
-        """Close the hosts of a run, or all, whatever is played there."""
+        """Close the hosts of a run, or all, even during a match."""
         self._run(self._leave(key))
 
     def _run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -404,7 +404,6 @@ class TournamentHostPool:
         return host
 
     async def _put_back(self, job: MatchJob, host: TournamentHost) -> None:
-        """Keep a host for the next matches, unless it is of no use any more."""
         if not host.usable:
             await self._close(host)
             return
@@ -413,7 +412,7 @@ class TournamentHostPool:
             self._loop.call_later(IDLE, self._close_idle, host, host.played)
 
     def _close_idle(self, host: TournamentHost, played: int) -> None:
-        """Close a host where there was no match since so many."""
+        """Close a host that has played no match since the given count."""
         if host.played == played and host in self._free:
             self._closing.begin(self._close(host))
 
@@ -421,7 +420,6 @@ class TournamentHostPool:
         await asyncio.gather(*(self._close(host) for host, (run, _) in list(self._open.items()) if key in (None, run)))
 
     async def _close(self, host: TournamentHost) -> None:
-        """Close a host, once."""
         _, folder = self._open.pop(host, (None, None))
         if folder is None:
             return
@@ -432,7 +430,6 @@ class TournamentHostPool:
         folder.close()
 
     def _terminate(self, number: int, frame: object) -> NoReturn:
-        """Let bots end by themselves, and the process after them."""
         with contextlib.suppress(BaseException):
             self.leave()
         os._exit(128 + number)
@@ -440,7 +437,7 @@ class TournamentHostPool:
 
 @contextlib.contextmanager
 def _free_folder(logs: Path) -> Iterator[Path]:
-    """`logs`, or the first of the folders 2, 3, … in it that no other host has. Raises `ArenaFault`."""
+    """Yield `logs`, or the first of its subfolders 2, 3, … that no other host has locked. Raises `ArenaFault`."""
     for number in count(1):
         folder = logs if number == 1 else logs / str(number)
         with os_errors_as(ArenaFault, f"the folder of logs {folder} can't be made"):
@@ -458,7 +455,6 @@ def _free_folder(logs: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """A folder that goes with its host. Raises `ArenaFault`."""
     with os_errors_as(ArenaFault, f"no folder for logs can be made in {tempfile.gettempdir()}"):
         folder = tempfile.TemporaryDirectory(prefix="arena-", ignore_cleanup_errors=True)
     with folder as path:
@@ -467,5 +463,5 @@ def _temporary_folder() -> Iterator[Path]:
 
 @cache
 def host_pool() -> TournamentHostPool:
-    """That of this process."""
+    """Return the pool of this process."""
     return TournamentHostPool()

@@ -1,4 +1,4 @@
-"""Bots that play without processes and sockets of their own, made by whoever offers that among the entry points."""
+"""Matches between bots without processes and sockets, played by code that is found as an entry point."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ from referee.in_process import InProcess
 
 
 def check(contestants: Sequence[Contestant], game: Game[Any, Any], *, strict: bool = True) -> Mapping[str, str]:
-    """Make those bots that can be made here. Raises `UsageFault` for one that can't, or does not play the game; where
-    that is not `strict`, those are returned whose files are at fault, and why.
+    """Check the bots that can play in process by making them.
+
+    Raises `UsageFault` for one that cannot be made or does not play the game; unless `strict`, bots with faulty files
+    are returned with the reason instead.
     """
     return {**players_of([one.spec for one in contestants if one.spec is not None], game, strict=strict).failing}
 
 
 class InProcessHost:
-    """The bots of some terms, kept from match to match. What they have to say goes to their logs.
-
-    Raises `UsageFault` as `check`.
-    """
+    """The bots of a job, kept from match to match. The constructor raises `UsageFault` like `check`."""
 
     def __init__(self, job: MatchJob) -> None:
         self._job = job
@@ -39,7 +38,7 @@ class InProcessHost:
         self._players = players_of(specs, plan.rules, self._say, strict=job.strict)
 
     def play(self, match: Pairing) -> MatchReport:
-        """The match, played. Raises `Fault` when a bot can't go on."""
+        """Play a match. Raises `Fault` if a bot cannot go on."""
         closed = self._players.play(*self._job.plan.header_of(match, utc(), lambda bot: ""))
         words, self._words = tuple(self._words), []
         failing = self._players.failing
@@ -62,9 +61,9 @@ def players_of(
     *,
     strict: bool,
 ) -> InProcess:
-    """The bots of specs, who play in this process; `say` is told, with the bot's name, what its author has to know.
+    """Make bots that play in this process; `say` receives messages for a bot's author, with the bot's name.
 
-    Raises `UsageFault` for one that can't be made or does not play the game, as `InProcess` has it.
+    Raises `UsageFault` for a bot that cannot be made or does not play the game, as defined by `InProcess`.
     """
     offers = entry_points(group=PLAYERS)
     if not offers:

@@ -1,4 +1,4 @@
-"""What a tournament and its workers hand each other: the job, which holds for all matches, and a report of each."""
+"""Messages between a tournament and its workers: the job, common to all matches, and a report of each match."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from referee.footer import Closed
 from referee.result import Result
 
 CONNECT_TIMEOUT = 180.0
-"""Seconds that nothing happens for want of a bot before that bot is ended, as one that crashed.
+"""Seconds that matches may wait for a bot before it is killed, which counts as a crash.
 
-They begin anew whenever a bot comes in, as bots warm up one after the other; a first compilation may take minutes.
+The time restarts whenever a bot connects, because bots warm up one after the other; a first compilation may take
+minutes.
 """
 
 
 Words = tuple[tuple[str, bytes], ...]
-"""Bots and what they have written since the last report, where that is handed in: the last `MAX_LOG_BYTES` of it."""
+"""Bots with what they wrote since the last report, if workers report it: its last `MAX_LOG_BYTES`."""
 MAX_LOG_BYTES = 64 * 1024
 
 
 class MatchJob(Struct, frozen=True, kw_only=True):
-    """How the matches of a plan are refereed, wherever that is done.
+    """The settings to referee the matches of a plan, on any worker.
 
-    `key` tells one run of the command from another: bots are kept running for it. `logs` is where what they write
-    goes. `value` names what luck is measured by, None where it is not. `in_process`: bots have no processes of their
-    own. When `strict`, a bot that can't go on ends the run; else it forfeits its matches. `sources` are given where
-    workers may be on other machines, `digest_of_all` of the command's: they refuse to play by others, and hand in what
-    bots wrote, as its folder of logs is not theirs.
+    `key` identifies a run of the command: bots are kept running for it. `logs` is the folder for bots' output. `value`
+    names the value function that measures luck, None if luck is not measured. With `in_process`, bots have no processes
+    of their own. If `strict`, a bot that cannot go on ends the run; else it forfeits its matches. `sources` is the
+    command's `digest_of_all` if workers may be on other machines: they refuse to run with different sources, and report
+    what bots wrote, as they do not share the folder of logs.
     """
 
     key: str
@@ -48,18 +49,18 @@ class MatchJob(Struct, frozen=True, kw_only=True):
     strict: bool = True
     sources: str | None = None
     server: Server | None = None
-    """Where the bots are connected that play, if they are not started here."""
+    """The server to which the bots are connected, if they are not started here."""
 
 
 class ServerAt(Struct, frozen=True):
-    """A running server among whose bots matches are played: its URL, and the operator's token there."""
+    """A running server whose bots play the matches: its URL and the operator's token."""
 
     url: str
     token: str
 
 
 class ServerOn(Struct, frozen=True):
-    """The same by its data folder, where it may be reached otherwise after every start."""
+    """A running server on this machine by its data folder; its address may change with each start."""
 
     folder: Path
 
@@ -68,10 +69,7 @@ Server: TypeAlias = ServerAt | ServerOn
 
 
 class MatchReport(NamedTuple):
-    """A match that is over, as it is handed in: closed but not rated, its luck, and what else happened up to then.
-
-    `failures` says by seat why the programs of bots failed.
-    """
+    """The report of a finished match, not rated yet; `failures` gives by seat why programs of bots failed."""
 
     closed: Closed
     luck: MatchLuck | None = None
@@ -82,19 +80,19 @@ class MatchReport(NamedTuple):
 
     @property
     def result(self) -> Result:
-        """What came of it."""
+        """The result of the match."""
         return self.closed.result
 
 
 class Aborted(NamedTuple):
-    """Why no more matches can be played."""
+    """The reason why no more matches can be played."""
 
     fault: Fault
     words: Words = ()
 
 
 def write_down(logs: Path, bot: str, words: bytes) -> None:
-    """Put what a bot had to say into its log. Raises `ArenaFault`."""
+    """Append what a bot wrote to its log. Raises `ArenaFault`."""
     log = logs / f"{bot}.log"
     with os_errors_as(ArenaFault, f"the log {log} can't be written"):
         logs.mkdir(parents=True, exist_ok=True)

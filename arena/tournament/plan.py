@@ -1,7 +1,7 @@
-"""What a tournament plays: a schedule that follows from its seed.
+"""The plan of a tournament: a schedule that follows from its seed.
 
-Everything random is derived from the seed and from what is played by which names, so the same arguments give the same
-matches, and a tournament that was stopped goes on with what is missing.
+All randomness is derived from the seed, names and pairings. So the same arguments give the same matches, and a stopped
+tournament continues with the missing ones.
 """
 
 from __future__ import annotations
@@ -27,8 +27,9 @@ from referee.result import Result, points
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be played. `seed`, `stem` and `prefix` determine every match, seat, die and nonce; the latter two are
-    the `id` unless they are given, and the ids of matches begin with the `prefix`.
+    """The plan of a tournament. `seed`, `stem` and `prefix` determine every match, seat, die and nonce.
+
+    `stem` and `prefix` default to `id`; the ids of matches begin with `prefix`.
     """
 
     id: str
@@ -43,34 +44,34 @@ class Plan(Struct, frozen=True, kw_only=True):
     prefix: str | None = None
 
     def derive(self, what: str) -> bytes:
-        """32 bytes that follow from the seed, the stem and their purpose."""
+        """Return 32 bytes derived from the seed, the stem and a purpose."""
         return _derived(self.seed, self.stem or self.id, what)
 
     def bot_seed(self, bot: str) -> str:
-        """What the own chance of a bot, and its nonces, follow from."""
+        """Return the seed of a bot's own randomness and nonces."""
         return bot_seed(self.seed, self.stem or self.id, bot)
 
     @property
     def names(self) -> list[str]:
-        """The bots, in the order of the command line."""
+        """The names of the bots, in the order of the command line."""
         return [contestant.name for contestant in self.contestants]
 
     @property
     def pool(self) -> str | None:
-        """Where the matches are rated: in that of their preset, however it is dealt; None where they are not."""
+        """The pool that rates the matches: that of the preset, however starts are dealt; None if they are not rated."""
         return None if self.format == tournament_pairing.TEST else self.rules.pool
 
     def logs(self, data: Path) -> Path:
-        """Where in the data folder the bots' standard outputs and errors go: a folder, and in it one of each worker."""
+        """Return the folder for the bots' standard output and error, with a subfolder for each further worker."""
         return data / "tournaments" / self.id
 
     def bot_logs(self, data: Path, bot: str) -> list[Path]:
-        """The logs that there are of a bot; that of the first worker where there is none."""
+        """Return the existing logs of a bot, or that of the first worker if there is none."""
         logs = self.logs(data)
         return sorted(logs.glob(f"**/{bot}.log")) or [logs / f"{bot}.log"]
 
     def schedule(self, played: Sequence[Result]) -> list[Pairing]:
-        """Every pairing that is known now: all of them, but only the next round of a swiss tournament."""
+        """Return every pairing known so far: all of them, or up to the current round of a swiss tournament."""
         chance = Random(self.derive("schedule"))
         if self.format == "swiss":
             return self._swiss(played)
@@ -78,7 +79,7 @@ class Plan(Struct, frozen=True, kw_only=True):
         return everyone(self.names, self.rounds, chance, seats=self.rules.seats, paired=self.paired)
 
     def _swiss(self, played: Sequence[Result]) -> list[Pairing]:
-        """Round after round from the results so far, up to the first that is not finished."""
+        """Return the rounds that follow from the results so far, up to the first unfinished one."""
         pairings: list[Pairing] = []
         for number in range(self.rounds):
             done = [result for result in played if place_of(result) < len(pairings)]
@@ -96,23 +97,20 @@ class Plan(Struct, frozen=True, kw_only=True):
         return pairings
 
     def named(self, results: Sequence[Result]) -> list[Result]:
-        """Return stored results with the names that the plan has for who sat there.
-
-        The store has the names of today: a bot may have been renamed since, or be spelled in other cases.
-        """
+        """Return stored results with the plan's names of bots, which may have been renamed or respelled since."""
         seats = {pairing.place: pairing.seats for pairing in self.schedule(results)}
         return [_with_bots(result, seats.get(place_of(result))) for result in results]
 
     @property
     def count(self) -> int:
-        """How many matches there will be in all."""
+        """The total number of matches."""
         seats = self.rules.seats
         return tournament_pairing.count(
             self.format, len(self.contestants), self.rounds, seats=seats, paired=self.paired
         )
 
     def header_of(self, match: Pairing, started: str, version: Callable[[str], str]) -> tuple[Header, bytes]:
-        """The header of a pairing that starts now, with the bots' versions; and the seed of its dice."""
+        """Return the header of a pairing that starts now, with the bots' versions, and the seed of its dice."""
         seed = self.derive(f"dice/{match.place}")
         header = header_of(
             match=f"{self.prefix or self.id}-{match.place:05d}",
@@ -129,22 +127,22 @@ class Plan(Struct, frozen=True, kw_only=True):
 
     @property
     def origin(self) -> str:
-        """What it is found again by: its seed, its id, and how the ids of its matches begin, which may be another's."""
+        """The text by which to find the tournament again: its seed, its id and the prefix of its matches."""
         return f"seed {self.seed}, id {self.id}, matches {self.prefix or self.id}-*"
 
     def start_of(self, result: Result) -> int | None:
-        """The start that a result's match shares with others; None where matches share none."""
+        """Return the start that a result's match shares with others, None if it shares none."""
         paired = self.paired and result.place is not None
         return tournament_pairing.start_at(place_of(result), self.rules.seats) if paired else None
 
     def with_start(self, result: Result) -> Result:
-        """A result with the start that its match shares with others, as it is told once it is stored."""
+        """Return a result with the name of its shared start, as stored results have it."""
         if not self.paired or result.place is None:
             return result
         return replace(result, start=tournament_pairing.start_name(self.id, result.place, self.rules.seats))
 
     def game_of(self, match: Pairing) -> Game[Any, Any]:
-        """The game of a pairing: with `paired`, both seat orders start from the same deal."""
+        """Return the game of a pairing; if `paired`, all matches of a start share one deal."""
         if not self.paired:
             return self.rules
         return load(self.rules.name, self.rules.config_of_deal(Dice(self.derive(f"start/{match.start}"), 0)))
@@ -157,7 +155,7 @@ def _with_bots(result: Result, bots: Sequence[str] | None) -> Result:
 
 
 def bot_seed(seed: str, stem: str, bot: str) -> str:
-    """What the own chance of a bot follows from in a tournament of this seed and stem, and its nonces."""
+    """Return the seed of a bot's own randomness and nonces, in a tournament with this seed and stem."""
     return _derived(seed, stem, f"bot/{bot}").hex()
 
 
@@ -166,5 +164,5 @@ def _derived(seed: str, stem: str, what: str) -> bytes:
 
 
 def place_of(result: Result) -> int:
-    """A result's place in the schedule."""
+    """Return a result's place in the schedule, or -1."""
     return -1 if result.place is None else result.place

@@ -1,4 +1,4 @@
-"""An operator's request to have a match played among the bots of a running server, and the reply that hands it over."""
+"""An operator's request to play a match between bots of a running server, and the reply with its record."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from referee.result import Result
 
 
 def no_shows(result: Result) -> dict[int, str]:
-    """The seats whose bots were not there, with that in words, as the reason why they failed."""
+    """Return the seats whose bots did not appear, with the reason in words."""
     return {at: "it was not there" for at, seat in enumerate(result.seats) if seat.reason == NO_SHOW}
 
 
 class Play(Request, frozen=True, tag="play"):
-    """Have a match of a tournament played between bots in seat order, under dice that follow from `seed` (hex).
+    """A request to play a tournament match between bots in seat order, with dice from `seed` (hex).
 
-    Who does not come within `wait_s` seconds has lost it. `pool` is where its tournament rates it.
+    A bot that does not come within `wait_s` seconds loses. `pool` is the pool in which the tournament rates the match.
     """
 
     match: str
@@ -38,7 +38,7 @@ class Play(Request, frozen=True, tag="play"):
 
 
 class PlayReply(Struct, frozen=True, kw_only=True):
-    """A match that is over: what came of it, the lines of its record from the header on, the last one."""
+    """A finished match: its result, the lines of its record from the header on, and the footer."""
 
     result: Result
     lines: list[str]
@@ -47,10 +47,10 @@ class PlayReply(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, closed: Closed) -> PlayReply:
-        """As it is sent."""
+        """Return the reply for a closed match."""
         lines = [line.decode() for line in closed.lines]
         return cls(result=closed.result, lines=lines, footer=closed.footer, failures={**closed.failures})
 
     def closed(self) -> Closed:
-        """As it was."""
+        """Return the closed match."""
         return Closed(self.result, tuple(line.encode() for line in self.lines), self.footer, self.failures)

@@ -1,4 +1,4 @@
-"""Matches among the bots that are connected to a running server, where their owners run them."""
+"""Matches between bots that are connected to a running server and run by their owners."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from protocol.errors import Fault
 TRY_AGAIN = 2.0
 
 _lines: dict[str, RemoteClient] = {}
-"""By run, those of this process."""
+"""Connections of this process, by run."""
 _making = threading.Lock()
 
 
 def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted:
-    """The match, played by a server, which may restart meanwhile; or why no more can be."""
+    """Play a match on a server, which may restart meanwhile; return its report, or why no more can be played."""
     with _making:
         if job.key not in _lines:
             _lines[job.key] = RemoteClient(server)
@@ -43,7 +43,7 @@ def play(server: Server, job: MatchJob, match: Pairing) -> MatchReport | Aborted
 
 
 def leave(key: str) -> None:
-    """Nothing more is played for a run in this process."""
+    """Close the connection of a run in this process."""
     line = _lines.pop(key, None)
     if line is not None:
         line.close()
@@ -66,8 +66,10 @@ def _request(job: MatchJob, match: Pairing) -> Play:
 
 
 class RemoteClient:
-    """A connection to a server, kept from match to match: one that connects for each is soon one too many. Made at the
-    first question, and anew where it broke. Its event loop is in a thread beside, so that pings are answered meanwhile.
+    """A connection to a server, kept for all matches, as one connection a match would soon exceed the limits.
+
+    It connects at the first request, and again after a loss. Its event loop has its own thread, so that pings are
+    answered in the meantime.
     """
 
     def __init__(self, server: Server) -> None:
@@ -79,11 +81,11 @@ class RemoteClient:
         threading.Thread(target=self._loop.run_forever, name="operator", daemon=True).start()
 
     def ask(self, request: Play) -> PlayReply:
-        """What the server hands over. Raises as `Operator.ask` and `connected` do."""
+        """Send a request and return the reply. Raises the errors of `Operator.ask` and `connected`."""
         return asyncio.run_coroutine_threadsafe(self._ask(request), self._loop).result()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         asyncio.run_coroutine_threadsafe(self._held.aclose(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
 

@@ -1,4 +1,4 @@
-"""Reports of matches into the store, while it can take them and until it can; and what luck gave in them."""
+"""Storing of match reports, with retries while the store is unavailable, and luck of stored matches."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from referee.record_reader import read
 from referee.result import Result
 
 TRY_AGAIN = 2.0
-"""Seconds until the store is tried again."""
+"""Seconds between attempts to reach the store."""
 
 
 def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store and rate matches, in this order, all or none of them, and what happened in them.
+    """Store and rate matches in this order, all or none of them, with their incidents.
 
-    While the store can do nothing that is said, once, and tried again. Raises `StoreError` for what it never takes.
+    While the store is unavailable, it says so once and retries. Raises `StoreError` if the store rejects them.
     """
     batch = [StorableMatch(one.result, one.closed.record, one.luck, one.failures) for one in reports]
     _once_it_can(partial(store.write, finish_matches, batch))
@@ -39,7 +39,7 @@ def store_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
 
 def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
-    """Store matches whose turn to be rated has not come, as above."""
+    """Store matches that are not to be rated yet, with the same retries."""
     _once_it_can(
         partial(store.write, save_pending, [PendingResult(one.closed, one.luck, one.failures) for one in reports])
     )
@@ -47,7 +47,7 @@ def save_pending_reports(store: Store, reports: Sequence[MatchReport]) -> None:
 
 
 def pending_reports(store: Store, tournament: str) -> list[MatchReport]:
-    """What was stored so of a tournament and is not rated yet, by place."""
+    """Return the pending reports of a tournament, which are not rated yet, by place."""
     return [MatchReport(one.closed, one.luck, one.failures) for one in store.read(pending_of_tournament, tournament)]
 
 
@@ -71,10 +71,10 @@ def _once_it_can(change: Callable[[], object]) -> None:
 
 
 def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[str | None, dict[str, float]]:
-    """What luck is measured by, and the points that chance gave seat 0, by match; None where nothing is thrown, and
-    with more than two seats. Void matches have none, nor have those whose record is gone.
+    """Return the name of the value function that measures luck, and the luck of seat 0 in points, by match.
 
-    It is as it was kept. What was not, or not by the same value as the rest, comes from the records.
+    The name is None for games without chance and for more than two seats. Void matches have no luck, nor have those
+    whose record is deleted. Stored luck is used if it is by one value; the rest is computed from the records.
     """
     names = [name for name in names_in_points(plan.rules) if name != NoLuck.name]
     if not names:
@@ -91,8 +91,6 @@ def luck_by_match(store: Store, plan: Plan, results: Sequence[Result]) -> tuple[
 
 
 def luck_of_records(store: Store, wanted: Iterable[str], value: str) -> dict[str, MatchLuck]:
-    """The luck of stored matches by a value, worked out from their records; of those whose record is gone there is
-    none.
-    """
+    """Compute the luck of stored matches by a value from their records; those with a deleted record are left out."""
     bodies = ((match, store.read(record_of, match)) for match in wanted)
     return {match: match_luck(luck_of(read(body, match), value)) for match, body in bodies if body is not None}

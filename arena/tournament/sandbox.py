@@ -1,6 +1,7 @@
-"""What keeps strangers' programs apart: a user for each, or a box made with bubblewrap.
+"""Sandboxes for untrusted programs: a separate user for each, or an isolated file system made with bubblewrap.
 
-What is not bound into a box is not there. The only way out is a port on which the arena listens inside.
+A program in a bubblewrap sandbox only sees what is mounted into it. Its only way out is a port on which the arena
+listens inside.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from protocol.errors import ArenaFault, UsageFault
 NONE, USERS, BWRAP = "none", "users", "bwrap"
 KINDS = (NONE, USERS, BWRAP)
 NO_HOME = "/nonexistent"
-_SCRATCH = "/tmp"  # noqa: S108 - a box has its own
+_SCRATCH = "/tmp"  # noqa: S108 - each sandbox has its own
 _SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32")
 _SETTINGS = ("alternatives", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "localtime", "ssl/certs", "ssl/openssl.cnf")
 _OF_A_PREFIX = ("bin", "lib", "lib64", "pyvenv.cfg")
@@ -35,9 +36,9 @@ _APART = (
 
 
 class Sandbox(Struct, frozen=True, kw_only=True):
-    """How programs are kept apart, each as one of `users`, or all as the operator where there are none.
+    """The isolation of programs; each runs as one of `users`, or all as the operator if there are none.
 
-    `data` and `database` are never seen in a box; `readable` is, beside what a command names.
+    `data` and `database` are hidden in bubblewrap sandboxes; `readable` is visible, as is what a command names.
     """
 
     kind: str
@@ -47,13 +48,10 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     readable: tuple[Path, ...] = ()
     memory_mib: int = 2048
     copies: int = 1
-    """Processes of one bot that may run at once."""
+    """Processes of one bot that may run at the same time."""
 
     def order(self, contestant: Contestant, number: int, environment: Mapping[str, str], token: str) -> LaunchSpec:
-        """The order to run the tournament's bot of that number, with what is different in its environment.
-
-        Raises `UsageFault` if its box would show what it must not.
-        """
+        """Return how to launch the bot with this number. Raises `UsageFault` if it would see protected files."""
         changed = {**environment, "HOME": NO_HOME}
         changed.pop("XDG_CACHE_HOME", None)
         user = self.users[number] if self.users else None
@@ -66,18 +64,18 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(order, limits=None, sandbox=(*box, msgspec.json.encode(limits).decode()))
 
     def _box(self, name: str, command: Sequence[str]) -> tuple[str, ...]:
-        """The command that makes a box and begins in it, up to the limits."""
+        """Return the command that sets up a bubblewrap sandbox and its first program, without the limits."""
         inside, data = Path.cwd(), self.data.resolve()
         shown = {*(Path(os.path.abspath(path)) for path in self.readable), *_named(command)}
         for path in shown:
             self._check(name, path)
         bound = _outermost({*_existing(Path("/etc"), _SETTINGS), *_prefixes(command[0]), *_arena(), *shown})
         words = ["bwrap", *_namespaces(), *_APART, "--proc", "/proc", "--dev", "/dev"]
-        words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - in the box
+        words += [*_scratch("/dev/shm"), *_scratch(_SCRATCH), *_system()]  # noqa: S108 - inside the sandbox
         for path in bound:
             words += [*_parents(path), "--ro-bind", str(path), str(path)]
         for path in bound:
-            if data.is_relative_to(real := path.resolve()):  # the data folder lies there, under whatever name
+            if data.is_relative_to(real := path.resolve()):  # the data folder lies inside, under any name
                 words += ["--perms", "0000", "--size", "4096", "--tmpfs", str(path / data.relative_to(real))]
         if not any(inside.is_relative_to(path) for path in bound):
             words += [*_parents(inside), "--perms", "0755", "--dir", str(inside)]
@@ -85,7 +83,7 @@ class Sandbox(Struct, frozen=True, kw_only=True):
         return (*words, sys.executable, "-P", "-m", "arena.tournament.sandbox_init")
 
     def _check(self, name: str, path: Path) -> None:
-        """Whether a bot may see a path."""
+        """Raise `UsageFault` if a bot must not see a path."""
         place, data = path.resolve(), self.data.resolve()
         database = data if self.database is None else self.database.resolve()
         if place.is_relative_to(data):
@@ -97,14 +95,14 @@ class Sandbox(Struct, frozen=True, kw_only=True):
 
 
 class BotEnvironment(Struct, frozen=True, kw_only=True):
-    """The variables that every bot gets beside what a tournament tells it, and where a stranger's program runs."""
+    """Variables that every bot gets besides those of the tournament, and the sandbox for untrusted programs."""
 
     variables: Mapping[str, str]
     sandbox: Sandbox | None = None
 
 
 def check_bubblewrap() -> None:
-    """Raises `UsageFault` where there is no bubblewrap, `ArenaFault` where it can't make boxes."""
+    """Raise `UsageFault` if bubblewrap is missing, and `ArenaFault` if it cannot create sandboxes."""
     if shutil.which("bwrap") is None:
         raise UsageFault("--sandbox bwrap needs bubblewrap: apt-get install bubblewrap, or dnf install bubblewrap")
     command = ["bwrap", *_namespaces(), *_APART, "--ro-bind", "/", "/", "--proc", "/proc", "--dev", "/dev", "true"]
@@ -118,7 +116,7 @@ def check_bubblewrap() -> None:
 
 
 def _namespaces() -> tuple[str, ...]:
-    """Root needs no namespace of users: each bot becomes a user of its own instead."""
+    """Return the options for user namespaces; root needs none, as each bot gets a user of its own instead."""
     return () if os.geteuid() == 0 else ("--unshare-user", "--disable-userns")
 
 
@@ -127,7 +125,7 @@ def _scratch(place: str) -> list[str]:
 
 
 def _system() -> Iterator[str]:
-    """The system's programs and libraries, with the links of a merged /usr as links."""
+    """Yield mounts of the system's programs and libraries; links of a merged /usr stay links."""
     for name in _SYSTEM:
         path = Path(name)
         if path.is_symlink():
@@ -141,7 +139,7 @@ def _existing(folder: Path, names: Sequence[str]) -> Iterator[Path]:
 
 
 def _prefixes(program: str) -> Iterator[Path]:
-    """Where a program lies and its libraries beside it, wherever its links lead."""
+    """Yield the folders of a program and its libraries, following its links."""
     found = shutil.which(program)
     path = Path(found).absolute() if found else None
     while path is not None:
@@ -153,14 +151,14 @@ def _prefixes(program: str) -> Iterator[Path]:
 
 
 def _arena() -> Iterator[Path]:
-    """This Python, with which a box begins, and this project's packages, which a bot may use."""
+    """Yield the folders of this Python, which starts the sandbox, and of this project, which bots may use."""
     for prefix in {sys.prefix, sys.base_prefix}:
         yield from _existing(Path(prefix), _OF_A_PREFIX)
     yield from (Path(__file__).parents[2] / package for package in _OURS)
 
 
 def _named(command: Sequence[str]) -> Iterator[Path]:
-    """The folders that the words of a command name, and those of the files that they name."""
+    """Yield the folders that a command names, and those of the files that it names."""
     for word in command[1:]:
         path = Path(os.path.abspath(word))
         if path.is_dir():
@@ -170,7 +168,7 @@ def _named(command: Sequence[str]) -> Iterator[Path]:
 
 
 def _outermost(paths: set[Path]) -> list[Path]:
-    """Without the system's own, and without what lies in another one."""
+    """Return the paths outside the system's folders, without those inside another path."""
     plain = sorted({Path(os.path.normpath(path)) for path in paths})
     outer: list[Path] = []
     for path in plain:
@@ -180,6 +178,6 @@ def _outermost(paths: set[Path]) -> list[Path]:
 
 
 def _parents(path: Path) -> Iterator[str]:
-    """Folders on the way that anyone may pass, whatever they are outside."""
+    """Yield options that create the parent folders as passable for everyone."""
     for parent in reversed(path.parents[:-1]):
         yield from ("--perms", "0755", "--dir", str(parent))

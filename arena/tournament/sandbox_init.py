@@ -1,6 +1,6 @@
-"""What runs first in a bot's box: `python -m arena.tournament.sandbox_init LIMITS DESCRIPTOR COMMAND…`.
+"""The first program in a sandbox: `python -m arena.tournament.sandbox_init LIMITS DESCRIPTOR COMMAND…`.
 
-It listens where the bot will look for its arena, hands that socket out to the tournament, and becomes the bot.
+It listens on the port where the bot expects the arena, sends that socket to the tournament, and runs the bot (exec).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ NOT_STARTED = 127
 
 
 def main() -> None:
-    """Become the bot."""
+    """Listen, send the socket to the tournament, apply the limits and run the bot."""
     limits = msgspec.json.decode(sys.argv[1], type=ResourceLimits)
     with socket.socket(fileno=int(sys.argv[2])) as tournament, socket.create_server((HOST, PORT)) as listening:
         socket.send_fds(tournament, [LISTENING], [listening.fileno()])
     command = sys.argv[3:]
     limits.hold()
     try:
-        os.execvp(command[0], command)  # noqa: S606 - the operator's own command line
+        os.execvp(command[0], command)  # noqa: S606 - the operator's own command
     except OSError as exc:
         say(f"{command[0]} can't be started: {exc.strerror}", err=True)
         raise SystemExit(NOT_STARTED) from None

@@ -1,6 +1,6 @@
-"""The users that strangers' programs run as: numbers without a name, which a tournament draws for itself alone.
+"""Users for untrusted programs: nameless user ids that a tournament reserves for itself.
 
-What they leave behind is removed: files and shared memory outlive the programs that made them.
+What the programs leave is removed: files and shared memory outlive the processes that made them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from pathlib import Path
 from protocol.errors import ArenaFault
 
 USERS = range(61_184, 65_520)
-"""Numbers of users that no system gives to a person or to a service that stays."""
+"""User ids that no system assigns to people or permanent services."""
 LOCKS = Path("/run/arena-sandbox")
-"""A file for each user that was ever drawn, locked by the tournament that has it."""
-_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - where others leave things
+"""The folder with a file for each user ever reserved, locked by the tournament that holds it."""
+_OPEN_TO_ALL = ("/tmp", "/var/tmp", "/dev/shm", "/dev/mqueue", "/run/lock")  # noqa: S108 - writable by everyone
 _REMOVE = 0
 """The kernel's IPC_RMID."""
 
 
 @contextmanager
 def drawn_users(count: int, locks: Path = LOCKS) -> Iterator[tuple[int, ...]]:
-    """So many users that have no name, no process and no other tournament, until the end. It takes root.
+    """Reserve users that have no name, no processes and no other tournament, until the block ends. It requires root.
 
-    What they left is removed before, as their last tournament may have been killed, and after. Raises `ArenaFault`.
+    Leftovers are removed before, because a previous tournament may have been killed, and after. Raises `ArenaFault`.
     """
     with ExitStack() as held:
         folder = held.enter_context(_lock_folder(locks))
@@ -65,7 +65,7 @@ def _lock_folder(locks: Path) -> Iterator[int]:
 
 
 def _lock(folder: int, user: int, held: ExitStack) -> bool:
-    """Whether a user is ours from now on."""
+    """Lock a user for this process, and return whether that worked."""
     try:
         file = os.open(str(user), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder)
     except OSError as exc:
@@ -88,7 +88,7 @@ def _with_processes() -> set[int]:
 
 
 def remove_leftovers(users: Collection[int]) -> None:
-    """Remove the files of users where anyone may write, and their shared memory, queues and semaphores."""
+    """Remove the users' files in folders that anyone may write to, and their shared memory, queues and semaphores."""
     for place in _OPEN_TO_ALL:
         with contextlib.suppress(OSError):
             _remove_files(os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC), users, deeper=True)
@@ -102,9 +102,9 @@ def remove_leftovers(users: Collection[int]) -> None:
 
 
 def _remove_files(folder: int, users: Collection[int], *, deeper: bool) -> None:
-    """Remove what is theirs in an open folder, which is closed, and in those in it that anyone may write to.
+    """Remove the users' files in an open folder, which is then closed, and in its subfolders that anyone may write to.
 
-    Nothing is named by a path that others could lead elsewhere meanwhile.
+    Files are addressed by folder descriptors, so that no program can redirect a path meanwhile.
     """
     theirs = []
     try:
@@ -117,7 +117,7 @@ def _remove_files(folder: int, users: Collection[int], *, deeper: bool) -> None:
                     flags = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
                     _remove_files(os.open(entry.name, flags, dir_fd=folder), users, deeper=False)
         for first in range(0, len(theirs), 1000):
-            # Programs may nest folders deeper than Python can follow; this one goes down any number.
+            # Programs may nest folders deeper than Python's recursion; `rm` handles any depth.
             subprocess.run(  # noqa: S603
                 ["rm", "-rf", "--one-file-system", "--", *theirs[first : first + 1000]],  # noqa: S607
                 cwd=f"/proc/self/fd/{folder}",
@@ -129,7 +129,7 @@ def _remove_files(folder: int, users: Collection[int], *, deeper: bool) -> None:
 
 
 def _kernel_objects(kind: str, users: Collection[int]) -> Iterator[int]:
-    """The numbers of what users made of a kind of System V's, which the kernel lists second, after the key."""
+    """Yield the ids of System V objects of a kind that belong to the users; the kernel lists the id after the key."""
     with contextlib.suppress(OSError):
         names, *lines = (line.split() for line in Path("/proc/sysvipc", kind).read_text().splitlines())
         for line in lines:

@@ -1,4 +1,4 @@
-"""What tournaments there can be: formats, how many bots and rounds, how many matches in all and at once."""
+"""Limits of tournaments: formats, bots, rounds and matches, in total and at a time."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from protocol.games.base import Game
 
 FORMATS = ("round-robin", "gauntlet", "swiss")
 FOR_TWO = {"swiss": "a swiss tournament"}
-"""Formats of matches between two."""
+"""Formats for games of two seats only."""
 MOST_ROUNDS = 100_000
 MOST_MATCHES = 1_000_000
-"""A schedule is held in memory."""
+"""Maximum number of matches; a schedule is held in memory."""
 MOST_BESIDE = 20_000
-"""Of a tournament that a server plays beside its ladder: its schedule is made in the server."""
+"""Maximum number of matches of a tournament inside a server, where the schedule takes the server's memory."""
 MOST_AT_ONCE = 16
 
 
 def at_once(bots: int) -> int:
-    """Matches under way at once among connected bots, unless another number is asked for."""
+    """Return the default number of matches at a time between connected bots."""
     return max(1, min(MOST_AT_ONCE, bots // 2))
 
 
 def check_size(
     rules: Game[Any, Any], form: str, entered: int, rounds: int, *, paired: bool, most: int = MOST_MATCHES
 ) -> None:
-    """Raise `UsageFault` unless there are bots enough for a match, and no more matches than `most`."""
+    """Raise `UsageFault` unless there are enough bots for a match and at most `most` matches."""
     game, seats = rules.name, rules.seats
     if seats != 2 and form in FOR_TWO:
         raise UsageFault(f"{FOR_TWO[form]} is for two seats: {game} has {seats} under this config")

@@ -1,1 +1,1 @@
-"""Exact play: tables computed and kept on disk, theory put to games, and who grades moves with them."""
+"""Exact solutions of small games: cached tables, game theory, and graders of moves that use them."""

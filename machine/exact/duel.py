@@ -1,7 +1,4 @@
-"""Exact bounded Risk on small maps: the expected result of every position and move, where no ply limit ends the game.
-
-The tables are kept on disk.
-"""
+"""Exact bounded Risk on small maps: tables of the expected result of every position, without the ply limit."""
 
 from __future__ import annotations
 
@@ -25,13 +22,13 @@ from protocol.games.risk.duel import FREE, Action, Duel, Position
 
 
 def may_need_solving(config: Mapping[str, Any]) -> bool:
-    """Whether a match has a map, or a cap, of its own: then its table may have to be made."""
+    """Return whether a match has a map or a troop limit of its own, so that its table may have to be solved."""
     presets = (Duel({"preset": preset}).config for preset in Duel.presets)
     return all((config.get("map"), config.get("max_troops")) != (one["map"], one["max_troops"]) for one in presets)
 
 
 def read_values(path: Path, key: str) -> tuple[Any, int] | None:
-    """The 64-bit floats that `write_values` left there, and their sweeps; None where that is not what there is."""
+    """Return the 64-bit floats and the sweeps that `write_values` stored, or None if the file is missing or invalid."""
     import numpy
 
     try:
@@ -46,7 +43,7 @@ def read_values(path: Path, key: str) -> tuple[Any, int] | None:
 
 
 def write_values(path: Path, key: str, values: Any, sweeps: int) -> None:
-    """A line of key, sweeps and checksum, then the values; where the folder cannot be written, nothing."""
+    """Write a line of key, sweeps and checksum, then the values; do nothing if the folder is not writable."""
     body = values.astype("<f8").tobytes()
     head = f"{key} {sweeps} {hashlib.sha256(body).hexdigest()}\n".encode()
     with contextlib.suppress(OSError):
@@ -60,15 +57,15 @@ _EQUAL = 1e-7
 
 
 def equal_within(error: float) -> float:
-    """How close the values of moves are that are equally good, where each is off by `error` at most."""
+    """Return the difference up to which moves count as equally good, if each value is off by at most `error`."""
     return max(_EQUAL, 2 * error)
 
 
 class FlatValues:
-    """Values in memory, by position as a number."""
+    """Values in memory, indexed by the number of a position."""
 
     error = 1e-9
-    """As far as tried."""
+    """The largest error found in tests."""
 
     def __init__(self, shape: Shape, values: Any, sweeps: int) -> None:
         self.sweeps = sweeps
@@ -76,19 +73,19 @@ class FlatValues:
         self._values = values
 
     def at(self, digits: Sequence[int]) -> float:
-        """As `MappedValues.at`."""
+        """Return the value of a position, given as for `MappedValues.at`."""
         return float(self._values[sum(digit * weight for digit, weight in zip(digits, self._weights, strict=True))])
 
     def flat(self, places: Sequence[int]) -> tuple[Any, list[int]]:
-        """As `Table.flat`, of territories at these places."""
+        """Return the values and the weights of territories at these places, as in `Table.flat`."""
         return self._values, [self._weights[place] for place in places]
 
 
 class Table:
-    """The solution of one map and cap. A value is the expected result of the seat to move: win 1, loss −1.
+    """The solution of one map and troop limit. A value is the expected result of the seat to move: win 1, loss −1.
 
-    It ignores `max_plies`: without a limit every game ends, whatever is played, with probability 1. `armies` are those
-    of the config: what they change is worked out from the values of the boards that they lead to.
+    It ignores `max_plies`: without a limit every game ends with probability 1, whatever is played. `armies` are those
+    of the config: positions that they change are computed from the values of the boards that they lead to.
     """
 
     def __init__(
@@ -104,7 +101,7 @@ class Table:
         self._places = shape.places
 
     def value(self, position: Position) -> float:
-        """What `position` is worth to the seat whose turn it is. Raises `ValueError` for one of another map or cap."""
+        """Return the value of `position` for the seat to move. Raises `ValueError` for another map or troop limit."""
         if not self._rules.armies or position.owner.count(FREE) < 2:
             return self.values.at(self._digits(position))
         position = position._replace(at=0)
@@ -113,16 +110,17 @@ class Table:
         return self._beginnings[position]
 
     def flat(self) -> tuple[Any, list[int]]:
-        """For compiled loops the values of all positions, 64-bit floats, and by territory what counts 1 in a position's
-        number: its troops where it is the mover's, `max_troops` more where it is the other's. Raises `UsageFault` for a
-        table that is mapped.
+        """Return the values of all positions as 64-bit floats for compiled loops, and the weight of each territory.
+
+        A position's number is the sum of weight times digit: the digit is the troops of the mover, or `max_troops` plus
+        those of the opponent. Raises `UsageFault` for a table mapped from a file.
         """
         if isinstance(self.values, MappedValues):
             raise UsageFault("this table is in a file that is mapped, and not in memory")
         return self.values.flat(self._places)
 
     def move_values(self, position: Position) -> list[tuple[Action, float]]:
-        """The expected result of each legal move for the mover, best play following; none where the game is over."""
+        """Return the expected result of each legal move for the mover, with best play after it."""
         open_ended = position._replace(at=0)
         return [
             (move, -sum(float(chance) * self.value(after) for chance, after in self._rules.outcomes(open_ended, move)))
@@ -130,14 +128,14 @@ class Table:
         ]
 
     def best_moves(self, position: Position) -> list[Action]:
-        """The legal moves that nothing beats, in the order of the rules."""
+        """Return the best legal moves, in the order of the rules."""
         valued = self.move_values(position)
         best = max((value for _, value in valued), default=0.0)
         return [move for move, value in valued if value > best - self.equal]
 
     @property
     def start(self) -> tuple[float, float]:
-        """By seat, the expected result of a game from the empty board; in paired matches they cancel out."""
+        """The expected result by seat from the empty board; it cancels out in paired matches."""
         count = len(self._places)
         value = self.value(Position((FREE,) * count, (0,) * count, 0, 0))
         return value, -value
@@ -154,14 +152,16 @@ class Table:
 
 
 def solve(board: Board, max_troops: int) -> Table:
-    """The table of `board`. Raises `UsageFault` where it would be too large, or where nothing is compiled."""
+    """Solve `board`. Raises `UsageFault` if the table would be too large, or without numba."""
     shape = shape_of(board, max_troops)
     return Table(board, shape, FlatValues(shape, *_solved(shape)))
 
 
 def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, armies: Sequence[int] = ()) -> Table:
-    """The table that `arena-bot solve` left in `folder` (else `cache_folder`), mapped; or as `solve`, from a file there
-    if there is one, else leaving one. Raises `UsageFault`, of a damaged table as well.
+    """Return the mapped table that `arena-bot solve` left in `folder` (default: `cache_folder`), or else a small table.
+
+    A small table is read from its file in the folder, or solved and stored there. Raises `UsageFault`, also for a
+    damaged table.
     """
     folder = cache_folder() if folder is None else folder
     if (mapped := load_mapped(board, max_troops, folder, armies)) is not None:
@@ -181,13 +181,13 @@ def load_or_solve(board: Board, max_troops: int, folder: Path | None = None, arm
 
 
 class BoundedFolder:
-    """Tables that were solved for others, of which those that were not read for the longest go."""
+    """A size-limited folder of tables that were solved on demand; the least recently read are removed."""
 
     def __init__(self, folder: Path, most_bytes: int) -> None:
         self._folder, self._most_bytes = folder, most_bytes
 
     def read(self, key: str) -> tuple[Any, int] | None:
-        """As `read_values`."""
+        """Read a table like `read_values`, and mark it as recently used."""
         path = self._folder / f"duel-{key}"
         found = read_values(path, key)
         if found is not None:
@@ -196,7 +196,7 @@ class BoundedFolder:
         return found
 
     def write(self, key: str, values: Any, sweeps: int) -> None:
-        """As `write_values`; the oldest make room."""
+        """Write a table like `write_values`, and remove the least recently read ones if the folder is full."""
         write_values(self._folder / f"duel-{key}", key, values, sweeps)
         make_room(self._folder, "duel-*", self._most_bytes)
 
@@ -205,13 +205,13 @@ _bounded: BoundedFolder | None = None
 
 
 def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
-    """Have tables that this process solves by the way kept there, as many as so many bytes hold."""
+    """Store tables that this process solves on demand in this folder, up to this many bytes."""
     global _bounded
     _bounded = BoundedFolder(folder, most_bytes)
 
 
 def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[int] = ()) -> Table | None:
-    """The table that `arena-bot solve` left in `folder`; None where it did not. Raises `UsageFault`."""
+    """Return the table that `arena-bot solve` left in `folder`, or None. Raises `UsageFault`."""
     check_compiled()
     if not is_solvable(board, max_troops):
         return None
@@ -224,19 +224,19 @@ def load_mapped(board: Board, max_troops: int, folder: Path, armies: Sequence[in
 
 @lru_cache(maxsize=4)
 def table_of(board: Board, max_troops: int, armies: tuple[int, ...] = ()) -> Table:
-    """As `load_or_solve`, and held in memory for whoever asks again in this process."""
+    """Return the table like `load_or_solve`, cached in memory."""
     return load_or_solve(board, max_troops, armies=armies)
 
 
 def _solved(shape: Shape) -> tuple[Any, int]:
-    """The values, and the number of sweeps it took."""
-    from machine.exact.duel_values import iterate  # with numba, over a second: not for a table that is kept
+    """Return the values and the number of sweeps they took."""
+    from machine.exact.duel_values import iterate  # numba takes over a second to load, which cached tables do not need
 
     return iterate(shape)
 
 
 def judge_of(game: Duel) -> Judge:
-    """Who grades moves by the table. Raises `UsageFault` as `solve` does."""
+    """Return a grader of moves by the table. Raises `UsageFault` like `solve`."""
     table = table_of(game.map, game.max_troops, game.armies)
 
     def judge(state: Any, move: Any) -> Verdict:
@@ -248,5 +248,5 @@ def judge_of(game: Duel) -> Judge:
 
 
 def can_judge(game: Duel) -> bool:
-    """Whether `judge_of` gives a judge everywhere: also where `arena-bot solve` left no table."""
+    """Return whether `judge_of` works here without a table from `arena-bot solve`."""
     return FAST and is_small(game.map, game.max_troops)

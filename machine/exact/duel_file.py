@@ -1,4 +1,4 @@
-"""A table of bounded Risk in a file that is mapped and not read: a position costs the few pages that it stands on."""
+"""Memory-mapped tables of bounded Risk: reading a position costs only a few pages."""
 
 from __future__ import annotations
 
@@ -15,15 +15,18 @@ from protocol.errors import UsageFault
 from protocol.games.risk.duel import ARMY
 
 _HEAD = 4096
-"""Bytes of JSON, spaces and a newline; then, as 32-bit integers, the heads of the rows, and values by row, by what the
-side that waits holds."""
+"""Bytes of the header: JSON, padding and a newline.
+
+After it come, as 32-bit integers, the numbers of the rows, and the values by row and by the territories of the mover's
+opponent.
+"""
 ONE = 1 << 30
-"""The value of a win."""
+"""The value of a win, in units of the stored integers."""
 _AT_ONCE = 1 << 20
 
 
 class Spent(NamedTuple):
-    """What solving took and has come to: a value is off by `error` at most, `cpu` are seconds of every processor."""
+    """Cost and accuracy of solving: a value is off by at most `error`; `cpu` is in processor seconds."""
 
     sweeps: int
     error: float
@@ -32,16 +35,15 @@ class Spent(NamedTuple):
 
 
 _TOLD = {"key", "rows", "sha256", *Spent._fields}
-"""What the JSON has."""
+"""Fields of the JSON header."""
 
 
 def place_of(shape: Shape, folder: Path) -> Path:
-    """Where the table of `shape` is kept."""
     return folder / f"duel-{shape.key}.table"
 
 
 def write_mapped(path: Path, shape: Shape, spent: Spent, heads: Any, values: Any) -> None:
-    """Write values of which a win is `ONE`. Raises `OSError`."""
+    """Write values, scaled so that a win is `ONE`. Raises `OSError`."""
     parts = [heads, *(values[first : first + _AT_ONCE] for first in range(0, len(values), _AT_ONCE))]
     digest = hashlib.sha256()
     with in_place_of(path) as there, there.open("wb") as file:
@@ -56,10 +58,10 @@ def write_mapped(path: Path, shape: Shape, spent: Spent, heads: Any, values: Any
 
 
 class MappedValues:
-    """The values in a file, and what it says of them."""
+    """The values in a table file, with its header."""
 
     def __init__(self, path: Path, shape: Shape) -> None:
-        """Raises `OSError` where there is none to be read, `UsageFault` where it is damaged."""
+        """Map the file. Raises `OSError` if it cannot be read, and `UsageFault` if it is damaged."""
         import numpy
 
         self.path = path
@@ -75,13 +77,15 @@ class MappedValues:
         self._images = symmetries(shape)
 
     def at(self, digits: Sequence[int]) -> float:
-        """What a position is worth to the mover: by place 0 for free, 1 to the cap for the mover's troops, above it
-        for the other's.
+        """Return a position's value for the mover.
+
+        There is one digit for each place: 0 for a free territory, 1 to the troop limit for the mover's troops, the
+        limit plus troops for the opponent's.
         """
         return self._opened(tuple(digits), {})
 
     def _opened(self, digits: tuple[int, ...], known: dict[tuple[int, ...], float]) -> float:
-        """The same; while a territory is free, by what the best invasion leads to."""
+        """Return the value of a position; while a territory is free, that of the best invasion."""
         if 0 not in digits:
             return self._full(digits)
         if digits not in known:
@@ -102,7 +106,7 @@ class MappedValues:
         return int(self._values[(row << len(digits)) + turned(waits, image)]) / ONE
 
     def check(self) -> None:
-        """Read all of it. Raises `UsageFault` where a byte is not what was written."""
+        """Verify the checksum of the whole file. Raises `UsageFault` if it does not match."""
         with self.path.open("rb") as file:
             file.seek(_HEAD)
             if hashlib.file_digest(file, "sha256").hexdigest() != self._head["sha256"]:
@@ -113,12 +117,12 @@ def _mapped(path: Path) -> mmap.mmap:
     with path.open("rb") as file:
         mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     if hasattr(mapped, "madvise"):
-        mapped.madvise(mmap.MADV_RANDOM)  # else every page that is touched brings its neighbours from the disk
+        mapped.madvise(mmap.MADV_RANDOM)  # else every touched page makes the kernel read its neighbours
     return mapped
 
 
 def _head(path: Path, shape: Shape) -> dict[str, Any]:
-    """What stands in front of a table that has the length that it says."""
+    """Return the header of a table file after checking its key and length."""
     try:
         with path.open("rb") as file:
             head: dict[str, Any] = json.loads(file.read(_HEAD))

@@ -1,7 +1,7 @@
-"""The rows that full boards of bounded Risk lie in, and the moves of a row.
+"""Rows of full boards of bounded Risk, and the moves of a row.
 
-What stands on each territory is a row, who holds which a place in it. Of the rows that symmetries of the map turn into
-each other one is kept.
+A row holds all boards with the same troops on each territory; the index in the row says who holds which territory. Of
+the rows that symmetries of the map turn into each other only one is stored.
 """
 
 from __future__ import annotations
@@ -13,29 +13,34 @@ from machine.exact.duel_shape import Shape, symmetries, turned
 from protocol.games.risk.duel import ARMY, REINFORCEMENT
 
 TURN_BITS = 7
-"""A spot is the index of a row, and in so many bits below it that of a symmetry."""
+"""A spot is the index of a row, shifted by this many bits; the low bits hold the index of a symmetry."""
 TURN = (1 << TURN_BITS) - 1
 REINFORCED, ATTACKED, ATTACKED_EQUALS = 0, 1, 2
 MOVE = 6
-"""Numbers of a move: which of these, its place in `masks_of`; the spot that it leads to, and as a bit what it takes;
-the spot where an attack leads that fails, and as a bit what that frees."""
+"""Integers of an encoded move.
+
+They are its kind (one of the three above), its index in `masks_of`, the spot that it leads to and the bit of the
+territory it takes; for an attack also the spot after a failure, and the bit of the territory which that frees.
+"""
 
 
 class BoardRows(NamedTuple):
-    """A row's number has a digit for each territory, in base `cap`: its troops, counted down from the cap. So to
-    reinforce leads to a lower number. All are flat arrays of integers.
+    """Flat integer arrays that describe the rows of a map.
+
+    A row's number has a digit for each territory, in base `cap`: its troops, counted down from the cap. So reinforcing
+    leads to a lower number.
     """
 
     heads: Any
-    """The numbers of the rows that are kept, ascending."""
+    """The numbers of the stored rows, ascending."""
     spots: Any
-    """By number, the spot of the row that is kept for it, with the symmetry that leads there."""
+    """The spot of the stored row that represents each row number, with the symmetry that leads there."""
     holders: Any
-    """By symmetry, then by who holds the territories, who does after it: of 32 bits, without a sign."""
+    """The set of territories held (as bits) after a symmetry, by symmetry and by the set before; unsigned, 32 bits."""
 
 
 def rows_of(shape: Shape) -> BoardRows:
-    """The rows of a map; seconds for the largest."""
+    """Return the rows of a map; this takes seconds for the largest."""
     import numpy
 
     count = len(shape.places)
@@ -49,7 +54,7 @@ def rows_of(shape: Shape) -> BoardRows:
 
 @entry
 def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> int:
-    """Fill `heads` and `spots`; how many rows are kept. `digits` begin and end at 0."""
+    """Fill `heads` and `spots`, and return the number of stored rows. `digits` must be 0 and are 0 afterwards."""
     count = len(digits)
     kept = 0
     for number in range(len(spots)):
@@ -78,8 +83,9 @@ def number_rows(heads: Any, spots: Any, cap: int, weights: Any, digits: Any) -> 
 
 
 def masks_of(shape: Shape) -> Any:
-    """For each move that there is on a map, in the order of `moves_of`, and for each who holds the territories: 0 where
-    that side can make it, else minus infinity. A flat array of 64-bit floats.
+    """Return a mask for each move on a map, in the order of `moves_of`, and for each set of territories held.
+
+    It is 0 if the side that holds them can make the move, else minus infinity: a flat array of 64-bit floats.
     """
     import numpy
 
@@ -89,14 +95,14 @@ def masks_of(shape: Shape) -> Any:
     return numpy.concatenate([numpy.where(able, 0.0, -numpy.inf) for able in can])
 
 
-# A board with a free territory needs no value of its own: an attack that leaves one is followed by its invasion.
+# A board with a free territory needs no value: its invasion follows every attack that leaves one.
 
 
 @compiled
 def moves_of(number: int, cap: int, ends: Any, spots: Any, room: Any, moves: Any) -> int:
-    """Fill `moves` with those of a row; how many numbers that are.
+    """Fill `moves` with the moves of a row, and return the number of integers written.
 
-    `ends` has each border twice, as where an attack comes from and where it goes; there is `room` for two integers a
+    `ends` lists each border in both directions, as source and target. `room` is scratch space of two integers for each
     territory.
     """
     weight = 1

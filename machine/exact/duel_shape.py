@@ -1,4 +1,4 @@
-"""What an exact table of bounded Risk depends on, how large it is, and the symmetries of its map's graph."""
+"""The key, the size and the symmetries of an exact table of bounded Risk."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
 from protocol.games.risk.maps import NAMES
 
 MOST_POSITIONS = 20_000_000
-"""Of a table that is solved by the way."""
+"""Maximum number of positions of a table that is solved on demand."""
 MOST_BOARDS = (4 << 30) // 6
-"""Full boards that are kept of a table that is solved at all: 6 bytes each are 4 GiB."""
+"""Maximum number of full boards that are stored for a table: at 6 bytes each, 4 GiB."""
 _MOST_ORDERED = 9
-"""Territories of a map whose symmetries are looked for to see whether a table is small enough."""
+"""Maximum territories of a map whose symmetries are computed to see whether its table is small enough."""
 _MOST_SYMMETRIES = 128
-"""A larger group costs more than it saves."""
+"""Maximum size of the symmetry group: a larger one costs more than it saves."""
 FORMAT = 2
-"""Of the values; another number for another meaning of their bytes."""
+"""Version of the format of the stored values."""
 
 
 class Shape(NamedTuple):
-    """What a table depends on: the graph, relabelled so that equal maps are the same, and the cap."""
+    """All that a table depends on: the troop limit and the graph, relabelled so that isomorphic maps are equal."""
 
     edges: tuple[tuple[int, int], ...]
     places: tuple[int, ...]
-    """By territory, its number in `edges`."""
+    """The number in `edges` of each territory."""
     cap: int
 
     @property
@@ -40,15 +40,13 @@ class Shape(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The name of the table among all tables, in hexadecimal."""
+        """The hexadecimal name of the table, unique among all tables."""
         rules = (FORMAT, ARMY, REINFORCEMENT, float(TAKEN))
         return hashlib.sha256(repr((rules, len(self.places), self.edges, self.cap)).encode()).hexdigest()[:32]
 
 
 def shape_of(board: Board, max_troops: int) -> Shape:
-    """What the table of `board` depends on. Raises `UsageFault` where that would be too large to be solved by the way,
-    or where nothing is compiled.
-    """
+    """Return the shape of a table that is solved on demand. Raises `UsageFault` for large ones and without numba."""
     count = len(board)
     check_compiled()
     if _count(count, max_troops) > MOST_POSITIONS:
@@ -66,23 +64,23 @@ def shape_of(board: Board, max_troops: int) -> Shape:
 
 
 def large_shape_of(board: Board, max_troops: int) -> Shape:
-    """The same for a table of any size; a map of ten territories or more may take for ever."""
+    """Return the shape of a table of any size; with ten territories or more this may take practically for ever."""
     return Shape(*_least_labelling(board), max_troops)
 
 
 def check_compiled() -> None:
-    """Raises `UsageFault` where nothing is."""
+    """Raise `UsageFault` if numba is missing."""
     if not FAST:
         raise UsageFault("exact risk-duel needs numba: pip install numba (and no ARENA_PLAIN)")
 
 
 def is_small(board: Board, max_troops: int) -> bool:
-    """Whether its table is solved by the way; told without looking at the graph."""
+    """Return whether the table of a board is solved on demand, by its number of positions."""
     return _count(len(board), max_troops) <= MOST_POSITIONS
 
 
 def is_solvable(board: Board, max_troops: int) -> bool:
-    """Whether `arena-bot solve` takes it."""
+    """Return whether `arena-bot solve` accepts a board."""
     boards = int((2 * max_troops) ** len(board))
     if boards <= MOST_BOARDS:
         return True
@@ -92,32 +90,29 @@ def is_solvable(board: Board, max_troops: int) -> bool:
 
 
 def solving(board: Board, max_troops: int) -> str:
-    """The command that makes its table."""
+    """Return the command that makes the table of a board."""
     map_ = board.name if board.name in NAMES else "@FILE"
     return f"`arena-bot solve risk-duel --config map={map_} --config max_troops={max_troops}`"
 
 
 def _count(territories: int, cap: int) -> int:
-    """Each is free, or held by either side with 1 to `cap` troops."""
+    """Return the number of positions: each territory is free, or held by either side with 1 to `cap` troops."""
     return int((2 * cap + 1) ** territories)
 
 
 @lru_cache(maxsize=64)
 def _least_labelling(board: Board) -> tuple[tuple[tuple[int, int], ...], tuple[int, ...]]:
-    """The borders and places of the labelling in which the borders come first. A ring of nine takes seconds, and who
-    grades matches asks for every one of them.
-    """
+    """Return the borders and places of the first labelling in order; cached, as a ring of nine takes seconds."""
     return min((_relabelled(board, places), places) for places in _labellings(board))
 
 
 def _relabelled(board: Board, places: Sequence[int]) -> tuple[tuple[int, int], ...]:
-    """The borders of `board` with other numbers for its territories, in ascending order."""
     ends = ((places[a], places[b]) for a, b in board.borders)
     return tuple(sorted((min(pair), max(pair)) for pair in ends))
 
 
 def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
-    """Every numbering of the territories in which more borders come later."""
+    """Yield every numbering of the territories that sorts them by number of borders."""
     by_degree: dict[int, list[int]] = {}
     for territory, neighbours in enumerate(board.neighbours):
         by_degree.setdefault(len(neighbours), []).append(territory)
@@ -130,9 +125,9 @@ def _labellings(board: Board) -> Iterable[tuple[int, ...]]:
 
 
 def symmetries(shape: Shape) -> list[tuple[int, ...]]:
-    """A group of renumberings that lead borders to borders, each by place the new one; the first changes nothing.
+    """Return a group of symmetries of the graph: by place, the new place; the first is the identity.
 
-    They are all there are up to 128. Of more, those that leave the first few places as they are.
+    It holds all symmetries up to 128. A larger group is reduced to the subgroup that fixes the first few places.
     """
     count, edges = len(shape.places), set(shape.edges)
     found: list[tuple[int, ...]] = [()]
@@ -151,14 +146,14 @@ def symmetries(shape: Shape) -> list[tuple[int, ...]]:
 
 
 def _kept(shape: Shape) -> int:
-    """Full boards of which no symmetry makes others that are kept (W. Burnside, 1897)."""
+    """Return the number of full boards to store, one for each class of symmetric rows (W. Burnside, 1897)."""
     images = symmetries(shape)
     rows = sum(int(shape.cap ** _cycles(image)) for image in images) // len(images)
     return rows << len(shape.places)
 
 
 def _cycles(image: Sequence[int]) -> int:
-    """Of how many circles a renumbering consists."""
+    """Return the number of cycles of a permutation."""
     left, found = set(range(len(image))), 0
     while left:
         at = left.pop()
@@ -170,5 +165,5 @@ def _cycles(image: Sequence[int]) -> int:
 
 
 def turned(holders: int, image: Sequence[int]) -> int:
-    """Who holds the territories after a symmetry; bit k of a number of holders is set where k is the mover's."""
+    """Return the territories held after a symmetry; bit k is set if the mover holds territory k."""
     return sum((holders >> place & 1) << to for place, to in enumerate(image))

@@ -1,10 +1,8 @@
-"""Tables of bounded Risk too large to be solved by the way: sweeps over a file of values until they stand still, then
-the proof of how close they are.
+"""Large tables of bounded Risk: value iteration on a mapped file until it converges, then proof of an error bound.
 
-The values of what follows give those of boards. Every game ends, so these values are the only ones that follow of
-themselves (S. D. Patek and D. P. Bertsekas, Stochastic shortest path games, 1999), and in whatever order, and from
-whatever they begin with, sweeps come to them (D. P. Bertsekas, Distributed dynamic programming, 1982): a file that was
-left anywhere is gone on with.
+Every game ends, so the true values are the only fixed point (S. D. Patek and D. P. Bertsekas, Stochastic shortest path
+games, 1999). Sweeps converge to it in any order and from any start (D. P. Bertsekas, Distributed dynamic programming,
+1982), so an unfinished file can be continued.
 """
 
 from __future__ import annotations
@@ -30,29 +28,27 @@ from machine.exact.duel_sweeps import PARTS, SPARE, WIDEST, RowMoves, sweep, swe
 from protocol.errors import ArenaFault, UsageFault
 
 TOLERANCE = 1
-"""Units of a value by which the last sweep changed one, at most: rounding keeps some going."""
+"""Iteration ends when no value changes by more than this many units in a sweep: rounding keeps some values changing."""
 _FIRST_MARGINS = (1 << 10, 1 << 12, 1 << 14)
-"""Where the proof begins: six hundred-millionths of a win, and more where rounding has added up to that."""
+"""Initial margins of the proof: six hundred-millionths of a win, and larger ones for more rounding errors."""
 _PROVING = 25
-"""Sweeps after which the next of these is tried."""
+"""Sweeps before the proof tries the next initial margin."""
 _RHYTHM = 30
-"""Sweeps from one leap to the next."""
+"""Sweeps between two extrapolations."""
 _PATIENCE = 2 * _RHYTHM
-"""Sweeps without one that changed less than all before, after which the values stand as still as they ever will: a leap
-that went astray is mended by the next.
-"""
+"""Sweeps without a new smallest change after which iteration stops: a bad extrapolation is mended by the next one."""
 _NOTED = 30_000
-"""What the largest change is noted as, of 16 bits."""
+"""The largest change is scaled to this number, to be stored in 16 bits."""
 _COARSE = 5
-"""Units: of smaller changes rounding is too large a part to leap by."""
+"""Units below which changes are too distorted by rounding to extrapolate."""
 _AT_ONCE = 500
-"""Rows that a thread takes: they lie in the order in which the sweep is quickest, so threads stay side by side."""
+"""Rows of a thread's task. They are in the quickest order for a sweep, so small tasks keep threads side by side."""
 _SPENT = 3
-"""Numbers of 8 bytes before the values: sweeps, seconds, seconds of processors."""
+"""Numbers of 8 bytes in front of the values: sweeps, seconds, processor seconds."""
 
 
 class Step(NamedTuple):
-    """How far solving is: by how much the last sweep changed a value at most, None where margins are being proven."""
+    """Progress of solving: `change` is the largest change of a value in the last sweep, None during the proof."""
 
     sweeps: int
     change: float | None
@@ -60,10 +56,11 @@ class Step(NamedTuple):
 
 
 def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Step], None]) -> Path:
-    """Solve `shape` by `jobs` threads and leave its table in `folder`; where. `told` hears of each sweep.
+    """Solve `shape` with `jobs` threads, write its table to `folder` and return its path; `told` is called after each
+    sweep.
 
-    What is done is kept whenever the process ends, and gone on from. Raises `UsageFault` where another process is at
-    it, `ArenaFault` where the folder can't hold it.
+    If the process ends early, the work done is kept and continued by the next call. Raises `UsageFault` if another
+    process is solving the table, and `ArenaFault` if the folder cannot hold it.
     """
     path = place_of(shape, folder)
     unfinished = path.with_name(f"{path.name}.unfinished")
@@ -80,10 +77,7 @@ def solve_mapped(shape: Shape, folder: Path, jobs: int, told: Callable[[Step], N
 
 
 class Solving:
-    """A table on its way: so many rows of `values`, and a margin of each.
-
-    Before there are margins, changes are noted in their place.
-    """
+    """A table in progress: rows of `values` with a margin each; before the proof the margins hold changes of values."""
 
     def __init__(self, shape: Shape, unfinished: Path, jobs: int, told: Callable[[Step], None]) -> None:
         count = len(shape.places)
@@ -102,9 +96,9 @@ class Solving:
             self._rooms.put((spare, *room))
 
     def run(self, path: Path) -> None:
-        """To the end, and write what has come of it."""
+        """Solve to the end, and write the table."""
         self.swept(0, 0)
-        self.bounds_swept(0, 0)  # both compiled, before there are threads
+        self.bounds_swept(0, 0)  # compiles both before there are threads
         self._began = time.perf_counter() - self._spent[1], time.process_time() - self._spent[2]
         self._pool = ThreadPoolExecutor(self._jobs)
         try:
@@ -116,10 +110,10 @@ class Solving:
         write_mapped(path, self._shape, spent, self._rows.heads, self.values[: self.length * self._boards])
 
     def _iterate(self) -> None:
-        """Sweep until values stand still; on the way leap.
+        """Run sweeps until the values converge, with extrapolations in between.
 
-        What the values are still off by soon shrinks by the same factor in each sweep, everywhere. Two sweeps tell it,
-        and so where all that are to come would lead: 1 / (1 - factor) times as far as the last.
+        The remaining error soon shrinks by the same factor in every sweep. Two sweeps show the factor, and so the limit
+        of all sweeps to come: 1 / (1 - factor) times the last change.
         """
         change, unit, before_leap = 2 * ONE, 1.0, _RHYTHM
         least, without = change, 0
@@ -141,9 +135,10 @@ class Solving:
             self._tell(change / ONE)
 
     def _prove(self) -> int:
-        """How wide margins have to be: those whose sweeps lead to none that is wider than where they began.
+        """Return a proven error margin.
 
-        One that had no room in between is no bound, nor is what followed of it.
+        The proof is a sweep that leaves no margin wider than all were at first. If one reaches `WIDEST`, it has
+        overflowed, and a larger initial margin is tried.
         """
         margins = self.margins.reshape(-1, self._boards)
         for begin in _FIRST_MARGINS:
@@ -161,12 +156,12 @@ class Solving:
         )
 
     def _all(self, task: Callable[[int, int], Any]) -> Any:
-        """What a task returns for all rows, in parts."""
+        """Return the results of a task for all rows, split into parts."""
         firsts = range(0, self.length, _AT_ONCE)
         return self._pool.map(task, firsts, (min(first + _AT_ONCE, self.length) for first in firsts))
 
     def swept(self, first: int, last: int) -> int:
-        """The largest change in the rows from `first` to `last`."""
+        """Update the values of the rows from `first` to `last`, and return the largest change."""
         room = self._rooms.get()
         try:
             return sweep(self.values, first, last, self._moves, *room[:-1])
@@ -174,7 +169,7 @@ class Solving:
             self._rooms.put(room)
 
     def bounds_swept(self, first: int, last: int) -> int:
-        """The widest margin in the rows from `first` to `last`."""
+        """Update the margins of the rows from `first` to `last`, and return the widest."""
         room = self._rooms.get()
         try:
             return sweep_bounds(self.values, self.margins, first, last, self._moves, *room)
@@ -182,8 +177,10 @@ class Solving:
             self._rooms.put(room)
 
     def _noted(self, unit: float, first: int, last: int) -> tuple[int, float, float]:
-        """The same, and each change noted in units; with the sum of its products with the changes noted before, and
-        that of their squares.
+        """Update rows, store each change in multiples of `unit`, and return the largest change and two sums.
+
+        The first sum is over the products of changes with those stored before, the second over the squares of the
+        latter.
         """
         part = slice(first * self._boards, last * self._boards)
         before, notes = self.values[part].astype(float), self._changes[part]
@@ -193,7 +190,6 @@ class Solving:
         return change, float((steps * earlier).sum()), float((earlier * earlier).sum())
 
     def _extrapolated(self, far: float, first: int, last: int) -> None:
-        """Go so many times as far as was noted."""
         part = slice(first * self._boards, last * self._boards)
         values = self.values[part] + far * self._changes[part]
         self.values[part] = numpy.clip(numpy.rint(values), -ONE, ONE)
@@ -205,11 +201,11 @@ class Solving:
 
 
 def open_values(path: Path, length: int) -> tuple[Any, Any]:
-    """What the file has of time spent, as 64-bit floats, and its first so many values; 0 where it has none."""
+    """Open the file of unfinished values; return its times spent and its values, all 0 in a new file."""
     size = 8 * _SPENT + 4 * length
     with path.open("r+b" if path.exists() else "wb") as file:
         if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, size)  # a full disk is told now, and not by a signal later
+            os.posix_fallocate(file.fileno(), 0, size)  # a full disk raises an error here, not a signal later
         file.truncate(size)
     mapped = numpy.memmap(path, numpy.uint8, "r+", shape=(size,)).view(numpy.ndarray)
     return mapped[: 8 * _SPENT].view(numpy.float64), mapped[8 * _SPENT :].view(numpy.int32)

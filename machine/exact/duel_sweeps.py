@@ -1,9 +1,8 @@
-"""Sweeps over the full boards of bounded Risk: one brings values closer to what the moves say, one proves how close.
+"""Sweeps over the full boards of bounded Risk: one improves values by the moves, the other proves an error bound.
 
-A value is a 32-bit integer, `ONE` a win of the mover. In a row it stands where the side that waits holds the
-territories of its place: after a move that is the mover, so that a row is read in the order in which it is written.
-All boards of a row go through a move together, and the inner loops have no branches: many times as fast as board by
-board.
+A value is a 32-bit integer, `ONE` for a win of the mover. Its index in a row is the set of territories held by the
+mover's opponent, who is the mover after the move; so a row is read in the order in which it is written. All boards of a
+row go through a move together, and the inner loops have no branches: many times faster than board by board.
 """
 
 from __future__ import annotations
@@ -18,21 +17,19 @@ from machine.exact.duel_rows import ATTACKED, MOVE, REINFORCED, TURN, TURN_BITS,
 from protocol.games.risk.duel import TAKEN
 
 PARTS = 16
-"""Margins count in so many parts of a unit of values."""
+"""Margins are stored in units this many times finer than those of values."""
 WIDEST = (1 << 16) - 1
-"""What a margin is entered as that is as wide or wider: then no bound is known."""
+"""Stored for a margin that is this wide or wider, which means that no bound is known."""
 _WON = float(TAKEN.numerator)
 _LOST = float(TAKEN.denominator - TAKEN.numerator)
 _ALL = float(TAKEN.denominator)
-"""Chances of an attack are these shares of the last: whole numbers, so that nothing is rounded before the end."""
+"""An attack wins `_WON` of `_ALL` times and loses `_LOST`: whole numbers, so that rounding happens only once."""
 SPARE = 4
-"""Rows behind those of the boards, for each thread, to turn others in."""
+"""Scratch rows for each thread behind the table, in which symmetries are applied."""
 
 
 class RowMoves(NamedTuple):
-    """What the moves of rows follow from: `masks` are those of `masks_of`, `heads`, `spots` and `holders` those of
-    `BoardRows`, `cap` and `ends` as `moves_of` has them.
-    """
+    """The inputs of `moves_of`, with the masks of `masks_of` and the arrays of `BoardRows`."""
 
     cap: int
     ends: Any
@@ -44,7 +41,7 @@ class RowMoves(NamedTuple):
 
 @compiled
 def _row(table: Any, spot: int, holders: Any, boards: int, spare: int) -> int:
-    """Where the row of `spot` is found in the order of who asks: itself, or turned, in the spare one."""
+    """Return the offset of the row of `spot`; if it needs a symmetry, of a turned copy in the scratch row."""
     at = (spot >> TURN_BITS) * boards
     turn = (spot & TURN) * boards
     if turn == 0:
@@ -71,7 +68,7 @@ def _attack(best: Any, mask: Any, taken: Any, repelled: Any) -> None:
 
 @compiled
 def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
-    """An attack that frees its source when it fails: the other invades that, and the mover moves again."""
+    """Apply an attack that frees its source if it fails: the opponent invades it, and the mover moves again."""
     last = len(best) - 1
     for held in range(len(best)):
         best[held] = max(best[held], mask[held] - _WON * taken[held] + _LOST * again[numpy.uint64(last - held)])
@@ -79,7 +76,7 @@ def _attack_equals(best: Any, mask: Any, taken: Any, again: Any) -> None:
 
 @compiled
 def _entered(row: Any, best: Any) -> int:
-    """Enter the values of a row; the largest change."""
+    """Store the values of a row, and return the largest change."""
     last = len(best) - 1
     best[0] = -_ALL * ONE
     best[last] = _ALL * ONE
@@ -102,10 +99,9 @@ def sweep(
     moves: Any,
     best: Any,
 ) -> int:
-    """Value the boards of rows `first` to `last` anew, in place, by the values so far; the largest change.
+    """Recompute the boards of rows `first` to `last` in place from the values so far, and return the largest change.
 
-    From `spare` on there are `SPARE` rows of no boards. `room` and `moves` are as `moves_of` has them; `best` has room
-    for a row.
+    `SPARE` scratch rows begin at `spare`. `room` and `moves` are as in `moves_of`; `best` has room for a row.
     """
     cap, ends, masks, heads, spots, holders = map_
     boards = len(best)
@@ -128,9 +124,9 @@ def sweep(
     return change
 
 
-# Between values less and more their margins the true ones lie, if after sweeps no margin is wider than where they
-# began (A. Hartmanns and B. L. Kaminski, Optimistic value iteration, 2020). Wider bounds never lead to narrower ones,
-# so the same sweeps again and again would narrow all, down to what follows of itself: the true values alone.
+# The true values lie within value ± margin if sweeps leave no margin wider than it began (A. Hartmanns and B. L.
+# Kaminski, Optimistic value iteration, 2020). Sweeps preserve the order of bounds, so repeating the same sweeps would
+# narrow all bounds down to the only fixed point, the true values.
 
 
 @compiled
@@ -167,7 +163,7 @@ def _attack_equals_between(
 
 @compiled
 def _margins_entered(margins: Any, values: Any, low: Any, high: Any) -> int:
-    """Enter the margins of a row; the widest."""
+    """Store the margins of a row, and return the widest."""
     last = len(low) - 1
     low[0] = high[0] = -_ALL * PARTS * ONE
     low[last] = high[last] = _ALL * PARTS * ONE
@@ -194,10 +190,10 @@ def sweep_bounds(
     low: Any,
     high: Any,
 ) -> int:
-    """Margins anew, in place, of what follows of values within those so far; the widest. One of `WIDEST` is too narrow,
-    and so is all that has been worked out from it.
+    """Recompute the margins of rows in place from the values and margins so far, and return the widest.
 
-    Arguments are as in `sweep`, of which `low` and `high` have room for a row.
+    A margin of `WIDEST` has overflowed and is no bound, nor is anything computed from it. The arguments are as in
+    `sweep`; `low` and `high` have room for a row.
     """
     cap, ends, masks, heads, spots, holders = map_
     boards = len(low)

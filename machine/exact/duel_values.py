@@ -1,4 +1,4 @@
-"""The values of bounded Risk, iterated until they stand (L. S. Shapley, Stochastic games, 1953)."""
+"""Value iteration for bounded Risk, until values stop changing (L. S. Shapley, Stochastic games, 1953)."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from machine.exact.duel_shape import Shape
 from protocol.games.risk.duel import ARMY, REINFORCEMENT, TAKEN
 
 CLOSE = 1e-10
-"""The largest change of a value in the last sweep; values are then right to 1e-9, as far as tried."""
+"""Largest change of a value in the last sweep; values are then right to 1e-9, as far as tested."""
 _TAKEN = float(TAKEN)
 _NO_MOVE = 2.0
-"""Worse than any result."""
+"""A value worse than any result."""
 
 
 def iterate(shape: Shape) -> tuple[Any, int]:
-    """The values by index, as 64-bit floats, and the number of sweeps it took."""
+    """Return the values by index, as 64-bit floats, and the number of sweeps."""
     count = len(shape.places)
     near: list[list[int]] = [[] for _ in range(count)]
     for a, b in shape.edges:
@@ -34,13 +34,13 @@ def iterate(shape: Shape) -> tuple[Any, int]:
     return values, sweeps
 
 
-# A position is a number whose digit k, in base 2 cap + 1, is territory k: 0 free, 1 to cap the mover's troops, above it
-# cap plus the other's. `other` is the same position with the sides exchanged, which is how the opponent meets it.
+# A position is a number whose digit k, in base 2 cap + 1, is territory k: 0 if free, 1 to cap for the mover's troops,
+# cap plus troops for the opponent's. `other` is the same position with the sides exchanged, as the opponent sees it.
 
 
 @entry
 def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: Any) -> float:
-    """Value every position anew from the values so far, in place; the largest change. `digits` begin and end at 0."""
+    """Recompute every position in place, and return the largest change. `digits` must be 0 and are 0 afterwards."""
     count = len(weights)
     worst = 0.0
     for position in range(len(values)):
@@ -80,7 +80,7 @@ def _sweep(values: Any, cap: int, weights: Any, near: Any, first: Any, digits: A
 
 @compiled
 def _invade(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
-    """The least that an invasion leaves the opponent."""
+    """Return the opponent's value after the best invasion."""
     least = _NO_MOVE
     for k in range(len(weights)):
         if digits[k] == 0:
@@ -90,7 +90,7 @@ def _invade(values: Any, other: int, cap: int, weights: Any, digits: Any) -> flo
 
 @compiled
 def _reinforce(values: Any, other: int, cap: int, weights: Any, digits: Any) -> float:
-    """The least that a reinforcement leaves the opponent."""
+    """Return the opponent's value after the best reinforcement."""
     least = _NO_MOVE
     for k in range(len(weights)):
         if digits[k] < cap:
@@ -100,7 +100,7 @@ def _reinforce(values: Any, other: int, cap: int, weights: Any, digits: Any) -> 
 
 @compiled
 def _attack(values: Any, other: int, cap: int, weights: Any, digits: Any, near: Any, first: Any) -> float:
-    """The least that an attack is expected to leave the opponent."""
+    """Return the opponent's expected value after the best attack."""
     least = _NO_MOVE
     for source in range(len(weights)):
         strength = digits[source]

@@ -1,4 +1,4 @@
-"""Who grades the moves of a game that is solved, found by the game's name, and what a grade says."""
+"""Graders of moves for solved games, by the game's name."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from protocol.games.base import Game
 
 
 class Verdict(NamedTuple):
-    """What the move played was worth to its seat, and a best move: expected results, win 1, draw 0, loss −1, or what
-    the `unit` of the game says.
+    """The grade of a move: its value for its seat, a best move, and that one's value.
+
+    Values are expected results (win 1, draw 0, loss −1), or in the `unit_of` the game.
     """
 
     value: float
@@ -22,7 +23,7 @@ class Verdict(NamedTuple):
 
 
 Judge = Callable[[Any, Any], Verdict]
-"""The verdict on a legal move in a state."""
+"""Grades a legal move in a state."""
 
 _WHERE = {
     "nim": "machine.exact.heaps:judge_of",
@@ -35,21 +36,21 @@ SOLVED = tuple(_WHERE)
 """The games whose moves can be graded, if they are small enough."""
 
 _LIMITS = {"risk-duel": "machine.exact.duel:can_judge"}
-"""Which of their configs are not too large."""
+"""Functions that tell which configs of a game are small enough."""
 _UNSOLVED = {"risk-duel": "machine.exact.duel:may_need_solving"}
-"""For which of their configs a table may have to be made first."""
+"""Functions that tell which configs may need a table to be solved first."""
 _UNITS = {"kuhn": "chips", "leduc": "chips"}
-"""What moves are worth, where that is no result: chips of the hand."""
+"""Units of move values, for games where they are not results: chips of the hand."""
 
 
 def has_judge(game: Game[Any, Any]) -> bool:
-    """Whether anybody can grade `game`. Nothing is solved to know it."""
+    """Return whether moves of `game` can be graded. Nothing is solved for this."""
     limit = _LIMITS.get(game.name)
     return game.name in _WHERE and (limit is None or resolve_name(limit)(game))
 
 
 def judge_of(game: Game[Any, Any]) -> Judge:
-    """Who grades `game`. Raises `UsageFault` where nobody can."""
+    """Return the grader of `game`. Raises `UsageFault` if it has none."""
     if game.name not in SOLVED:
         *others, last = SOLVED
         raise UsageFault(f"{game.name} is not solved, so its moves have no grades: {', '.join(others)} and {last} have")
@@ -58,15 +59,15 @@ def judge_of(game: Game[Any, Any]) -> Judge:
 
 
 def unit_of(game: Game[Any, Any]) -> str | None:
-    """What the moves of a solved game are valued in; None: in expected results."""
+    """Return the unit of move values of a solved game; None for expected results."""
     return _UNITS.get(game.name)
 
 
 def may_need_solving(game: str, config: Mapping[str, Any]) -> bool:
-    """Whether grading a match of a game may take a table that nobody has made."""
+    """Return whether grading a match may require a table that has not been solved yet."""
     return game in _UNSOLVED and bool(resolve_name(_UNSOLVED[game])(config))
 
 
 def keep_new_tables_in(folder: Path, most_bytes: int) -> None:
-    """Have tables that this process solves by the way kept there, as many as so many bytes hold."""
+    """Store tables that this process solves on demand in this folder, up to this many bytes."""
     resolve_name("machine.exact.duel:keep_new_tables_in")(folder, most_bytes)

@@ -1,7 +1,4 @@
-"""A round of CFR+ over a game tree in flat arrays, compiled by numba where that is there.
-
-Nodes are in order of their depth, and those after a node follow each other.
-"""
+"""Rounds of CFR+ over a game tree in flat arrays, sorted by depth, with the children of a node adjacent."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from protocol.messages import CHANCE
 
 @compiled
 def _reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> None:
-    """How likely a seat's acts, and all else, lead to each node."""
+    """Compute the probability of reaching each node, by a seat's own acts and by everything else."""
     who, first, count, slot, chance, _ = tree
     own[0] = 1.0
     others[0] = 1.0
@@ -34,7 +31,7 @@ def _reach(seat: int, tree: Any, now: Any, own: Any, others: Any) -> None:
 def _regret(
     seat: int, weight: float, tree: Any, now: Any, own: Any, others: Any, worth: Any, regret: Any, mean: Any
 ) -> None:
-    """The worth of each node to a seat, what it regrets not to have done there, and its acts added to the mean."""
+    """Compute each node's value for a seat, add its regrets, and add its current strategy to the mean."""
     who, first, count, slot, chance, value = tree
     for node in range(len(who) - 1, -1, -1):
         if count[node] == 0:
@@ -54,7 +51,7 @@ def _regret(
 
 @compiled
 def _match(seat: int, sets: Any, now: Any, regret: Any) -> None:
-    """Forget what is not regretted, and act in proportion to the rest."""
+    """Set negative regrets to 0, and act in proportion to the others (regret matching+)."""
     seats, starts, counts = sets
     for each in range(len(seats)):
         if seats[each] != seat:
@@ -69,11 +66,12 @@ def _match(seat: int, sets: Any, now: Any, regret: Any) -> None:
 
 @entry
 def iterate(begin: int, end: int, tree: Any, sets: Any, now: Any, regret: Any, mean: Any, scratch: Any) -> None:
-    """The rounds from `begin` to `end`, without it; those count in proportion to their numbers.
+    """Run the rounds from `begin` to `end` - 1; they are weighted by their numbers.
 
-    `tree`: by node who acts, the first node after it and how many, which are none at the end, its first act, how likely
-    chance leads to it, what it is worth to seat 0 at the end. `sets`: by what a seat may know the seat, the first act
-    and how many. `now`, `regret` and `mean` are by act; `scratch` are three arrays by node.
+    `tree` holds arrays by node: the seat to act, the first child, the number of children (0 at the end), the first act,
+    the probability of the chance event that leads to it, and its value for seat 0 at the end. `sets` holds arrays by
+    information set: its seat, first act and number of acts. `now`, `regret` and `mean` are by act; `scratch` is three
+    arrays by node.
     """
     own, others, worth = scratch
     for number in range(begin, end):

@@ -1,7 +1,7 @@
-"""Equilibria of small games of two with hidden cards, by CFR+, and how much a strategy can be exploited, exactly.
+"""Equilibria of small two-player games with hidden cards by CFR+, and the exact exploitability of a strategy.
 
-CFR+: Tammelin, Solving Large Imperfect Information Games Using CFR+ (2014). A strategy is, by seat and what the seat
-knows (`Game.information`), the probability of each legal move in the order of the rules.
+CFR+: Tammelin, Solving Large Imperfect Information Games Using CFR+ (2014). A strategy maps a seat and its knowledge
+(`Game.information`) to the probability of each legal move, in the order of the rules.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from protocol.games.base import Game
 from protocol.messages import CHANCE
 
 Knowledge = tuple[int, Hashable]
-"""A seat, and what it knows."""
+"""A seat and its knowledge: the key of an information set."""
 Number = float | Fraction
 Strategy = Mapping[Knowledge, Sequence[Number]]
 
 
 class _Node:
-    """A state: who acts there, what each act leads to, what it is worth to seat 0 where it is the end."""
+    """A node of the game tree: the seat to act, its children, and the value for seat 0 at the end."""
 
     __slots__ = ("after", "chances", "key", "seat", "value")
 
@@ -48,13 +48,13 @@ class _Node:
 
 
 class Solver:
-    """CFR+ from a state on, any number of rounds of it at a time."""
+    """A CFR+ solver from a state on, which can run in steps."""
 
     def __init__(self, rules: Game[Any, Any], state: Any) -> None:
         nodes = [_Node(rules, state)]
         first: list[int] = []
         chance: list[Number] = [1.0]
-        for node in nodes:  # which grows meanwhile
+        for node in nodes:  # `nodes` grows meanwhile
             first.append(len(nodes))
             nodes += node.after
             chance += node.chances or [0.0] * len(node.after)
@@ -84,15 +84,15 @@ class Solver:
         self._rounds = 0
 
     def run(self, rounds: int) -> None:
-        """So many rounds more."""
-        from machine.exact.hand_iteration import iterate  # which takes a third of a second where it is compiled
+        """Run more rounds."""
+        from machine.exact.hand_iteration import iterate  # compiling takes a third of a second
 
         begin = self._rounds + 1
         self._rounds += rounds
         iterate(begin, begin + rounds, self._tree, self._by_set, self._now, self._regret, self._mean, self._scratch)
 
     def strategy(self) -> dict[Knowledge, tuple[float, ...]]:
-        """The mean strategy so far, later rounds counting more."""
+        """Return the mean strategy so far, in which later rounds weigh more."""
         found = {}
         for key, (start, count) in self._sets.items():
             sums = [float(each) for each in self._mean[start : start + count]]
@@ -102,7 +102,7 @@ class Solver:
 
 
 def value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """What seat 0 wins on average where both seats play by a strategy; exact if that has fractions."""
+    """Return the average winnings of seat 0 if both seats play a strategy; exact if it consists of fractions."""
 
     def walk(node: _Node) -> Number:
         if node.seat is None:
@@ -114,7 +114,7 @@ def value(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
 
 
 def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: int) -> Number:
-    """What a seat wins on average that plays best against the other's strategy."""
+    """Return the average winnings of a seat that plays the best response to the other's strategy."""
     root = _Node(rules, state)
     reached: dict[Knowledge, list[tuple[_Node, Number]]] = {}
 
@@ -150,5 +150,5 @@ def best_response(rules: Game[Any, Any], state: Any, strategy: Strategy, seat: i
 
 
 def exploitability(rules: Game[Any, Any], state: Any, strategy: Strategy) -> Number:
-    """What a best response wins against the strategy beyond its value, the mean of both seats; 0 in equilibrium."""
+    """Return the average gain of a best response over the strategy's value, over both seats; 0 in equilibrium."""
     return (best_response(rules, state, strategy, 0) + best_response(rules, state, strategy, 1)) / 2

@@ -1,6 +1,6 @@
-"""Equilibria of poker: Kuhn's as it is known, Leduc's from a table that `arena-bot solve` made.
+"""Equilibria of poker: Kuhn's in closed form, Leduc's from a table made by `arena-bot solve`.
 
-A hand is that of seat 0 moving first; where seat 1 does, the seats change places.
+Strategies are for hands in which seat 0 moves first; in other hands the seats swap.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from protocol.games.base import Game
 from protocol.games.poker import ANTE, Poker, Table
 
 GAMES = ("kuhn", "leduc")
-"""Those that have one."""
+"""Games that have an equilibrium here."""
 KUHN_VALUE = Fraction(-1, 18)
-"""What a hand is worth to who moves first."""
+"""The equilibrium value of a hand for the player who moves first."""
 LEDUC = Path(__file__).with_name("leduc.json")
 PARTS = 1_000_000
-"""A probability in a table is a whole number of these."""
+"""Unit of the probabilities in a table: they are integers that sum to this."""
 _THIRD = Fraction(1, 3)
 _NONE = "-"
-"""A card that is not there, in a table."""
+"""The symbol for a missing card in a table."""
 
 
 def hand_of(game: str) -> tuple[Poker, Table]:
-    """The rules of one hand, and the state before it is dealt."""
+    """Return the rules of a single hand, and its state before the deal."""
     rules = load(game, {"hands": 1})
     assert isinstance(rules, Poker)
     return rules, Table(0, 0, (0, 0), None, None, ("",), (ANTE, ANTE), 0)
@@ -41,19 +41,19 @@ def hand_of(game: str) -> tuple[Poker, Table]:
 
 @cache
 def equilibrium_of(game: str) -> Strategy:
-    """The strategy of both seats. Raises `UsageFault` for a game without one."""
+    """Return the equilibrium strategy of both seats. Raises `UsageFault` for a game without one."""
     if game not in GAMES:
         raise UsageFault(f"there is no equilibrium of {game}: {' and '.join(GAMES)} have one")
     return _kuhn() if game == "kuhn" else read_table(LEDUC, *hand_of(game))[0]
 
 
 def knowledge(rules: Game[Any, Any], state: Table) -> Knowledge:
-    """What the seat to move knows, as strategies have it, in any hand of a match."""
+    """Return the strategy key for the seat to move, valid in any hand of a match."""
     return state.seat ^ state.hand % 2, rules.information(state, state.seat)
 
 
 def _kuhn() -> Strategy:
-    """Kuhn (1950), of the equilibria the one in which who moves first bluffs most. By rank: jack, queen, king."""
+    """Return Kuhn's equilibrium (1950) in which the first player bluffs most. By rank: jack, queen, king."""
     check, bet = (1, 0), (0, 1)
     bluff = (1 - _THIRD, _THIRD)
     acts: dict[tuple[int, str], tuple[tuple[Number, Number], ...]] = {
@@ -70,7 +70,7 @@ def _kuhn() -> Strategy:
 
 
 def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str, float]) -> None:
-    """A strategy as JSON, with the facts that are to be known of it. Raises `OSError`."""
+    """Write a strategy as JSON, with `facts` in its header. Raises `OSError`."""
     rows = {_written(rules, key): _rounded(chances) for key, chances in strategy.items()}
     head = {"game": rules.name, **facts, "parts": PARTS}
     lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(row)}" for key, row in sorted(rows.items()))
@@ -78,7 +78,7 @@ def write_table(path: Path, rules: Poker, strategy: Strategy, facts: Mapping[str
 
 
 def read_table(path: Path, rules: Poker, start: Table) -> tuple[Strategy, dict[str, Any]]:
-    """The strategy that `write_table` left, and what is said of it. Raises `UsageFault` for what is none."""
+    """Return the strategy and the header that `write_table` wrote. Raises `UsageFault` for an invalid file."""
     try:
         head = json.loads(decode(path.read_bytes()))
         rows = head.pop("strategy")
@@ -96,7 +96,7 @@ def read_table(path: Path, rules: Poker, start: Table) -> tuple[Strategy, dict[s
 
 
 def decisions_of(rules: Poker, start: Table) -> dict[Knowledge, list[Table]]:
-    """Everything that a seat may know when it is to move, with the states in which it does."""
+    """Return all information sets in which a seat has to move, each with its states."""
     found: dict[Knowledge, list[Table]] = {}
     waiting = [start]
     while waiting:
@@ -113,12 +113,11 @@ def decisions_of(rules: Poker, start: Table) -> dict[Knowledge, list[Table]]:
 
 
 def _acts(rules: Poker, start: Table) -> dict[Knowledge, int]:
-    """How many moves there are in each of them."""
     return {key: len(rules.legal_moves(states[0])) for key, states in decisions_of(rules, start).items()}
 
 
 def _written(rules: Poker, key: Knowledge) -> str:
-    """`1 K J kb/r`: the seat, its rank, the public one, and what was bet."""
+    """Format a key as `1 K J kb/r`: seat, own rank, public rank, bets."""
     seat, known = key
     own, public, bets = cast(tuple[int | None, int | None, tuple[str, ...]], known)
     cards = (_NONE if rank is None else rules.ranks_of_cards[rank] for rank in (own, public))
@@ -126,7 +125,7 @@ def _written(rules: Poker, key: Knowledge) -> str:
 
 
 def _rounded(chances: Sequence[Number]) -> list[int]:
-    """In whole parts that sum to all; the likeliest takes what is left over."""
+    """Round probabilities to whole parts that sum to `PARTS`; the largest takes the remainder."""
     parts = [round(PARTS * float(chance)) for chance in chances]
     parts[parts.index(max(parts))] += PARTS - sum(parts)
     return parts

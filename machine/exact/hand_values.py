@@ -1,7 +1,7 @@
-"""What hands of poker and decisions in them are worth by the equilibrium, in chips; who grades decisions by it.
+"""Equilibrium values of poker hands and decisions, in chips, and the grader that uses them.
 
-A decision is judged by what its seat knows: over the cards that the other may hold, by Bayes along the other's
-equilibrium strategy, which the other keeps to; the seat itself goes on as well as can be against it.
+A decision is judged by the knowledge of its seat. It averages over the cards that the opponent may hold, by Bayes' rule
+and the opponent's equilibrium strategy, which the opponent keeps to. The seat itself then plays the best response.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from protocol.games.poker import Poker, Table
 from protocol.messages import CHANCE
 
 ALIKE = 0.003
-"""Chips: moves nearer to each other than tables are exact are as good."""
+"""Chips by which values of equally good moves may differ: the accuracy of the tables."""
 
 NEVER = 0.001
-"""How likely a move is at most that the other is taken never to make: below, tables are what their solving left."""
+"""Up to this probability the opponent counts as never making a move: such small ones are residues of solving."""
 
 Belief = Sequence[tuple[Number, Table]]
-"""What may be on the table for who does not see all of it, each with its probability."""
+"""Possible states for a seat that does not see all cards, each with its probability."""
 MoveValues = Mapping[str, Number]
 
 
 def judge_of(game: Poker) -> Judge:
-    """Who grades the moves of a match, in chips of the hand."""
+    """Return the grader for the moves of a match, in chips of the hand."""
     known = move_values(game.name)
 
     def judge(state: Any, move: Any) -> Verdict:
@@ -45,17 +45,19 @@ def judge_of(game: Poker) -> Judge:
 
 @cache
 def move_values(game: str) -> Mapping[Knowledge, MoveValues]:
-    """The chips that a seat wins on average by each move, wherever it has to decide.
+    """Return the average winnings in chips of each move, for every decision of a seat.
 
-    Where the other would `NEVER` have moved so, whatever its card, that is no sign of it: beliefs stay as they were.
+    A move that the opponent makes with at most probability `NEVER` is no evidence about its card: beliefs do not
+    change.
     """
     strategy = equilibrium_of(game)
     return {**best_reply(game, strategy, 0, NEVER), **best_reply(game, strategy, 1, NEVER)}
 
 
 def best_reply(game: str, strategy: Strategy, seat: int, never: float = 0.0) -> dict[Knowledge, MoveValues]:
-    """The chips that a seat wins on average by each move where the other plays by a strategy, and it goes on as well as
-    can be. Moves that are no likelier than `never` are no sign of a card.
+    """Return the average winnings in chips of each move of a seat that plays the best response to a strategy.
+
+    Moves up to the probability `never` are no evidence about the opponent's card.
     """
     rules, start = hand_of(game)
     reply = _Reply(rules, strategy, seat, never)
@@ -67,7 +69,7 @@ def best_reply(game: str, strategy: Strategy, seat: int, never: float = 0.0) -> 
 
 
 class _Reply:
-    """The best reply of a seat to a strategy; what each of its moves wins is in `found`, by what it knows."""
+    """The best response of a seat to a strategy; `found` holds the winnings of its moves by its knowledge."""
 
     def __init__(self, rules: Poker, strategy: Strategy, seat: int, never: float) -> None:
         self.found: dict[Knowledge, MoveValues] = {}
@@ -77,7 +79,7 @@ class _Reply:
         self._never = never
 
     def value(self, belief: Belief) -> Number:
-        """What is won from here on."""
+        """Return the expected winnings from here on."""
         rules, (_, some) = self._rules, belief[0]
         mover = rules.to_move(some)
         if mover is None:
@@ -98,7 +100,7 @@ class _Reply:
         return won
 
     def _turned(self, belief: Belief) -> Number:
-        """Over the public cards that may come."""
+        """Return the expected winnings over the public cards that may come."""
         by_card: dict[int | None, list[tuple[Number, Table]]] = {}
         for chance, state in belief:
             for share, to in self._rules.chance_outcomes(state):
@@ -120,9 +122,8 @@ def _moved(rules: Poker, state: Table, move: str) -> Table:
 
 @cache
 def hand_value(game: str) -> Callable[[Table], Number]:
-    """What the hand on the table is worth to seat 0 on average, all cards known and both in equilibrium from here on.
-
-    Of any hand of a match; before the deal too.
+    """Return a function that values the current hand for seat 0 in equilibrium, before the deal or with all cards
+    known.
     """
     rules, start = hand_of(game)
     strategy = equilibrium_of(game)
@@ -152,5 +153,5 @@ def hand_value(game: str) -> Callable[[Table], Number]:
 
 
 def _plain(state: Table) -> Table:
-    """Without the ply, which tells equal tables apart."""
+    """Drop the ply, so that equal tables compare equal."""
     return state._replace(at=0)

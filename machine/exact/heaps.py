@@ -1,6 +1,4 @@
-"""Which theory a game of heaps has, its moves as they travel, and what they are worth: apart from the theory, which
-nim's rules import.
-"""
+"""The theory of heap games for graders, separate from `protocol.games.theory`, which nim's rules import."""
 
 from __future__ import annotations
 
@@ -15,12 +13,12 @@ from protocol.games.theory.impartial import Move, outcome
 
 
 def theory_of(rules: Game[Any, Any]) -> tuple[HeapRule, bool]:
-    """The rule for one heap of a nim or Grundy game, and whether it is misère."""
+    """Return the rule for one heap of nim or Grundy's game, and whether it is misère."""
     return (nim_rule(rules.take), rules.misere) if isinstance(rules, Nim) else (SPLIT, False)
 
 
 def as_sent(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
-    """A move of theory on the first heap of its size, as it travels."""
+    """Return a move of the theory, on the first heap of its size, in the format of messages."""
     heap = heaps.index(move.heap)
     if len(move.parts) == 1:
         return {"heap": heap, "take": move.heap - move.parts[0]}
@@ -28,7 +26,7 @@ def as_sent(heaps: tuple[int, ...], move: Move) -> dict[str, int]:
 
 
 def judge_of(game: Nim | Grundy) -> Judge:
-    """Who grades moves by who wins after them."""
+    """Return a grader of moves by who wins after them."""
     rule, misere = theory_of(game)
 
     def worth(state: Any, move: Any) -> float:

@@ -1,4 +1,4 @@
-"""Linear equations in fractions, solved exactly."""
+"""Exact solution of linear equations in fractions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from fractions import Fraction
 
 
 def solve(table: list[list[Fraction]]) -> list[Fraction] | None:
-    """The solution of linear equations, the right side last in each; None where there is none or more than one.
+    """Solve linear equations, each row ending in its right side; return None unless there is exactly one solution.
 
-    The table is changed.
+    The table is modified.
     """
     size = len(table)
     for at in range(size):

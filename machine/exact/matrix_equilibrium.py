@@ -1,8 +1,8 @@
-"""Equilibria of one round of a matrix game of two, exactly, by enumeration of supports in fractions.
+"""Exact equilibria of a two-player matrix game, by enumeration of supports in fractions.
 
-Of each player every mix is found that holds the other to a payoff on as many choices as it mixes itself (Mangasarian,
-Equilibrium Points of Bimatrix Games, 1964); two that are best replies to each other are an equilibrium. These are all
-extreme equilibria, of which each such game has at least one, zero-sum or not; of a degenerate one too.
+For each player it finds every mix that makes as many choices of the other equally good as it mixes itself (Mangasarian,
+Equilibrium Points of Bimatrix Games, 1964). Two mixes that are best responses to each other are an equilibrium. These
+are all extreme equilibria; every game has at least one, zero-sum or not, degenerate or not.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import NamedTuple
 from machine.exact.linear_equations import solve
 
 Matrix = tuple[tuple[tuple[int, int], ...], ...]
-"""For each choice of seat 0 a row that has, for each of seat 1, both payoffs."""
+"""A row for each choice of seat 0, with both payoffs for each choice of seat 1."""
 Mix = tuple[Fraction, ...]
 """The probability of each choice of a seat."""
 
 
 class _Held(NamedTuple):
-    """A mix, and which choices of the other are best against it."""
+    """A mix, and the other player's best responses to it."""
 
     mix: Mix
     replies: frozenset[int]
@@ -34,8 +34,10 @@ class _Held(NamedTuple):
 
 @lru_cache(maxsize=64)
 def equilibrium(payoffs: Matrix) -> tuple[Mix, Mix]:
-    """The mixes of both seats in one equilibrium, always the same one: where the game is alike for both seats one in
-    which they mix alike, if there is; of those the one that pays both together most; the first in order.
+    """Return one equilibrium, always the same: the mix of each seat.
+
+    In a symmetric game it is one in which both mix alike, if there is one. Among these it pays both together most; ties
+    go to the last in order.
     """
     found = equilibria(payoffs)
     alike = [pair for pair in found if pair[0] == pair[1]] if _symmetric(payoffs) else []
@@ -43,7 +45,7 @@ def equilibrium(payoffs: Matrix) -> tuple[Mix, Mix]:
 
 
 def equilibria(payoffs: Matrix) -> list[tuple[Mix, Mix]]:
-    """Every extreme equilibrium."""
+    """Return every extreme equilibrium."""
     columns = range(len(payoffs[0]))
     to_one = [[pair[1] for pair in row] for row in payoffs]
     to_zero = [[row[column][0] for row in payoffs] for column in columns]
@@ -57,7 +59,7 @@ def equilibria(payoffs: Matrix) -> list[tuple[Mix, Mix]]:
 
 
 def expected(payoffs: Matrix, one: Mix, two: Mix) -> tuple[Fraction, Fraction]:
-    """What both seats get on average where they mix so."""
+    """Return the expected payoffs of both seats for these mixes."""
     zero, other = (
         sum(
             (p * q * payoffs[row][column][seat] for row, p in enumerate(one) for column, q in enumerate(two)),
@@ -76,7 +78,7 @@ def _symmetric(payoffs: Matrix) -> bool:
 
 
 def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_Held]:
-    """The mixes over rows against which as many columns are best as are mixed; `payoffs` are those of the column."""
+    """Yield the mixes that make as many columns best responses as they have rows; `payoffs` are the columns'."""
     rows, columns = range(len(payoffs)), range(len(payoffs[0]))
     seen = set()
     for size in range(1, min(len(rows), len(columns)) + 1):
@@ -92,7 +94,7 @@ def _mixes(payoffs: Sequence[Sequence[int]]) -> Iterator[_Held]:
 
 
 def _mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequence[int]) -> Mix | None:
-    """The only mix over the rows of `support` against which the columns in `equal` get the same; None without one."""
+    """Return the only mix over the rows of `support` that makes the columns in `equal` pay the same, or None."""
     size = len(support)
     table = [[Fraction(payoffs[row][column]) for row in support] + [Fraction(-1), Fraction(0)] for column in equal]
     table.append([Fraction(1)] * size + [Fraction(0), Fraction(1)])
@@ -100,6 +102,6 @@ def _mix(payoffs: Sequence[Sequence[int]], support: Sequence[int], equal: Sequen
     if solved is None or min(solved[:size]) < 0:
         return None
     mix = [Fraction(0)] * len(payoffs)
-    for row, chance in zip(support, solved, strict=False):  # the last is what they get
+    for row, chance in zip(support, solved, strict=False):  # the last unknown is the common payoff
         mix[row] = chance
     return tuple(mix)

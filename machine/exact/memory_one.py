@@ -1,7 +1,7 @@
-"""Strategies of a repeated dilemma that remember one round, and what two of them score against each other, exactly.
+"""Memory-one strategies of a repeated dilemma, and the exact scores of two of them against each other.
 
-The results of two such strategies are a Markov chain over the four that a round may have (Nowak and Sigmund, 1990;
-Press and Dyson, 2012). Noise changes each choice by itself, and it is what was played that is remembered.
+Two such strategies form a Markov chain over the four results of a round (Nowak and Sigmund, 1990; Press and Dyson,
+2012). Noise changes each choice independently, and strategies remember the choices as played.
 """
 
 from __future__ import annotations
@@ -14,35 +14,35 @@ from machine.exact.linear_equations import solve
 
 COOPERATE, DEFECT = CHOICES = (0, 1)
 RESULTS = tuple((own, other) for own in CHOICES for other in CHOICES)
-"""Of a round, by what one played and what the other did, in the order in which a strategy answers them."""
+"""Results of a round, own choice first, in the order in which a strategy answers them."""
 
 Payoffs = Sequence[Sequence[tuple[int, int]]]
-"""As a dilemma's config has them: for each choice of one, for each of the other, what both get."""
+"""Payoffs as in a dilemma's config: for each choice of one, for each choice of the other, the payoffs of both."""
 Scores = tuple[Fraction, Fraction]
-"""Of both, a round."""
+"""The payoffs of both, per round."""
 
 Matrix = list[list[Fraction]]
 
 AXELROD: Payoffs = (((3, 3), (0, 5)), ((5, 0), (1, 1)))
 CHI = 2
-"""What extortion wants of each point above mutual defection for one that the other gets."""
+"""The factor of extortion: its surplus over mutual defection for each point of the other's."""
 
 
 class MemoryOne(NamedTuple):
-    """How likely it cooperates: in the first round, and after each of `RESULTS`, which are CC, CD, DC, DD."""
+    """The probability to cooperate in the first round, and after each of `RESULTS`: CC, CD, DC, DD."""
 
     first: Fraction
     after: tuple[Fraction, Fraction, Fraction, Fraction]
 
 
 def memory_one(first: Fraction | int, *after: Fraction | int) -> MemoryOne:
-    """A strategy of five probabilities."""
+    """Return a strategy from its five probabilities."""
     cc, cd, dc, dd = map(Fraction, after)
     return MemoryOne(Fraction(first), (cc, cd, dc, dd))
 
 
 class Stakes(NamedTuple):
-    """What one gets for CC, CD, DC and DD."""
+    """The payoffs of one seat for CC, CD, DC and DD."""
 
     reward: int
     sucker: int
@@ -51,12 +51,12 @@ class Stakes(NamedTuple):
 
     @property
     def tempt(self) -> bool:
-        """Whether they make a prisoner's dilemma of it: to defect pays, and both lose by it."""
+        """True in a prisoner's dilemma: defecting pays, and both lose by it."""
         return self.temptation > self.reward > self.punishment > self.sucker
 
 
 def stakes_of(payoffs: Payoffs, seat: int) -> Stakes:
-    """Those of a seat, its own choice first."""
+    """Return the payoffs of a seat, own choice first."""
     own_first = (payoffs[own][other] if seat == 0 else payoffs[other][own] for own, other in RESULTS)
     return Stakes(*(cell[seat] for cell in own_first))
 
@@ -66,11 +66,11 @@ ALWAYS_DEFECT = memory_one(0, 0, 0, 0, 0)
 TIT_FOR_TAT = memory_one(1, 1, 0, 1, 0)
 PAVLOV = memory_one(1, 1, 0, 0, 1)
 GRIM = memory_one(1, 1, 0, 0, 0)
-"""With noise it also gives up after a defection of its own."""
+"""A strategy that never cooperates again after a defection, with noise also after its own accidental one."""
 
 
 def generous(other: Stakes) -> MemoryOne:
-    """Tit for tat that forgives a defection as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
+    """Return tit for tat that forgives as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
     reward, sucker, temptation, punishment = other
     forgives = min(
         1 - Fraction(temptation - reward, reward - sucker), Fraction(reward - punishment, temptation - punishment)
@@ -80,10 +80,11 @@ def generous(other: Stakes) -> MemoryOne:
 
 
 def extort(own: Stakes, other: Stakes, chi: Fraction | int = CHI) -> MemoryOne | None:
-    """Forces its own surplus over mutual defection to be `chi` times the other's, half way to the sharpest that does
-    (Press and Dyson, 2012); None where mutual cooperation gives it more than that.
+    """Return the strategy that forces its surplus over mutual defection to be `chi` times the other's.
+
+    It is half as sharp as possible (Press and Dyson, 2012). Return None if mutual cooperation gives it more than that.
     """
-    # What it gains over mutual defection, less what it wants for the other's gain: in the mean this is to be 0.
+    # Its own surplus over mutual defection minus `chi` times the other's: the strategy holds the mean of this at 0.
     both, exploited, exploits = (
         mine - own.punishment - chi * (theirs - other.punishment)
         for mine, theirs in (
@@ -99,7 +100,7 @@ def extort(own: Stakes, other: Stakes, chi: Fraction | int = CHI) -> MemoryOne |
 
 
 def strategies(payoffs: Payoffs = AXELROD) -> dict[str, MemoryOne]:
-    """Those with a name, of seat 0; `generous` and `extort` only where both seats are in a prisoner's dilemma."""
+    """Return the named strategies of seat 0; `generous` and `extort` only if both seats are in a prisoner's dilemma."""
     found = {
         "always-cooperate": ALWAYS_COOPERATE,
         "always-defect": ALWAYS_DEFECT,
@@ -124,10 +125,10 @@ def scores(
     go_on: Fraction | int = 1,
     rounds: int | None = None,
 ) -> Scores:
-    """What two strategies get a round on average: of `rounds`, or for ever.
+    """Return the average payoffs per round of two strategies, over `rounds` or for ever.
 
-    With a chance below 1 to `go_on` after each round it is what a match is expected to pay over the rounds that it is
-    expected to have; for ever with certainty, the mean that the rounds tend to.
+    If a match goes on after each round with probability `go_on` below 1, it is the expected payoff of a match divided
+    by its expected number of rounds. For ever with certainty, it is the limit of the mean.
     """
     begin = _chances(_noisy(one.first, noise), _noisy(two.first, noise))
     mirrored = [RESULTS.index((other, own)) for own, other in RESULTS]
@@ -153,18 +154,18 @@ def _noisy(chance: Fraction, noise: Fraction | int) -> Fraction:
 
 
 def _chances(one: Fraction, two: Fraction) -> list[Fraction]:
-    """Of each result, by how likely each cooperates."""
+    """Return the probability of each result, from each player's probability to cooperate."""
     return [(1 - one if own else one) * (1 - two if other else two) for own, other in RESULTS]
 
 
 def _of_rounds(begin: list[Fraction], step: Matrix, go_on: Fraction, rounds: int) -> list[Fraction]:
-    """How often each result is expected in so many rounds."""
+    """Return how often each result is expected in this many rounds."""
     visits, _ = _sum_of_powers([[go_on * chance for chance in row] for row in step], rounds)
     return _times([begin], visits)[0]
 
 
 def _sum_of_powers(matrix: Matrix, count: int) -> tuple[Matrix, Matrix]:
-    """I + M + … + M^(count − 1), and M^count: by doubling, as the fractions become long."""
+    """Return I + M + … + M^(count − 1), and M^count, by doubling: repeated products would make the fractions long."""
     if count == 1:
         return [[Fraction(at == of) for of in range(len(matrix))] for at in range(len(matrix))], matrix
     total, power = _sum_of_powers(matrix, count // 2)
@@ -182,14 +183,14 @@ def _plus(one: Matrix, two: Matrix) -> Matrix:
 
 
 def _discounted(begin: list[Fraction], step: Matrix, go_on: Fraction) -> list[Fraction]:
-    """How often each result is expected: w = begin + go_on · w · step."""
+    """Return how often each result is expected: w = begin + go_on · w · step."""
     size = range(len(begin))
     return _solved([[(at == of) - go_on * step[of][at] for of in size] for at in size], begin)
 
 
 def _for_ever(begin: list[Fraction], step: Matrix) -> list[Fraction]:
-    """The share of rounds that has each result, in the long run: by which results that come back the chain is caught,
-    and how it stays there.
+    """Return the long-run share of each result: probabilities to enter recurrent classes times stationary
+    distributions.
     """
     size = range(len(begin))
     reached = [_reachable(step, at) for at in size]
@@ -221,7 +222,6 @@ def _reachable(step: Matrix, begin: int) -> set[int]:
 
 
 def _solved(matrix: Matrix, right: list[Fraction]) -> list[Fraction]:
-    """The solution of linear equations, of which there is one."""
     found = solve([[*map(Fraction, row), each] for row, each in zip(matrix, right, strict=True)])
     assert found is not None
     return found

@@ -1,1 +1,1 @@
-"""Where work is done that one process would be long at: processes of this machine, or a cluster's workers."""
+"""Worker pools for long computations: processes of this machine, or the workers of a Dask cluster."""

@@ -1,4 +1,4 @@
-"""A crew of the workers of a Dask cluster: `with cluster("tcp://host:8786") as crew: …`."""
+"""A worker pool on a Dask cluster: `with cluster("tcp://host:8786") as crew: …`."""
 
 from __future__ import annotations
 
@@ -26,18 +26,19 @@ _LIBRARY_LOGS = ("distributed", "distributed.client", "distributed.gc", "tornado
 
 @dataclass(frozen=True)
 class ClusterTimeouts:
-    """The time limits for a cluster, in seconds."""
+    """Time limits for a cluster."""
 
     answer_timeout_s: float = 8.0
-    """A scheduler answers within this time."""
+    """Seconds in which a scheduler must answer."""
     workers_timeout_s: float = 60.0
-    """A cluster has workers within this time."""
+    """Seconds in which a cluster must get workers."""
 
 
 class _Errand:
-    """Pickled, work and its task; loaded again, their result.
+    """A function and its task, pickled together; unpickling calls the function and gives the result.
 
-    Loading it is the task: what Dask itself loads must be known to the scheduler, and ends a worker that lacks it.
+    Dask itself only runs `pickle.loads`. A class that Dask unpickles would have to be importable by the scheduler, and
+    a worker without it would die.
     """
 
     def __init__(self, work: Callable[[T], R], task: T) -> None:
@@ -112,26 +113,24 @@ class _Cluster(WorkerPool):
 
 @contextmanager
 def cluster(address: str, timeouts: ClusterTimeouts | None = None) -> Iterator[WorkerPool]:
-    """The workers of the Dask scheduler at `address`, like `tcp://host:8786`; its size is their threads at the start.
+    """Yield a pool of the workers of the Dask scheduler at `address`, such as `tcp://host:8786`.
 
-    The scheduler hands out again what a killed worker had. Without workers a line on standard error says so, and some
-    have `workers_timeout_s` to come. Raises `UsageFault` and `ArenaFault`.
+    Its size is their number of threads at the start. The scheduler reassigns the tasks of a lost worker. Without
+    workers it prints a line to standard error and waits for some, up to `workers_timeout_s`. Raises `UsageFault` and
+    `ArenaFault`.
     """
     timeouts = timeouts or scaled(ClusterTimeouts())
     connect = _client_class()
     size = _wait_for_threads(address, timeouts)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of other versions there than here, which the work knows better
+        warnings.simplefilter("ignore")  # different versions on the workers are reported better by the work itself
         client = connect(address, timeout=timeouts.answer_timeout_s, set_as_default=False)
     with closing(client):
         yield _Cluster(address, size, client, timeouts)
 
 
 def _client_class() -> Any:
-    """`distributed.Client`; it logs nothing where Dask's own configuration does not say what to log.
-
-    Raises `UsageFault`.
-    """
+    """Return `distributed.Client`, silenced unless Dask's configuration sets up logging. Raises `UsageFault`."""
     try:
         import dask.config
 
@@ -144,7 +143,7 @@ def _client_class() -> Any:
 
 
 def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
-    """The threads of a cluster that has some, or gets some soon. Raises `ArenaFault`."""
+    """Wait until a cluster has workers, and return their number of threads. Raises `ArenaFault`."""
     patient_until = time.monotonic() + timeouts.workers_timeout_s
     told = False
     while not (threads := _threads(address, timeouts.answer_timeout_s)):
@@ -161,8 +160,10 @@ def _wait_for_threads(address: str, timeouts: ClusterTimeouts) -> int:
 
 
 def _threads(address: str, answer_timeout_s: float) -> int:
-    """The threads of all workers, asked over a connection of its own, as a client waits without end where another
-    program answers. Raises `UsageFault` and `ArenaFault`.
+    """Return the number of threads of all workers.
+
+    It asks over a connection of its own: a Dask client would wait for ever if another program answers there. Raises
+    `UsageFault` and `ArenaFault`.
     """
     try:
         workers = asyncio.run(_ask(address, answer_timeout_s))
@@ -188,7 +189,7 @@ async def _ask(address: str, answer_timeout_s: float) -> dict[str, int]:
 
 
 def _is_mistaken(error: BaseException) -> bool:
-    """Whether the library took a result for an error, as where its worker was lost while it was fetched."""
+    """Return whether the library took a result for an error, as when its worker was lost during the transfer."""
     frames = (frame for frame, _ in walk_tb(error.__traceback__) if frame.f_code.co_name == "_cascade_future")
     return any(frame.f_locals.get("status") != "error" for frame in frames)
 

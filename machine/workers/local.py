@@ -1,6 +1,6 @@
-"""Where work is done: by a crew, through `concurrent.futures.Executor`; here one of processes of this machine.
+"""The interface of worker pools, built on `concurrent.futures.Executor`, and a pool of local processes.
 
-`with processes(2) as crew: …`; what the work is, and what its tasks are, is the caller's. cluster.py has another crew.
+`with processes(2) as crew: …`; the caller brings the work and its tasks. `cluster.py` has another pool.
 """
 
 from __future__ import annotations
@@ -33,30 +33,30 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 IN_FLIGHT = 3
-"""Tasks handed out to each worker: one under way, the next ones at hand."""
+"""Tasks assigned to each worker: one running, the next ones queued."""
 LOSSES = 3
-"""Times in a row that workers may be lost without a result in between."""
+"""Maximum times in a row that workers may be lost without a result in between."""
 CHUNK_SECONDS = 0.3
-"""What a chunk of many tasks takes: long beside the way there and back, short beside the whole."""
+"""Target duration of a chunk of tasks, in seconds: long beside the transfer, short beside the whole."""
 END_WITHIN = 6.0
-"""Seconds that worker processes have to end when they are told to."""
+"""Seconds that worker processes have to end after SIGTERM."""
 GROWTH = 8
-"""How many times longer a chunk may be than the last one that came back."""
+"""Maximum growth of a chunk, relative to the last one that came back."""
 LOOK_AFTER = 5.0
-"""Seconds without a result after which to see whether there are workers."""
+"""Seconds without a result after which to check that there are workers."""
 
 
 class WorkerPool(ABC):
-    """Workers, as long as the `with` lasts that gave them. One `run` at a time."""
+    """Workers that live as long as the `with` statement which made them. One `run` at a time."""
 
     size: int
-    """How many tasks are worked on at once."""
+    """Number of tasks worked on at the same time."""
 
     def run(self, work: Callable[[T], R], tasks: Iterable[T]) -> Iterator[tuple[int, R]]:
-        """The result of every task, once, as they come in, each with the number of its task from 0.
+        """Yield the result of every task once, as they complete, each with the number of its task from 0.
 
-        Tasks are taken in order, when workers are about to need them. `work` is imported by the workers; what it raises
-        is raised here. Raises `ArenaFault` when the workers are lost for good.
+        Tasks are taken in order, shortly before workers need them. `work` must be importable by the workers; its
+        exceptions are raised here. Raises `ArenaFault` when the workers are lost for good.
         """
         waiting = enumerate(tasks)
         flying: dict[Future[R], tuple[int, T]] = {}
@@ -65,7 +65,7 @@ class WorkerPool(ABC):
         losses = 0
         try:
             while True:
-                # What was lost flies alone: a task that brings its workers down is then found out soon.
+                # Lost tasks are retried alone, so that one which kills its worker is soon found.
                 due = again if suspects else islice(waiting, IN_FLIGHT * self.size - len(flying))
                 flying.update((self._hand_out(work, task), (number, task)) for number, task in due)
                 if not flying:
@@ -101,7 +101,7 @@ class WorkerPool(ABC):
             return lost
 
     def _landed(self, flying: Collection[Future[R]]) -> Collection[Future[R]]:
-        """Those that are done, at least one; all of them once workers were lost."""
+        """Return the completed futures, at least one; all of them if workers were lost."""
         while not (done := wait(flying, LOOK_AFTER, FIRST_COMPLETED).done):
             self._look()
         if any(_is_lost(future) for future in done):
@@ -114,19 +114,19 @@ class WorkerPool(ABC):
 
     @abstractmethod
     def broadcast(self, work: Callable[[], object]) -> None:
-        """Have every process of the workers that lives on after this crew do some `work` now."""
+        """Run `work` in each worker process that outlives this pool."""
 
     @abstractmethod
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
-        """Hand out a task. Raises `BrokenExecutor` if the workers are lost, `ArenaFault` if there can be none."""
+        """Submit a task. Raises `BrokenExecutor` if the workers are lost, and `ArenaFault` if none can be started."""
 
     @abstractmethod
     def _look(self) -> None:
-        """See whether there are workers, as there are no results. Raises `ArenaFault`."""
+        """Check that there are workers, after a time without results. Raises `ArenaFault`."""
 
     @abstractmethod
     def _stop(self) -> None:
-        """End what was handed out. The next task finds workers again."""
+        """Cancel all tasks. The next task starts workers again."""
 
 
 class _Processes(WorkerPool):
@@ -135,7 +135,7 @@ class _Processes(WorkerPool):
         self._pool: ProcessPoolExecutor | None = None
 
     def broadcast(self, work: Callable[[], object]) -> None:
-        """There are none."""
+        """Do nothing: these processes end with the pool."""
 
     def _submit(self, work: Callable[[T], R], task: T) -> Future[R]:
         try:
@@ -144,13 +144,15 @@ class _Processes(WorkerPool):
                 self._pool = ProcessPoolExecutor(self.size, get_context("spawn"), _begin)
             with _unheard():
                 return self._pool.submit(work, task)
-        except (OSError, ValueError) as error:  # the latter for more than Windows can wait for
+        except (OSError, ValueError) as error:  # `ValueError` for more processes than Windows can wait for
             if self._pool is not None and self._pool._broken:
                 raise BrokenExecutor("its workers were lost as a further one was about to start") from error
             raise ArenaFault(f"cannot start {self.size} worker processes: {error}; try a lower --jobs") from error
 
     def _look(self) -> None:
-        """A pool that loses a worker breaks, but for one that was about to give a result: that the pool awaits."""
+        """Stop if a worker has ended: the executor misses one that dies while it sends a result, and would wait for
+        ever.
+        """
         if any(worker.exitcode is not None for worker in self._workers()):
             self._stop()
 
@@ -159,7 +161,7 @@ class _Processes(WorkerPool):
 
     def _stop(self) -> None:
         if self._pool is not None:
-            # Cancelling is left to the pool: one that breaks trips over futures that others cancelled.
+            # The executor itself cancels futures: a broken one fails on futures that others cancelled.
             workers = self._workers()
             for worker in workers:
                 worker.terminate()
@@ -167,7 +169,7 @@ class _Processes(WorkerPool):
             for worker in workers:
                 worker.join(max(0.0, patient_until - time.monotonic()))
                 worker.kill()
-            # Nobody writes any more: the pool reads to the end what was cut off, instead of awaiting the rest.
+            # With no writer left, the executor reads a truncated result to its end instead of waiting for the rest.
             self._pool._result_queue._writer.close()  # type: ignore[attr-defined]
             self._pool.shutdown(cancel_futures=True)
             self._pool = None
@@ -175,9 +177,9 @@ class _Processes(WorkerPool):
 
 @contextmanager
 def processes(jobs: int) -> Iterator[WorkerPool]:
-    """So many processes of this machine. They start with the first tasks and end with the `with`, or with this process.
+    """Yield a pool of `jobs` processes, which start with the first tasks and end with the block or with this process.
 
-    A worker that is killed costs time, no results. Raises `UsageFault`.
+    A killed worker costs time, but no results. Raises `UsageFault` for fewer than one.
     """
     if jobs < 1:
         raise UsageFault(f"jobs is {jobs}: 1 or more")
@@ -189,7 +191,7 @@ def processes(jobs: int) -> Iterator[WorkerPool]:
 
 
 def spread(crew: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T]) -> Iterator[tuple[int, R]]:
-    """The result of every item, once, as they come in, each with the number of its item from 0. As `spread_chunks`."""
+    """Yield the result of every item once, as in `spread_chunks`, each with the number of its item from 0."""
     for start, results in spread_chunks(crew, work, items):
         yield from enumerate(results, start)
 
@@ -197,10 +199,10 @@ def spread(crew: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: 
 def spread_chunks(
     crew: WorkerPool, work: Callable[[Sequence[T]], Sequence[R]], items: Sequence[T], most: int | None = None
 ) -> Iterator[tuple[int, Sequence[R]]]:
-    """The results of all items, once, in chunks as they come in, each with the number of its first item from 0.
+    """Yield the results of all items once, in chunks as they complete, each with the number of its first item from 0.
 
-    `work` gives a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`, or to `most` items; near the
-    end they shrink, for all workers to be done together. Raises what `WorkerPool.run` raises.
+    `work` returns a result for each item of a chunk. Chunks grow to about `CHUNK_SECONDS`, or to `most` items; near the
+    end they shrink, so that all workers finish together. Raises the exceptions of `WorkerPool.run`.
     """
     starts: list[int] = []
     length = 1
@@ -230,7 +232,6 @@ def _is_lost(future: Future[R]) -> bool:
 
 
 def _begin() -> None:
-    """What a worker process does first."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform != "win32":
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
@@ -245,7 +246,7 @@ def _end_with_parent() -> None:
 
 
 def _clean_up_quietly() -> None:
-    """Start the process that multiprocessing has clean up after this one: if this one is killed, that warns of it."""
+    """Start multiprocessing's resource tracker without its warnings, which it would print if this process is killed."""
     if sys.platform != "win32":
         sys.warnoptions.append("ignore::UserWarning:multiprocessing.resource_tracker")
         try:
@@ -256,7 +257,7 @@ def _clean_up_quietly() -> None:
 
 @contextmanager
 def _unheard() -> Iterator[None]:
-    """Keep signals that stop this process from those that start meanwhile, until they can take them."""
+    """Block SIGINT and SIGTERM while worker processes start, until they have set up their handling."""
     if sys.platform == "win32":
         yield
         return

@@ -1,1 +1,1 @@
-"""By what luck is measured in Risk: features of positions, exact tables, coefficients fitted once and shipped."""
+"""Value functions of Risk: features of positions, exact tables, and shipped coefficients that were fitted once."""

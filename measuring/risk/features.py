@@ -1,4 +1,4 @@
-"""What is worth having in any Risk: features of a position, each a sum over a seat's territories, put in proportion."""
+"""Features of a Risk position: sums over a seat's territories, normalised."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from protocol.games.risk.board import Board
 from protocol.games.risk.duel import FREE, Duel
 
 FULL = 10
-"""Troops that fill a territory where no rule says how many do."""
+"""Troops that fill a territory if the rules set no maximum."""
 
 
 class Features(NamedTuple):
-    """A seat's, or what one seat has above another; a number for each, all 0 for a seat without a territory.
+    """Features of a seat, or their difference between two seats; all are 0 for a seat without territories.
 
     The first four go from 0 to 1: the share of the territories, the share of all troops, how strong the borders are,
-    and how little of them is open. `reach` is the troops times the borders that they stand at, 1 where every territory
-    is full; `front` the share of all troops that stands next to an enemy.
+    and how few of them are open. `reach` is troops times borders of their territory, 1 if every territory is full.
+    `front` is the share of all troops that stand next to an enemy.
     """
 
     territories: float
@@ -33,7 +33,7 @@ NAMES = Features._fields
 
 
 def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float, float, float]:
-    """The first four of `Features`."""
+    """Return the first four of `Features` for a seat."""
     owner, troops = state.owner, state.troops
     own = [territory for territory, holder in enumerate(owner) if holder == seat]
     if not own:
@@ -50,18 +50,18 @@ def measure(rules: Game[Any, Any], state: Any, seat: int) -> tuple[float, float,
 def _borders(
     neighbours: Sequence[int], owner: Sequence[int], troops: Sequence[int], territory: int
 ) -> tuple[float, float]:
-    """How strong an owned territory is against its enemies, on the average; the share of its borders that is open."""
+    """Return the mean strength of an owned territory against its enemies, and the share of its borders that is open."""
     seat, own = owner[territory], troops[territory]
     shares = [own / (own + troops[other]) for other in neighbours if owner[other] not in (seat, FREE)]
     return (sum(shares) / len(shares), len(shares) / len(neighbours)) if shares else (1.0, 0.0)
 
 
 Sums = list[float]
-"""Over a seat's territories: how many, their troops, strength, openness, troops times borders, troops at the front."""
+"""Sums over a seat's territories: their number, troops, strength, open borders, troops times borders, front troops."""
 
 
 class PositionSums:
-    """A position of two seats with its sums by territory: what differs from it little is measured quickly."""
+    """A position of two seats with its features cached by territory, so that similar positions are measured quickly."""
 
     def __init__(self, game: Game[Any, Any], state: Any) -> None:
         full = game.max_troops if isinstance(game, Duel) else FULL
@@ -75,11 +75,11 @@ class PositionSums:
                 _add(self._sums[holder], part)
 
     def seat_difference(self) -> Features:
-        """What seat 0 has above seat 1."""
+        """Return the features of seat 0 minus those of seat 1."""
         return self._above(*self._sums)
 
     def seat_difference_after(self, owner: Sequence[int], troops: Sequence[int]) -> Features:
-        """The same for another position on the map."""
+        """Return the features of seat 0 minus those of seat 1 in another position on the same map."""
         was, neighbours = self._owner, self._board.neighbours
         pairs = zip(was, owner, self._troops, troops, strict=True)
         changed = [at for at, (held, holds, had, has) in enumerate(pairs) if held != holds or had != has]

@@ -1,4 +1,4 @@
-"""The kinds of positions of both games of Risk: what is to be decided, who is ahead, how late it is."""
+"""Position kinds of both Risk games: the phase, who is ahead, and how late it is."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from protocol.games.risk.campaign import Campaign
 from protocol.games.risk.duel import FREE, Duel
 
 CLEARLY = 1.2
-"""How many times the troops of the strongest other seat are ahead, or the reverse behind."""
+"""A seat is ahead if it has more than this many times the troops of the strongest other seat, behind if the reverse."""
 OPENING, MIDDLE = 3, 10
-"""The last rounds of a campaign that are early, and that are neither early nor late."""
+"""Last round of the early and of the middle part of a campaign."""
 
 
 def of_duel(game: Duel) -> Kinds:
-    """Who tells the kinds of bounded Risk."""
+    """Return a function that classifies the positions of bounded Risk."""
 
     def kinds(state: Any) -> Mapping[str, str]:
         phase = "taking territories" if FREE in state.owner else "fighting"
@@ -27,7 +27,7 @@ def of_duel(game: Duel) -> Kinds:
 
 
 def of_campaign(game: Campaign) -> Kinds:
-    """Who tells the kinds of campaigns."""
+    """Return a function that classifies the positions of campaigns."""
 
     def kinds(state: Any) -> Mapping[str, str]:
         time = "early" if state.round <= OPENING else "middle" if state.round <= MIDDLE else "late"
@@ -37,7 +37,7 @@ def of_campaign(game: Campaign) -> Kinds:
 
 
 def _standing(state: Any, seats: int) -> str:
-    """Whether the seat to move has clearly more troops than every other one, or fewer than the strongest."""
+    """Return whether the seat to move is "ahead" of the strongest other seat in troops, "behind" it, or "even"."""
     troops = [0] * seats
     for held, count in zip(state.owner, state.troops, strict=True):
         if held != FREE:

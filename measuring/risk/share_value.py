@@ -1,9 +1,8 @@
-"""The value of a campaign of more than two seats: by the share that each has of territories, units and reach.
+"""The value of campaigns with more than two seats: shares of territories, units and reach.
 
-Shares sum to 1 over the seats and are the same function of each, so the value is symmetric in seats and what one is
-given the others lose. The luck of seat i in an event is the sum over k of c_k · (s_ki(after) − Σ p s_ki(outcome)), and
-c_k = always_k + open_k · (seats in the game / seats) is known before the dice fall: it is without bias whatever the
-constants are.
+Shares sum to 1 over the seats and are the same function of each seat, so the value is symmetric and one seat's gain is
+the others' loss. The luck of seat i in an event is the sum over k of c_k · (s_ki(after) − Σ p s_ki(outcome)), where c_k
+= always_k + open_k · (seats in the game / seats) is known before the throw. So luck is unbiased for all constants.
 """
 
 from __future__ import annotations
@@ -14,14 +13,14 @@ from measuring.value_function import Outcomes, ValueFunction
 from protocol.games.risk.campaign import Campaign, Position
 
 SHARES = ("territories", "units", "reach")
-"""Of what a seat has a share; `reach` is the troops times the borders that they stand at."""
+"""The quantities of which a seat has a share; `reach` is troops times borders of their territory."""
 
 Rows = list[list[float]]
-"""For each of `SHARES` a number by seat."""
+"""A number by seat, for each of `SHARES`."""
 
 
 class ShareValue(ValueFunction):
-    """`constants` are, for each of `SHARES`, the points always and those in an open game."""
+    """A value function of shares; `constants` are, for each of `SHARES`, the points always and in an open game."""
 
     def __init__(self, name: str, game: Campaign, constants: Sequence[tuple[float, float]]) -> None:
         self.name = name
@@ -41,12 +40,12 @@ class ShareValue(ValueFunction):
 
 
 def seats_in(position: Position) -> int:
-    """How many seats have a territory."""
+    """Return how many seats have a territory."""
     return len(set(position.owner))
 
 
 def luck_of_shares(game: Campaign, before: Position, outcomes: Outcomes, after: Position) -> Rows:
-    """What chance gave each seat of each share."""
+    """Return how much chance changed each share, by seat."""
     neighbours = game.map.neighbours
     sums: Rows = [[0.0] * game.seats for _ in SHARES]
     for at, (holder, troops) in enumerate(zip(before.owner, before.troops, strict=True)):

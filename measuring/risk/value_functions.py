@@ -1,9 +1,9 @@
-"""The values of both games of Risk: exact tables, fitted coefficients, features as they are.
+"""The value functions of both Risk games: exact tables, fitted coefficients and plain features.
 
-Coefficients were fitted once for a map, before the games, and shipped. By them the luck of an event is the sum over
-features k of c_k · (φ_k(after) − Σ p φ_k(outcome)), φ being what seat 0 has above seat 1, and
-c_k = always_k + open_k · 4q(1 − q) known before the dice fell: q is how likely seat 0 was to win, by a logistic
-function of the features, the turn and the attacks left. So it is without bias whatever the constants are.
+Coefficients are fitted once for a map and shipped, so they are fixed before any match. The luck of an event is the sum
+over features k of c_k · (φ_k(after) − Σ p φ_k(outcome)), where φ is seat 0's feature minus seat 1's. The factor c_k =
+always_k + open_k · 4q(1 − q) is known before the throw: q is the win probability of seat 0, a logistic function of
+features, turn and attacks left. So luck is unbiased for all constants.
 """
 
 from __future__ import annotations
@@ -38,18 +38,18 @@ from protocol.games.risk.duel import Duel, Position
 
 EXACT, FEATURES = "exact", "features-1"
 QUICK = 1_000_000
-"""Positions of a table that is solved in some 20 s."""
+"""Maximum number of positions of a table that is solved in some 20 s."""
 _DRAWN_UNTIL = 1 / 3
-"""Plies by territories squared and troops: below, features as they are leave less luck in; found by measuring."""
+"""Ratio of plies to squared territories times troops, below which plain features leave less luck in; measured."""
 _GENERAL = {"risk-duel": "africa"}
-"""By game, the map whose coefficients do for any: as `general-1` where they are `fitted-1` at home.
+"""The map whose coefficients serve any map, by game: elsewhere they are called `general-1` instead of `fitted-1`.
 
-A campaign has none: a battle moves so much more on a small map that results would vary more than with luck left in.
+A campaign has none: battles matter more on small maps, and results would vary more than without adjustment.
 """
 
 
 class Constants(Struct, frozen=True, forbid_unknown_fields=True):
-    """Those of one feature: its points always, its points in an open game, what it adds to the logit of a win."""
+    """Constants of one feature: points always, points in an open game, and its weight in the logit of a win."""
 
     always: float
     open: float = 0.0
@@ -57,10 +57,10 @@ class Constants(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A file of coefficients: `turn` and `attacks`, those left, add to the logit of the seat to move. Where more than
-    two play, there are those of `SHARES` and no odds.
+    """A file of coefficients; `turn`, and `attacks` for each attack left, add to the logit of the seat to move.
 
-    `name`, with a version, is that of the value; `provenance` says how they were made.
+    With more than two seats the features are those of `SHARES` and have no odds. `name`, with a version, is the name of
+    the value function; `provenance` says how the coefficients were made.
     """
 
     name: str
@@ -71,19 +71,19 @@ class Coefficients(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
 
 
 def logit(seat_difference: Features, odds: Sequence[float], turn: float, attacks: float, state: Any) -> float:
-    """Of seat 0's win; it is kept where exp is small enough for a float."""
+    """Return the logit of seat 0's win, clipped to a range in which exp does not overflow."""
     mover = turn + attacks * getattr(state, "attacks_left", 0)
     told = sum(map(mul, odds, seat_difference)) + (mover if state.seat == 0 else -mover)
     return float(max(-50.0, min(50.0, told)))
 
 
 def game_openness(logit: float) -> float:
-    """4q(1 − q) for the probability q of this logit: 1 in an even game, near 0 in one that is decided."""
+    """Return 4q(1 − q) for the probability q of this logit: 1 in an even game, near 0 in a decided one."""
     return 1 / math.cosh(logit / 2) ** 2
 
 
 class FittedValue(ValueFunction):
-    """By coefficients, in a game of two seats."""
+    """A value function by coefficients, for games of two seats."""
 
     def __init__(self, game: Game[Any, Any], coefficients: Coefficients) -> None:
         self.name = coefficients.name
@@ -111,11 +111,11 @@ _AS_THEY_ARE = Coefficients(
     name=FEATURES,
     features=dict.fromkeys(("territories", "units", "strength", "compactness"), Constants(always=1 / 8)),
 )
-"""Half a point is divided among the four: they are 1 for the winner of a match and 0 for the loser."""
+"""The four features share half a point: each is 1 for the winner of a match and 0 for the loser."""
 
 
 def of_duel(game: Duel) -> ValueFactories:
-    """The values of this duel, the best first; a table that takes minutes to solve only where it is asked for."""
+    """Return the values of this duel, the best first; a table that takes minutes to solve comes last."""
     by_hand: ValueFactories = {FEATURES: features}
     others = {**by_hand, **_fits(game)} if _often_drawn(game) else {**_fits(game), **by_hand}
     if not can_judge(game):
@@ -126,19 +126,20 @@ def of_duel(game: Duel) -> ValueFactories:
 
 
 def _often_drawn(game: Duel) -> bool:
-    """Whether the limit of plies ends so many matches that constants which were fitted elsewhere mislead: by them a
-    throw is worth most in an open match, and to one that will be drawn it is worth little.
+    """Return whether the ply limit ends many matches, which makes coefficients fitted elsewhere misleading.
+
+    They value a throw most in an open match, but in one that will be drawn it is worth little.
     """
     return _shipped(game) is None and game.max_plies < _DRAWN_UNTIL * len(game.map) ** 2 * game.max_troops
 
 
 def of_campaign(game: Campaign) -> ValueFactories:
-    """The values of this campaign, the best first: none without dice."""
+    """Return the values of this campaign, the best first; none without dice."""
     return {**_fits(game), FEATURES: features} if game.battle == "dice" else {}
 
 
 def _fits(game: Duel | Campaign) -> ValueFactories:
-    """Those by coefficients: the map's own for so many seats; of a match of two also those of another map."""
+    """Return the values by coefficients: the map's own for this number of seats, and for two seats the general ones."""
     if game.seats > 2:
         return _by_shares(game)
     shipped = (_shipped(game), _elsewhere(game.name))
@@ -146,7 +147,7 @@ def _fits(game: Duel | Campaign) -> ValueFactories:
 
 
 def _by_shares(game: Duel | Campaign) -> ValueFactories:
-    """That of a campaign of more than two on a map for which it was fitted."""
+    """Return the value of shares for more than two seats, if it was fitted for the map."""
     found = _shipped(game, f"-{game.seats}")
     if found is None:
         return {}
@@ -156,7 +157,7 @@ def _by_shares(game: Duel | Campaign) -> ValueFactories:
 
 
 def exact(game: Duel) -> ValueFunction:
-    """By the table of exact play, which ignores the ply limit."""
+    """Return the value by the table of exact play, which ignores the ply limit."""
     table = table_of(game.map, game.max_troops, game.armies)
 
     def worths(position: Position) -> SeatValues:
@@ -167,7 +168,7 @@ def exact(game: Duel) -> ValueFunction:
 
 
 def features(game: Duel | Campaign) -> ValueFunction:
-    """By the mean of `measure`: half a point, and what a seat has above the average of all."""
+    """Return the value by `measure`: half a point plus a seat's mean feature above the average of all seats."""
     return (
         FittedValue(game, _AS_THEY_ARE)
         if game.seats == 2
@@ -182,8 +183,9 @@ def _means(game: Game[Any, Any], state: Any) -> SeatValues:
 
 
 def _shipped(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
-    """What was fitted to games on the map; under another cap or draft it is as unbiased, only not quite as sharp.
-    `seats` is what the file's name ends in where more than two play.
+    """Return the coefficients fitted to the map, or None; `seats` is the file's suffix for more than two seats.
+
+    Under another troop limit or draft they are still unbiased, only a little less sharp.
     """
     name = game.map.name
     known = name in maps.NAMES and game.map == maps.load_map(name)
@@ -191,13 +193,13 @@ def _shipped(game: Duel | Campaign, seats: str = "") -> Coefficients | None:
 
 
 def _elsewhere(game: str) -> Coefficients | None:
-    """What was fitted on another map and does well on any."""
+    """Return coefficients that were fitted on another map and do well on any, None if the game has none."""
     found = read_coefficients(game, _GENERAL[game]) if game in _GENERAL else None
     return None if found is None else replace(found, name=found.name.replace("fitted", "general"))
 
 
 @cache
 def read_coefficients(game: str, map_: str) -> Coefficients | None:
-    """The coefficients that are shipped for a map, if there are any."""
+    """Return the coefficients shipped for a map, or None."""
     file = resources.files(__package__).joinpath("coefficients", game, f"{map_}.toml")
     return msgspec.convert(tomllib.loads(file.read_text("utf-8")), Coefficients) if file.is_file() else None
