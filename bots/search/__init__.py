@@ -1,4 +1,6 @@
-"""Searches over any game of protocol.games: each returns the value, the move and the line, and counts its work."""
+"""Searches for any game of protocol.games. Each returns the value, the best move and the principal variation, and
+counts the positions that it visits.
+"""
 
 from bots.evaluation.base import WIN
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1
