@@ -175,7 +175,7 @@ class _Pruning(Generic[S, M]):
 
     @property
     def _keyed_by_ply(self) -> bool:
-        """Whether keys contain the ply. Below a chance node, wins of different lengths mix, so a value holds at one ply
+        """True if keys contain the ply. Below a chance node, wins of different lengths mix, so a value holds at one ply
         only.
         """
         return self._table is not None and self._table.chance

@@ -1,1 +1,3 @@
-"""Evolving weights: the genetic algorithm, its games and where they are played, a tuning on disk and under way."""
+"""Tuning of evaluation weights: the genetic algorithm, its games, presets, the file of a tuning and its running
+session.
+"""
