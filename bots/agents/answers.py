@@ -85,9 +85,7 @@ class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def match_now(match: AgentMatch, now: float, *, whole: bool) -> MatchNow:
-    """Return a match as it stands and mark its events as seen. The board is whole, or only what changed since the last
-    look.
-    """
+    """Return a match as it stands, mark its events as seen, and show the whole board or what changed on it."""
     start, turn, rules = match.start, match.turn, match.rules
     position, news = match.position, match.news
     board = _board(match, position, whole=whole)

@@ -1,6 +1,4 @@
-"""A client of the arena's JSON API (docs/api.md) for finished matches, which also finds the address of the arena's
-page.
-"""
+"""A client of the arena's JSON API for finished matches (docs/api.md), which also finds the arena's page."""
 
 from __future__ import annotations
 
@@ -39,10 +37,7 @@ def check_page(url: str) -> str:
 
 
 class Page:
-    """The page of the arena at `arena`, a WebSocket URL. Unless `page` is given, the arena is asked for it.
-
-    Its methods block.
-    """
+    """The page of the arena at `arena`, a WebSocket URL; without `page` the arena is asked for it. Methods block."""
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena

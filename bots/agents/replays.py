@@ -105,9 +105,7 @@ class SeatGrade(Struct, frozen=True, kw_only=True):
 
 
 class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The losses of a match's moves against exact play, the worst first; in a `unit` such as chips if that is not the
-    result.
-    """
+    """The losses of a match's moves against exact play, worst first; the `unit`, such as chips, is None for results."""
 
     match: str
     seats: list[SeatGrade]

@@ -1,6 +1,4 @@
-"""The tools for a language model: their arguments, texts and actions. It knows nothing of the Model Context
-Protocol.
-"""
+"""The tools for a language model: arguments, texts and actions, without the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -147,9 +145,7 @@ class Tool(NamedTuple):
 
 
 class AgentTools:
-    """The tools of one agent, for an arena and its page. A tool returns an answer or raises a `Fault` to be
-    reported.
-    """
+    """One agent's tools, for an arena and its page. A tool returns an answer or raises a `Fault` to be reported."""
 
     def __init__(self, name: str, session: Session, page: Page, *, slow: bool = False) -> None:
         self._name = name

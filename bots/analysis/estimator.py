@@ -59,9 +59,7 @@ class UctAppraiser(Appraiser):
         return Appraisal(fmean(played), best, fmean(worths), error)
 
     def _worth(self, state: Any, move: Any, seed: str) -> float:
-        """Return the expected result of a move in one batch, which splits its simulations by the probabilities of
-        outcomes.
-        """
+        """Return the expected result of a move in one batch, split by the probabilities of the move's outcomes."""
         seat, sims = self._game.to_move(state), self._sims // BATCHES
         below = random.Random(seed).randrange
         wins, done, likely = 0.0, 0, 0.0
@@ -74,9 +72,7 @@ class UctAppraiser(Appraiser):
         return 2 * wins / done - 1
 
     def _share(self, position: Any, seat: int | None, sims: int, below: Callable[[int], int]) -> float:
-        """Return a seat's estimated winning probability from a position on; its share of first place if the game is
-        over.
-        """
+        """Return a seat's estimated winning probability from a position on, or its share of first place at the end."""
         assert seat is not None
         if self._game.to_move(position) is not None:
             return self._search.worth(position, seat, sims, below)

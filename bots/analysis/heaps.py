@@ -116,9 +116,7 @@ class Contest:
         return found
 
     def share(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
-        """Return the fraction of games that `mover` wins when it moves first in the lost positions `starts`,
-        weighted.
-        """
+        """Return the fraction of games that `mover` wins, moving first in the lost positions of `starts` by weight."""
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
 
@@ -139,9 +137,7 @@ class Contest:
         return {row: {column: self.share(row, column, starts) for column in ABOUT} for row in ABOUT}
 
     def pair(self, heaps: Sequence[int]) -> Pair | None:
-        """Return the two smallest won positions of equal value and different difficulty, with heaps up to the largest
-        given.
-        """
+        """Return the two smallest won positions of equal value and different difficulty, within the largest heap."""
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
         for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):
@@ -192,7 +188,7 @@ class Contest:
         return self._even(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Return any legal move. A heap size is as likely as the number of heaps that have it."""
+        """Choose uniformly among the moves of all heaps; moves of equal heaps lead to the same position."""
         weights = {after(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}

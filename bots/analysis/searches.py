@@ -57,9 +57,7 @@ class SearchComparison(Struct, frozen=True):
         return search.nodes / self.searches[0].nodes
 
     def branching(self, search: SearchRun) -> float:
-        """Return the effective branching factor b of a search: a uniform tree of 1 + b + … + b^plies nodes has as
-        many.
-        """
+        """Return the effective branching factor b: a uniform tree of 1 + b + … + b^plies nodes has as many."""
         low, high = 0.0, float(search.nodes ** (1 / self.plies))
         for _ in range(100):
             middle = (low + high) / 2

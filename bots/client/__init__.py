@@ -1,3 +1,1 @@
-"""The library for authors of bots: `Bot` and `Turn`, the client that connects and converses, its settings and
-tokens.
-"""
+"""The library for authors of bots: `Bot` and `Turn`, the client that connects, its settings and tokens."""

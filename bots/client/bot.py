@@ -90,7 +90,8 @@ class Bot(ABC):
     person: bool = False
     """True if a person chooses the moves: then it plays on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}
-    """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings, each with an explanation."""
+    """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings, each with an
+    explanation."""
 
     def __init_subclass__(cls, **words: Any) -> None:
         super().__init_subclass__(**words)

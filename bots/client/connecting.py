@@ -56,9 +56,7 @@ class _Opening(open_websocket):
 
 
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
-    """Open a connection to the arena at `url`, in msgpack. Raises `Away`, `Refused`; `UsageFault` for a bad URL or
-    proxy.
-    """
+    """Open a connection to the arena at `url`. Raises `Away`, `Refused`; `UsageFault` for a bad URL or proxy."""
     try:
         return await _Opening(
             url,

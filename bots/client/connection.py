@@ -1,6 +1,4 @@
-"""The connection to one node and its reconnects. Incoming messages go to the conversation, whose effects are
-performed.
-"""
+"""The connection to one node and its reconnects, which passes messages to the conversation and performs the effects."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ BROKEN = 1006
 
 
 class Connection:
-    """Keeps a connection to `url` and passes effects to `perform`. With `patience` it gives up after that many
-    seconds.
-    """
+    """Keeps a connection to `url` and passes effects to `perform`. After `patience` seconds of failure it gives up."""
 
     def __init__(
         self,

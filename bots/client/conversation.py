@@ -45,9 +45,7 @@ _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
 class Conversation(Talk):
-    """All that `bot` says and has to think about, for the life of the process. `game` is the one that it was warmed up
-    for.
-    """
+    """All that `bot` says and has to think about until the process ends. `game` is what it was warmed up for."""
 
     def __init__(
         self,
@@ -343,9 +341,8 @@ class Conversation(Talk):
         return effects if self._wanted else [*effects, Stop(1)]
 
     def _presets_of(self, game: str) -> list[str]:
-        """Return the presets of a game that the bot plays; an empty list if it plays all of them, and hence any config.
-
-        Raises the bot's `UsageFault` if it plays none.
+        """Return the presets that the bot plays; none if it plays all, and hence any config. Raises its
+        `UsageFault`.
         """
         if game not in self._presets:
             known = games.game_class(game).presets
@@ -372,7 +369,6 @@ class Conversation(Talk):
         self._withdrawn.discard(seek)
 
     def _new_seek(self, game: str) -> str:
-        """Register a new seek and return its id."""
         self._seeks_made += 1
         name = f"s{self._seeks_made}"
         self._seeks[name] = game

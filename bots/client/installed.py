@@ -12,9 +12,7 @@ from protocol.bot_launch import REFERENCE_BOTS
 
 @functools.cache
 def installed() -> Mapping[str, EntryPoint]:
-    """Return the entry points of bots by name. They are looked up once, as reading those of all packages takes 10
-    ms.
-    """
+    """Return the entry points of bots by name, read once, as reading those of all packages takes 10 ms."""
     return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
 
 

@@ -143,9 +143,7 @@ class Nodes:
         return self._end_seeks(place, f"the connection to {place.url} was lost")
 
     def _by_ourselves(self, place: _Place) -> bool:
-        """Return whether the newer connection that took over may be ours: through a proxy, the first URL leads to any
-        node.
-        """
+        """Return whether the newer connection may be our own: through a proxy, the first URL leads to any node."""
         merged, place.merged = place.merged, False
         first_comes = place is not self._first and not self._first.up
         return first_comes or merged or self._twin(place) is not None
@@ -304,9 +302,7 @@ class Nodes:
         return directed
 
     def _direct(self, message: FromClient) -> list[Directed]:
-        """Route a message to its connection. Messages for a match whose node is away are dropped; its seat repeats
-        them.
-        """
+        """Route a message to its connection. If a match's node is away, drop its messages: its seat repeats them."""
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._here()
             self._seeks[message.id] = sought = _Sought(message, place)

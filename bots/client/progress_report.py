@@ -141,9 +141,7 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def left(matches: int, away_ms: int) -> str:
-    """Return the line for matches under way when the process ends. It may be away for `away_ms`; 0: as long as its
-    clock.
-    """
+    """Return the line for matches under way at the process's end; it may be away for `away_ms`, 0: for its clock."""
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
     return f"{counted(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"
@@ -158,9 +156,7 @@ def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
 
 
 def error(bot: str, problem: Error, *, welcome: bool, flag: str = "--token") -> str:
-    """Return the line for an `error` of the arena. If the bot was not let in, it adds what the author can do, with the
-    `flag` that takes a token.
-    """
+    """Return the line for an `error` of the arena, with the author's remedy if the bot was not let in."""
     told = f"{bot}: {problem.message} ({problem.code})"
     if welcome or problem.code not in NOT_LET_IN:
         return told

@@ -195,7 +195,7 @@ class Client(Link):
         super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
     def leave(self, code: int) -> None:
-        """End the process if the code says so or a thread still thinks and would block the exit; report such
+        """End the process if the code says so or a thread that still thinks would block the exit; report such
         threads.
         """
         if code == INTERRUPTED:

@@ -109,9 +109,7 @@ def settle(*sources: Given) -> Settings:
 
 
 def from_environment(environ: Mapping[str, str]) -> Given:
-    """Return the settings from `ARENA_…` variables; empty ones count as absent. Raises `UsageFault`, naming the
-    variable.
-    """
+    """Return the settings from non-empty `ARENA_…` variables. Raises `UsageFault`, naming the variable."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
     read: Given = {}
     for variable, text in given.items():
@@ -264,10 +262,7 @@ def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
 
 
 def read_number(bot: str, key: str, value: object, most: int) -> int | None:
-    """Return an integer setting from 1 to `most`, given as text or number; None if it was not given.
-
-    Raises `UsageFault`.
-    """
+    """Return an integer setting from 1 to `most`, given as text or number; None if not given. Raises `UsageFault`."""
     if value is None:
         return None
     try:

@@ -64,9 +64,7 @@ class Talk(ABC):
         """Return the first message of every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """Return the effects of a message that arrived at `now` (`time.monotonic()`); none for an unknown one
-        (None).
-        """
+        """Return the effects of a message that arrived at `now` (`time.monotonic()`); none if it is unknown (None)."""
         match message:
             case messages.Turn():
                 return self._turned(message, now)
@@ -88,7 +86,7 @@ class Talk(ABC):
 
     @abstractmethod
     def lost(self, code: int) -> list[Effect]:
-        """Return the effects of a connection that ended with this close code (1006: it broke). Without a `Stop`,
+        """Return the effects of a connection's end with this close code (1006: it broke). Without a `Stop`,
         reconnect.
         """
 

@@ -1,6 +1,4 @@
-"""Warms up bots before they play. Of processes that start together, the first compiles alone and the others reuse its
-code.
-"""
+"""Warms up bots before they play. Of processes that start together, only the first compiles."""
 
 from __future__ import annotations
 

@@ -122,10 +122,7 @@ class NoMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return what `choose` returned as a message that fits a frame, and which part of its `info` is left out.
-
-    Raises `NoMove`.
-    """
+    """Return what `choose` returned as a message, and the left-out parts of its `info`. Raises `NoMove`."""
     info: dict[str, Any] | None = None
     move, left_out = choice, None
     if isinstance(choice, Choice):

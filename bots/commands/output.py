@@ -20,9 +20,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-    """Print one line a row, folded if a terminal is too narrow. With a `header`, all columns but the first are
-    numbers.
-    """
+    """Print one line a row, folded on a narrow terminal. With a `header`, all columns but the first are numbers."""
     from rich import box
     from rich.table import Table
 

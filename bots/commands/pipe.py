@@ -141,10 +141,7 @@ class Program:
         self._push()
 
     def hear(self, until: float) -> bytes:
-        """Return the next line that it writes, without the line feed, until a time of `time.monotonic`.
-
-        Raises `Gone`, `Unusable`.
-        """
+        """Return the next line that it writes, until a time of `time.monotonic`. Raises `Gone`, `Unusable`."""
         while (length := self._heard.find(b"\n")) < 0:
             if len(self._heard) > LONGEST_LINE:
                 raise Unusable(f"wrote a line of more than {LONGEST_LINE} bytes")
@@ -253,9 +250,7 @@ def told(message: Start | Rejected | End) -> bytes:
 
 
 def asked(turn: Turn) -> bytes:
-    """Return a turn as a line: `type` first, then `legal`. Fields that only serve to check the arena's dice are left
-    out.
-    """
+    """Return a turn as a line: `type` first, then `legal`, without what only serves to check the arena's dice."""
     options = {} if turn.options is None else {"options": turn.options}
     message = {
         "type": "turn",

@@ -1,6 +1,4 @@
-"""`arena-bot trial`: plays two sides from the command line against each other, every start from both seats, and reports
-the result as text or JSON.
-"""
+"""`arena-bot trial`: plays two sides against each other, every start from both seats, and reports the result."""
 
 from __future__ import annotations
 
@@ -111,9 +109,7 @@ def trial(
 
 
 def read_value_name(setup: Setup, name: str | None) -> str:
-    """Return the name of the value function that measures luck; nothing is solved yet. Raises `UsageFault` for a name
-    that the game does not have.
-    """
+    """Return the name of the value function that measures luck. Raises `UsageFault` if the game lacks it."""
     names = names_of(check(setup))
     if name is not None and name not in names:
         raise UsageFault(f"--value is {shown(name)}: {among(names)}")
@@ -121,7 +117,6 @@ def read_value_name(setup: Setup, name: str | None) -> str:
 
 
 def _play(crew: WorkerPool, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
-    """Play the trial, with a progress bar at a terminal."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("games", total=2 * starts)
@@ -154,9 +149,7 @@ def play_trial(
 
 
 def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
-    """Return the result from seat 0's games by start: `first` with the first side in seat 0, `second` with the other.
-    Luck counts if `freed`.
-    """
+    """Return the result from seat 0's games by start, with the first side there in `first`. Luck counts if `freed`."""
     scores = [
         SideScore(points, luck if freed else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))

@@ -83,9 +83,7 @@ def tune(
 
 
 def _place(option: str, name: str) -> Path:
-    """Return the path of a writable file. Raises `UsageFault`. A full disk shows at the first write, before any
-    game.
-    """
+    """Return the path of a writable file. Raises `UsageFault`; a full disk only shows at the first write."""
     if not name.isprintable():
         raise UsageFault(f"{option} {shown(name)}: the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))
@@ -172,9 +170,7 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *,
 
 
 def _measured(tuning: Tuning, workers: WorkerPool) -> TrialResult:
-    """Play the resulting weights against the default ones in fresh games. The tuning's own games selected them, and so
-    flatter them.
-    """
+    """Play the resulting weights against the default ones in fresh games, as the tuning's own games flatter them."""
     assert tuning.best is not None
     sides = Side("tuned", tuning.setup, tuning.best[0]), Side(USUAL, tuning.setup, tuning.setup.usual)
     starts = min(FRESH_STARTS, tuning.method.total)

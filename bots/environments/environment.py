@@ -180,9 +180,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         }
 
     def step(self, action: int | None) -> None:
-        """Play the move of that number; None for a terminated agent. Raises `IllegalMove` for a masked action, before
-        any change.
-        """
+        """Play a move by number; None for a terminated agent. Raises `IllegalMove` for a masked one."""
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -216,9 +214,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self._arrive(rules.resolve(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _arrive(self, position: Any) -> None:
-        """Set the position, after any deals that are due, with its legal moves, agent to move, payoffs and settled
-        ranks.
-        """
+        """Set the position after any deals, with moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
             position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
         self.position = position

@@ -1,6 +1,4 @@
-"""Encodings of games without a map: nim, Grundy's game and tic-tac-toe. Actions and sizes follow from the config's
-heaps.
-"""
+"""Encodings of nim, Grundy's game and tic-tac-toe. Actions and sizes follow from the config's heaps."""
 
 from __future__ import annotations
 

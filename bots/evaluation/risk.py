@@ -87,8 +87,7 @@ class Outlook(NamedTuple):
     progress: float = 2.0
     """The land value of each unit of a continent's bonus, times the square of the fraction held."""
     land: float = 6.5
-    """Half of the exponent of the land. It is high because bots that attack as often as they may soon lose
-    territories."""
+    """Half of the land's exponent. It is high, as bots that attack as often as they may change little land."""
 
 
 USUAL_OUTLOOK = Outlook()

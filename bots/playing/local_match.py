@@ -262,9 +262,8 @@ class LocalMatch:
             return self._to_the_end()
 
     def play_on(self, standing: MatchStanding, acts: Sequence[MatchEvent]) -> Closed:
-        """Play the match to its end from a standing, after these acts. The guests return as after a restart.
-
-        The result, and the calls of `told`, begin with the acts.
+        """Play the match to its end from a standing, after these acts, which begin the result. Guests return as after a
+        restart.
         """
         self._match.standing = standing
         with self._alarm.wound() if self._timed else contextlib.nullcontext():

@@ -55,9 +55,7 @@ class Played:
 
     @property
     def points(self) -> list[float]:
-        """Points by seat, from 0 to 1: 1 is a win; with more than two seats, the fraction of the others that it
-        beat.
-        """
+        """Points by seat, from 0 to 1: 1 is a win; with more than two seats, the fraction of the others beaten."""
         return points(self.result)
 
     @cached_property
@@ -169,8 +167,7 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """The identities of the bots by seat, so that swapping bots of one name makes a different match; None if names
-        differ."""
+        """The bots' identities by seat, so that swapping two of one name makes another match; None if names differ."""
         # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
@@ -191,9 +188,7 @@ class _Table:
 
 
 def _packed(asked: tuple[Any, ...]) -> bytes:
-    """Return the arguments from which other processes make their table. Raises `UsageFault` if they can't be
-    pickled.
-    """
+    """Return the arguments for the tables of other processes. Raises `UsageFault` if they can't be pickled."""
     try:
         return pickle.dumps(asked)
     except (AttributeError, TypeError, pickle.PicklingError) as exc:

@@ -82,16 +82,13 @@ class Players(InProcess):
         return LocalMatch(header, seed, self._guests_of(header), timed=False, told=told).play_on(standing, acts)
 
     def listen(self, bot: str, seed: str) -> Listener:
-        """Return one of these bots as a listener for a match refereed elsewhere. A call that does not return is not
-        interrupted.
-        """
+        """Return a bot as a listener for a match refereed elsewhere. A call that hangs is not interrupted."""
         self._warm_up()
         guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
         alarm = Alarm()
         return lambda message: [said for _, said in guest.hear(message, alarm)]
 
     def _warm_up(self) -> None:
-        """Warm up the bots that have not been warmed up yet."""
         cold, self._cold = self._cold, {}
         for name, bot in cold.items():
             if name not in self.failing:

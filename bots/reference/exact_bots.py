@@ -1,6 +1,4 @@
-"""The reference bots that do not search because they know the value of every move: `perfect`, `oracle` and
-`equilibrium`.
-"""
+"""The reference bots that know the value of every move without a search: `perfect`, `oracle`, `equilibrium`."""
 
 from __future__ import annotations
 
@@ -49,9 +47,7 @@ class Perfect(Bot):
 
 
 def dealt(turn: Turn) -> Mapping[str, Any]:
-    """Draw a move of poker from the equilibrium. The bot reports no value for it, as the value would reveal the
-    card.
-    """
+    """Draw a move of poker from the equilibrium. The bot reports no value, which would reveal the card."""
     rules = turn.rules
     chances = [float(chance) for chance in _in_equilibrium(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)

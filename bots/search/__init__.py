@@ -1,6 +1,4 @@
-"""Searches for any game of protocol.games. Each returns the value, the best move and the principal variation, and
-counts the positions that it visits.
-"""
+"""Searches for any game of protocol.games, which return value, best move and principal variation, and count nodes."""
 
 from bots.evaluation.base import WIN
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1

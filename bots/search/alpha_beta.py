@@ -175,9 +175,7 @@ class _Pruning(Generic[S, M]):
 
     @property
     def _keyed_by_ply(self) -> bool:
-        """True if keys contain the ply. Below a chance node, wins of different lengths mix, so a value holds at one ply
-        only.
-        """
+        """True if keys contain the ply: below a chance node a value holds at one ply only."""
         return self._table is not None and self._table.chance
 
     def _key(self, state: S, ply: int) -> Hashable:
@@ -186,9 +184,7 @@ class _Pruning(Generic[S, M]):
 
 
 def _answers(entry: Entry, left: int) -> bool:
-    """Return whether the entry equals what a search of `left` plies would find, so that a table never changes a
-    value.
-    """
+    """Return whether a search of `left` plies would find the same, so that the table never changes a value."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
 
 

@@ -67,9 +67,8 @@ class Limit:
         """Nodes visited so far."""
 
     def spend(self) -> None:
-        """Count one node. Raises `LimitReached` if no node was left or the deadline has passed.
-
-        The clock is read once in 32 nodes.
+        """Count one node. Raises `LimitReached` if none was left or the deadline, checked every 32 nodes, has
+        passed.
         """
         self.spent += 1
         if self.left is not None:

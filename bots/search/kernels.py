@@ -102,9 +102,7 @@ class OnePly(Kernel, Protocol):
     """The kernel of a game whose rules are too slow to list every outcome of even one move."""
 
     def look_once(self, position: Any, *, evaluation: str, limit: Limit) -> Found[Any]:
-        """Return the best move by one-ply expectation over every outcome, among all moves or those that `limit`
-        allows.
-        """
+        """Return the move with the best mean over all its outcomes, among all moves or those that `limit` allows."""
 
 
 class Sampling(Paced, Protocol):
@@ -119,9 +117,7 @@ class Sampling(Paced, Protocol):
         """
 
     def worth(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the fraction of `sims` simulations from an unfinished position that `seat` wins, whichever seat is to
-        move.
-        """
+        """Return the fraction of `sims` simulations that `seat` wins from an unfinished position."""
 
 
 class Policy(Ready, Protocol):

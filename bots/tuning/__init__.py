@@ -1,3 +1,1 @@
-"""Tuning of evaluation weights: the genetic algorithm, its games, presets, the file of a tuning and its running
-session.
-"""
+"""Tuning of evaluation weights: the genetic algorithm, its games, presets, the tuning's file and its session."""

@@ -76,9 +76,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def read(name: str) -> Tuning:
-    """Return the tuning in a file. Raises `UsageFault`, naming file and key, for anything that `write` would not
-    write.
-    """
+    """Return the tuning in a file. Raises `UsageFault`, naming file and key, unless `write` could have written it."""
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else shown(name)
     try:
@@ -281,9 +279,7 @@ def _row(line: str, method: Method, what: str, count: int, more: int) -> tuple[f
 
 
 def _difference(held: Any, right: Any, where: str) -> str | None:
-    """Return a message about the first key at which a file differs from what would be written; None if there is
-    none.
-    """
+    """Return a message about the first key at which a file differs from what would be written, or None."""
     if isinstance(held, dict) and isinstance(right, dict):
         for key in (*held, *right):
             at = f"{where}.{key}" if where else key

@@ -40,8 +40,7 @@ class Method:
 
     genes: int = 100
     tournaments: int = 10
-    """The genes of a generation are split at random into this many tournaments of equal size; in each, every pair
-    plays."""
+    """The number of random tournaments of equal size into which a generation is split; in each, every pair plays."""
     starts: int = 1
     """Starting positions that a pair plays."""
     seats: Seating = "drawn"
@@ -56,8 +55,7 @@ class Method:
     highest: float = 10.0
     """Weights are random from 0 to this."""
     step: float = 1.0
-    """The factor by which the greatest change of a mutant's weight shrinks with every generation. It begins at
-    `highest`."""
+    """The factor by which the greatest change of a mutant's weight, at first `highest`, shrinks with a generation."""
     fitness: Fitness = "results"
     """"results": fitness counts scores. "adjusted": it counts scores minus luck."""
 
@@ -150,9 +148,7 @@ def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
 
 
 def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]) -> tuple[float, ...]:
-    """Return each gene's points divided by its games. Scores are seat 0's: 1 won, 0.5 drawn, 0 lost, or that minus
-    luck.
-    """
+    """Return each gene's fraction of points. Scores are seat 0's: 1 won, 0.5 drawn, 0 lost, or that minus luck."""
     points, games = [0.0] * method.genes, [0] * method.genes
     for meeting, score in zip(meetings, scores, strict=True):
         points[meeting.first] += score
@@ -195,7 +191,6 @@ def _tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
 
 
 def _parents(method: Method, seed: str, generation: Generation) -> list[int]:
-    """Return the best genes of each tournament."""
     tournaments = _tournaments(method, seed, generation.number)
     return [gene for members in tournaments for gene in _ranked(generation, members)[: method.best]]
 

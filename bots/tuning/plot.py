@@ -21,8 +21,7 @@ _UNDATED: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf
 _INCHES = (6.4, 4.0)
 _STEP = 0.05
 _WIDEST = 0.8
-"""_STEP is the distance between dots of the same fitness, _WIDEST the greatest width of a row of them. Generations are
-1 apart."""
+"""The distance between dots of equal fitness, and the greatest width of a row of them; generations are 1 apart."""
 
 
 def check_plot(path: Path) -> None:
@@ -34,9 +33,7 @@ def check_plot(path: Path) -> None:
 
 
 def plot(tuning: Tuning, path: Path) -> None:
-    """Draw the finished generations: a dot for every gene, and lines for the best and the median. Raises
-    `ArenaFault`.
-    """
+    """Draw the finished generations: a dot for every gene, lines for best and median. Raises `ArenaFault`."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 

@@ -111,9 +111,7 @@ def check(setup: Setup) -> Game[Any, Any]:
 
 
 def play_all(setup: Setup, games: Sequence[Seats], version: str) -> list[float]:
-    """Return the score of every game. Raises `ArenaFault` if this is not bot-arena `version`, `UsageFault` as `check`
-    does.
-    """
+    """Return the score of every game. Raises `ArenaFault` for another version, `UsageFault` as `check` does."""
     _check_version(version)
     return [play(setup, seats).score for seats in games]
 
@@ -202,9 +200,7 @@ def ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
 
 @lru_cache(KEPT)
 def value_for(setup: Setup, name: str) -> ValueFunction:
-    """Return the value function of this name for the setup's game, cached for the last few. Raises `UsageFault` if
-    there is none.
-    """
+    """Return a value function of the setup's game, cached for the last few. Raises `UsageFault` if there is none."""
     return value_of(ready(setup)[0], name)
 
 

@@ -128,9 +128,7 @@ class Tuner:
         )
 
     def _told(self) -> str:
-        """Return the text beside the bar: the last finished generation, the speed, and the time left for the whole
-        tuning.
-        """
+        """Return the text beside the bar: the last finished generation, the speed, the time left for all."""
         told = []
         if self.tuning.generations:
             last = self.tuning.generations[-1]

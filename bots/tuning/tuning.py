@@ -72,9 +72,7 @@ class Tuning:
 def under_way(
     method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL)
 ) -> Running | None:
-    """Return the generation that follows the finished ones, with no game played; None after the last. Genes have
-    `weights` weights.
-    """
+    """Return the generation that follows the finished ones, with no game played; None after the last."""
     if len(generations) == method.generations:
         return None
     genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed, weights)
@@ -117,9 +115,7 @@ def value_name(method: Method, setup: Setup) -> str | None:
 
 
 def _check_value(tuning: Tuning) -> None:
-    """Raise `UsageFault` if luck can't be measured by the tuning's value function. A finished tuning may name one that
-    no longer exists.
-    """
+    """Raise `UsageFault` if the tuning can't measure luck by its value function, unless it is finished."""
     if tuning.method.fitness == "results":
         if tuning.value is not None:
             raise UsageFault(f"value is {shown(tuning.value)}: none, as fitness is 'results'")

@@ -1,6 +1,4 @@
-"""The interface of a batch of games that are played at once, and the registry by game. Each game has its own dice,
-drawn from a generator.
-"""
+"""The interface of games played in a batch, each with its own dice, and the registry of batches by game."""
 
 from __future__ import annotations
 
@@ -108,9 +106,7 @@ class Batch(ABC, Generic[S]):
 
     @abstractmethod
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        """Write what a seat of each of these games sees, and its action mask, which is all 0 if the seat is not to
-        move.
-        """
+        """Write what a seat of each of these games sees, and its action mask: all 0 unless the seat is to move."""
 
     def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
         """Play an action in each of these games, none of which may be over.

@@ -116,7 +116,6 @@ def legal(board: Any, field: Any, action: int) -> bool:
 
 @compiled
 def _mark(board: Any, field: Any, mask: Any) -> None:
-    """Set the mask of the `legal` actions."""
     count, seat = board[TERRITORIES], field[TURN]
     if field[DRAFTING]:
         mask[0] = 1
@@ -162,7 +161,6 @@ def _see(board: Any, shares: Any, states: Any, games: Any, seats: Any, vectors: 
 
 @compiled
 def _draft(board: Any, field: Any, room: Any, pressure: Any) -> None:
-    """Place the new units by the draft rule."""
     kept = share_out(board, field, room, 0, pressure, field[TURN], field[UNITS])
     for i in range(kept):
         place(field, room[i], room[board[TERRITORIES] + i])

@@ -124,7 +124,6 @@ def legal(board: Any, state: Any, action: int) -> bool:
 
 @compiled
 def _mark(board: Any, state: Any, mask: Any) -> None:
-    """Set the mask of the `legal` actions."""
     count, seat = board[TERRITORIES], state[TURN]
     if state[EMPTY]:
         for k in range(count):
@@ -173,9 +172,7 @@ def _worth(
     owner: int,
     troops: int,
 ) -> float:
-    """Return the value to seat 0, in points, of the position after the move, in which a cell has this owner and
-    troops.
-    """
+    """Return the value to seat 0, in points, of the position in which a cell has this owner and these troops."""
     if mode == BY_FEATURES:
         return peek(board, first, scale, at, owner, troops) - peek(board, second, scale, at, owner, troops)
     following, number = 1 - first[TURN], 0

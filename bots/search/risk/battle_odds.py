@@ -60,9 +60,7 @@ def _without(attackers: int, defenders: int) -> list[float]:
 
 @compiled
 def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
-    """Return the probability of winning, the mean attackers left after a win and the mean defenders left after a
-    loss.
-    """
+    """Return the probability of winning and the mean attackers left after a win, defenders left after a loss."""
     most = max(attackers, defenders)
     if most <= EDGE:
         at = attackers * _ROW + 3 * defenders
@@ -184,9 +182,7 @@ SURE, MEANS, DICE = range(3)
 
 @compiled
 def throw(chances: Any, begin: int, attackers: int, defenders: int, how: int) -> int:
-    """Write the results of a battle from `begin` on: first all probabilities, then what each result leaves (see
-    `left_after`). Return the number of results.
-    """
+    """Write a battle's results from `begin` on: all probabilities, then all `left_after`. Return their number."""
     if how == MEANS:
         return mean_results(chances, begin, attackers, defenders)
     if how == DICE:

@@ -18,8 +18,7 @@ CLASSIC, DICE and SNAKE are 0 or 1. At CONTINENTS begin the continents, each as 
 number."""
 
 SPAN = 64
-"""The base of the digits in which troops enter a search key. Two digits are combined with the owner; a third is used
-for larger armies."""
+"""The base of the digits in which troops enter a search key: two with the owner, a third for larger armies."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURNS = 0, 8, 32, 256, 2048
 """Offsets of the random numbers that belong to no territory, relative to the end of those for two digits, and their
 total. Those for third digits follow."""
@@ -43,8 +42,8 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def next_turn(board: Any, seats: Any, alive: int, seat: int, number: int) -> tuple[int, int]:
-    """Return the seat that moves after `seat` in round `number`, and the round of that turn. `seats[alive + s]` says
-    whether seat s is still in the game.
+    """Return the next seat after `seat` in round `number`, and its round. `seats` has from `alive` on who is in the
+    game.
     """
     step = -1 if board[SNAKE] and number % 2 == 0 else 1
     following = seat + step

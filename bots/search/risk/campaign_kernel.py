@@ -1,6 +1,4 @@
-"""The campaign's kernel. It chooses between two searches: one whose moves include drafts, and one whose drafts follow
-the draft rule.
-"""
+"""The campaign's kernel, which chooses between a search with drafts as moves and one with drafts by the rule."""
 
 from __future__ import annotations
 
@@ -96,7 +94,6 @@ class CampaignKernel:
         return self.ruled.perft(position, depth)
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
         if not FAST:
             return
         self.ruled.warm_up()

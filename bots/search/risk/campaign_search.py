@@ -268,10 +268,7 @@ def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, r
 
 @compiled
 def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Play an attack of `size` units that leaves `remain` (see `left_after`), or end the turn. A draft may be due next.
-
-    Returns whether the game is over for MAX.
-    """
+    """Play an attack of `size` units that leaves `remain`, or end the turn. Return whether the game is over for MAX."""
     play[GONE] = -1
     if move < board[MOVES]:
         if attack(board, state, play, keys, move, size, remain):
@@ -283,9 +280,7 @@ def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, rem
 
 @compiled
 def fight(board: Any, state: Any, play: Any, chances: Any, room: int, move: int) -> tuple[int, int]:
-    """Return the units that a move sends and its number of results, which `throw` writes to `chances` from `room`
-    on.
-    """
+    """Return the units that a move sends and its number of results; `throw` writes them to `chances` from `room` on."""
     if move == board[MOVES]:
         chances[room], chances[room + 1] = 1.0, 0.0
         return 0, 1
@@ -296,9 +291,7 @@ def fight(board: Any, state: Any, play: Any, chances: Any, room: int, move: int)
 
 @compiled
 def final(board: Any, state: Any, play: Any, ply: int) -> float:
-    """Return the value of a game that is over for MAX. Eliminated is lost, alone is won; otherwise territories decide,
-    then units.
-    """
+    """Return the value of a game that is over for MAX; among survivors territories decide, then units."""
     note_end(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -397,9 +390,8 @@ def calm(
 def expect(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, left: int, ply: int
 ) -> float:
-    """Return the expectiminimax value for MAX of an unfinished position, `left` turns or plies deep.
-
-    `chances` is free from `room` on.
+    """Return the expectiminimax value of an unfinished position, `left` turns or plies deep. `chances` is free from
+    `room`.
     """
     if play[STOP] or play[NODES] >= play[BUDGET]:
         play[STOP] = 1
@@ -472,9 +464,7 @@ def remember(
     best: float,
     estimates: int,
 ) -> None:
-    """Store a position's value and best move. After a stop the entry is wrong, but it is never read: each search has
-    its own keys.
-    """
+    """Store a position's value and best move. What a stopped search stores is never read, as keys differ by search."""
     bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
     if estimates == play[ESTIMATES]:
         bound += COMPLETE
@@ -500,8 +490,8 @@ def prune(
     alpha: float,
     beta: float,
 ) -> float:
-    """Search by fail-soft alpha-beta, with Star1 (Ballard 1983) at battles. Return the value that `expect` has, or a
-    bound on it outside `alpha` to `beta`.
+    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `expect` has, or a bound on
+    it.
     """
     # It is this long because it is the hot loop. Moving its parts, even the table lookup, into functions costs some 5 %
     # of the nodes a second when compiled, and a call a node when not.
@@ -586,9 +576,7 @@ def prune(
 
 @entry
 def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
-    """Place units one by one, each on the own cell where the evaluation gains most, the first of equals. Add to
-    `counts` what each territory gets.
-    """
+    """Place units one by one on the own cell where the evaluation gains most; add each territory's to `counts`."""
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), ROWS
@@ -603,9 +591,7 @@ def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> N
 
 @entry
 def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
-    """Count the paths of exactly `depth` plies from an unfinished position, with every attack at full strength and
-    every result.
-    """
+    """Count the paths of exactly `depth` plies, with every attack at full strength and every result."""
     if depth == 0:
         return 1
     keep(state, play, depth)
@@ -648,9 +634,7 @@ class CampaignSearch:
 
     @cached_property
     def _memory(self) -> tuple[Any, Any]:
-        """The transposition table. The keys of a search include its number, so entries of earlier searches never
-        match.
-        """
+        """The transposition table. Keys include the number of the search, so older entries never match."""
         return zeros(2 * ENTRIES), zeros(ENTRIES, float)
 
     def search(
@@ -738,7 +722,6 @@ class CampaignSearch:
         )
 
     def _play(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
-        """Return the array `play` for a search with these settings."""
         rules = self.rules
         play = play_array(self._values, position, depth)
         play[EVERY], play[CALM] = not candidates, settings.horizon == "calm"
@@ -835,7 +818,6 @@ class CampaignSearch:
         return int(perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
         if not FAST:
             return
         start = self.rules.initial(Dice(bytes(32), 0))[0]

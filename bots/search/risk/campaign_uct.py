@@ -48,8 +48,7 @@ HORIZON: turns of a playout after one's own. The others belong to the estimate. 
 seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
 neighbours."""
 KINDS, CHOSEN, LISTED = 2, 8, 72
-"""Slots of `work`. work[KINDS + seat] is the policy of a seat; the nodes of a simulation begin at CHOSEN, the
-candidates at LISTED."""
+"""Slots of `work`: KINDS + seat a seat's policy; from CHOSEN on a simulation's nodes, from LISTED on the candidates."""
 MOST_DEPTH = LISTED - CHOSEN
 HASTE = 0.01
 """The fraction that each playout turn takes off a value. Without it a certain win could be put off for ever."""
@@ -158,9 +157,7 @@ def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
 def select(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
-    """Return the index of the candidate to visit, by PUCT (Rosin 2011; Silver et al. 2017). Unvisited candidates start
-    at the parent's mean.
-    """
+    """Return the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017), unvisited ones at the parent's mean."""
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
@@ -256,9 +253,7 @@ def simulate(
     seat: int,
     sims: int,
 ) -> float:
-    """Add `sims` simulations to the tree, which branches while the root's turn of `seat` lasts. Return the sum of their
-    values for `seat`.
-    """
+    """Add `sims` simulations to the tree of this turn of `seat`. Return the sum of their values for `seat`."""
     number, total = root[ROUND], 0.0
     for _ in range(sims):
         field[POSITION:] = root[POSITION:]
@@ -363,9 +358,7 @@ class OpponentModel:
 
 
 class CampaignUct:
-    """Searches a campaign with one configuration, one search at a time. It learns from a match, so each match needs its
-    own.
-    """
+    """Searches a campaign, one search at a time. It learns from a match, so each match needs its own."""
 
     at_once: ClassVar[int] = uct_tree.AT_ONCE
 
@@ -413,25 +406,20 @@ class CampaignUct:
         return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def _simulation(self, root: Any, seat: int) -> Callable[[int], float]:
-        """Return a function that adds a number of simulations from `root` to the tree and returns their summed
-        values.
-        """
+        """Return a function that adds simulations from `root` to the tree and returns the sum of their values."""
         raid, (tree, totals, work, priors, found) = self.raid, self._room
         given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
         arrays = tree, totals, work, priors, found, raid.path, zeros(MOST_PLAYERS, float)
         return lambda sims: float(simulate(*given, *arrays, seat, sims))
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the mean value for `seat` of `sims` simulations from an unfinished position, whichever seat is to
-        move.
-        """
+        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
         root = field_of(self.rules, position, below(SEEDS))
         tree, _, work, *_ = self._room
         uct_tree.plant(tree, work)
         return self._simulation(root, seat)(sims) / sims
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
         if not FAST:
             return
         start, deal = self.rules.initial(Dice(bytes(32), 0))

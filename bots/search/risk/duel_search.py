@@ -74,8 +74,7 @@ MOVES = 16
 """Where the moves of each ply begin in `work`."""
 
 SLOT = 2
-"""Entries of `table`: table[slot] is the key of a position, table[slot + 1] its move, depth and bound, packed. Its
-value is worths[slot // SLOT]."""
+"""Entries of `table`: a position's key; then its move, depth and bound, packed. Its value is worths[slot // SLOT]."""
 USUAL = DuelSettings()
 SLOTS = 2**18
 """Positions that the table holds. It is the same on every machine, so that moves are the same."""
@@ -286,9 +285,7 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """Return what the ply contributes to the key. Below a chance node, wins of different lengths mix, so a value holds
-    at one ply only.
-    """
+    """Return what the ply contributes to the key: below a chance node, a value holds at one ply only."""
     return board[board[ZOBRIST] + 2 * board[TERRITORIES] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
@@ -316,9 +313,7 @@ def window(
 
 @compiled
 def recall(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """Return the bounds that the table has on a position's value for the seat that moved there, else `low` and
-    `high`.
-    """
+    """Return the table's bounds on a position's value for the seat that moved there, else `low` and `high`."""
     slot = SLOT * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -339,9 +334,7 @@ def remember(
     beta: float,
     best: float,
 ) -> None:
-    """Store a position's value and best move. After a stop the entry is wrong, but it is never read: each search has
-    its own keys.
-    """
+    """Store a position's value and best move. What a stopped search stores is never read, as keys differ by search."""
     kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
     move = work[work[LINES] + ply * work[LINE] + 1]
     table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best
@@ -349,9 +342,7 @@ def remember(
 
 @compiled
 def reach(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Return bounds on a move's value `left` plies deep. They include a win or a loss only if the plies are enough to
-    take the rest of the map, one territory each.
-    """
+    """Return bounds on a move's value. A win or loss is possible only if `left` plies suffice to take the whole map."""
     territories = board[TERRITORIES]
     low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
     high = WIN - ply - 1 if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
@@ -425,9 +416,7 @@ def prune(
     beta: float,
     key: int,
 ) -> float:
-    """Return the value of an unfinished position for the seat to move if it lies between `alpha` and `beta`, else a
-    bound on it.
-    """
+    """Return the value of an unfinished position for the seat to move, or a bound outside `alpha` to `beta`."""
     # It is this long because it is the hot loop. What it does for a move needs nearly all that it knows of the
     # position,
     # and a call a move costs nodes a second, above all in plain Python.
@@ -527,9 +516,7 @@ class DuelSearch:
 
     @cached_property
     def _memory(self) -> tuple[Any, Any]:
-        """The transposition table. The keys of a search include its number, so entries of earlier searches never
-        match.
-        """
+        """The transposition table. Keys include the number of the search, so older entries never match."""
         return zeros(SLOT * SLOTS), zeros(SLOTS, float)
 
     def search(
@@ -575,7 +562,6 @@ class DuelSearch:
             return deepen(rules, position, look, limit=limit, deepest=depth)
 
     def _line(self, root: Position, work: Any) -> tuple[Action, ...]:
-        """Return the principal variation in `work`."""
         position, line = root, []
         for move in work_buffers.best_line(work):
             action = action_of(self._values, position, move)
@@ -594,7 +580,6 @@ class DuelSearch:
         return int(count_paths(self._board, state_of(self._board, position, position.seat, NONE), work, depth, 0))
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
         if not FAST:
             return
         position = self.rules.initial(NO_DICE)[0]

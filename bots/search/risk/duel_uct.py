@@ -1,6 +1,4 @@
-"""Monte Carlo tree search of bounded Risk on flat arrays. The results of an attack are separate branches; leaves are
-evaluated, not played out.
-"""
+"""Monte Carlo tree search of bounded Risk on flat arrays, with evaluated leaves and a branch for each result."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ _TAKEN = int(duel.TAKEN * SPAN)
 
 @compiled
 def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
-    """Return the move to visit, by PUCT with uniform priors (Rosin 2011). `last` is the result of the previous move: 1
-    for an attack won.
-    """
+    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 after a successful attack."""
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
@@ -155,13 +151,10 @@ class DuelUct:
         return Found(value, action, (action,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the mean value for `seat` of `sims` simulations from an unfinished position, whichever seat is to
-        move.
-        """
+        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
         value = self.search(position, below=below, limit=Limit(nodes=sims)).value
         return value if position.seat == seat else 1.0 - value
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
         if FAST:
             self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=uct_tree.LEAST))

@@ -179,8 +179,8 @@ def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
 
 @entry
 def do(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
-    """Play a move in the raider's encoding. Without a target it is a draft to `source`, without a source the end of the
-    turn, else an attack whose result is `left`.
+    """Play a draft to `source` if there is no target, the turn's end without a source, else an attack that leaves
+    `left`.
     """
     if target != NOWHERE:
         settle(board, field, source, target, units, left)

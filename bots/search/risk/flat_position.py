@@ -202,7 +202,6 @@ def _draw_borders(board: Any, state: Any, at: int, was: int, before: int) -> Non
 
 @entry
 def _fill(board: Any, state: Any, owner: Any, troops: Any) -> None:
-    """Empty the map, then put owner and troops of each territory."""
     territories = board[TERRITORIES]
     state[EMPTY] = territories
     for i in range(territories):

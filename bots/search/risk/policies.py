@@ -102,9 +102,7 @@ def gain(
 def site_value(
     board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any, site: int, units: int
 ) -> float:
-    """Return the gain of repeated attacks at full strength that start from a site with `units` new units. Overwrites
-    `path`.
-    """
+    """Return the gain of repeated attacks at full strength from a site with `units` new units. Overwrites `path`."""
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
@@ -215,9 +213,7 @@ def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy
 
 @entry
 def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
-    """Return a policy's next move: a site, NOWHERE and the new units for a draft, else an attack as in
-    `choose_attack`.
-    """
+    """Return a policy's next move: a site, NOWHERE and the new units for a draft; else an attack."""
     worth = balance(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
         site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else rush_site(board, field)
@@ -252,6 +248,5 @@ class CampaignRaid:
         return Draft(((at, units),)) if target == NOWHERE else Attack(int(self.board[target + INDEX]), at, units)
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
         if FAST:
             self.move(self.rules.initial(Dice(bytes(32), 0))[0])

@@ -98,9 +98,7 @@ EVERY = Width((MOST // 2,) * TURNS, (MOST - 1,) * TURNS, 2)
 
 @compiled
 def insert(work: Any, scores: Any, begin: int, first: int, count: int, most: int, move: int, score: float) -> int:
-    """Insert a move into a list of `count` moves, sorted by score, of which the `most` best are kept. Return its new
-    length.
-    """
+    """Insert a move into a sorted list of `count` moves that keeps the `most` best. Return its new length."""
     if count == most:
         if most == 0 or score <= scores[first + count - 1]:
             return count
@@ -166,9 +164,7 @@ def list_attacks(board: Any, field: Any, odds: Any, raid: Any, work: Any, scores
 def list_moves(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, turn: int, first: int
 ) -> int:
-    """Write the moves of a ply in the turn of this number. If `first` is among them, it comes first. Return how many
-    there are.
-    """
+    """Write the moves of a ply in this turn, `first` before the others if it is one. Return how many there are."""
     wide = WIDE + min(turn, TURNS - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -193,9 +189,7 @@ def units_of(board: Any, field: Any, odds: Any, move: int) -> int:
 
 @compiled
 def results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """Return the probability of a move's first result, and what both results leave, as for `settle`. Moves other than
-    attacks have probability 1.
-    """
+    """Return the probability of a move's first result (1 unless it is an attack), and what both results leave."""
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = odds_of(odds, units_of(board, field, odds, move), field[board[move // 2] + 1])
@@ -370,9 +364,7 @@ class TurnSearch:
 
     @cached_property
     def _memory(self) -> tuple[Any, Any]:
-        """The transposition table. The keys of a search include its number, so entries of earlier searches never
-        match.
-        """
+        """The transposition table. Keys include the number of the search, so older entries never match."""
         return zeros(2 * ENTRIES), zeros(ENTRIES, float)
 
     def search(
@@ -440,7 +432,6 @@ class TurnSearch:
         return work, zeros(SCORES + MOST * (plies + 1), float)
 
     def _ruled(self, position: Position) -> Draft:
-        """Return the draft of the draft rule."""
         move = self.rules.legal_moves(position)[0]
         assert isinstance(move, Draft)
         return move

@@ -1,6 +1,4 @@
-"""The common parts of the Monte Carlo tree searches: a tree in flat arrays, and simulations in batches until time is
-up.
-"""
+"""The common parts of the Monte Carlo tree searches: a tree in flat arrays, and batches of simulations."""
 
 from __future__ import annotations
 
@@ -19,8 +17,7 @@ sum of the values of its visits."""
 NEXT, END_OF_ROOM = 0, 1
 """work[NEXT] is where the next node goes, work[END_OF_ROOM] where the tree is full."""
 NODES = 2**18
-"""Nodes that a tree holds. It is the same on every machine, so that moves are the same. A full tree gets no new
-nodes."""
+"""Nodes that a tree holds, the same on every machine, so that moves are the same. A full tree gets no new nodes."""
 LEAST = 10
 """The least number of simulations that is worth a search."""
 AT_ONCE = 1

@@ -23,9 +23,7 @@ EXACT, LOWER, UPPER = 0, 1, 2
 
 
 def random_numbers(count: int) -> list[int]:
-    """Return `count` signed 64-bit numbers for search keys, the same on every machine, by splitmix64 (Steele, Lea,
-    Flood 2014).
-    """
+    """Return signed 64-bit numbers for search keys, the same on every machine: splitmix64 (Steele, Lea, Flood 2014)."""
     numbers, at = [], 0
     for _ in range(count):
         at = (at + 0x9E3779B97F4A7C15) % 2**64
