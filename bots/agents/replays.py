@@ -105,7 +105,7 @@ class SeatGrade(Struct, frozen=True, kw_only=True):
 
 
 class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The losses of a match's moves against exact play, worst first; the `unit`, such as chips, is None for results."""
+    """What a match's moves lost against exact play, in results unless a `unit` such as chips is given; worst first."""
 
     match: str
     seats: list[SeatGrade]

@@ -35,7 +35,7 @@ BEGIN_WITHIN = 1.0
 CONNECT_WITHIN = 10.0
 """Seconds to wait for a connection that is being made."""
 LONGEST_MOVE, LONGEST_WHY = 2000, 4000
-"""Characters."""
+"""The greatest lengths of texts, in characters."""
 
 GameName = Annotated[str, Meta(max_length=40, description="the name of a game, as list_games has them")]
 PresetName = Annotated[str, Meta(max_length=40, description="a preset of the game, as list_games has them")]

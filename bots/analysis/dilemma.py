@@ -11,10 +11,10 @@ from protocol.errors import UsageFault
 from protocol.games.dilemma import MOST_PAYOFF
 
 MOST_ROUNDS = 1000
-"""Fractions grow with every round."""
+"""A limit, as the fractions grow with every round."""
 MOST_STRATEGIES = 20
 LONGEST = 40
-"""Characters of a probability."""
+"""The greatest length of a probability in characters."""
 
 
 def contest(

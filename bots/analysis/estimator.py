@@ -18,9 +18,9 @@ from protocol.games.base import Game
 from referee.in_process import Appraisal, Appraiser, NoEstimate
 
 BATCHES = 8
-"""Batches of a move's simulations, each with its own seed. Their spread gives the standard error."""
+"""The number of batches of a move's simulations. Each has its own seed; their spread gives the standard error."""
 LEAST, MOST = 80, 10**7
-"""Limits of the simulations a move."""
+"""The fewest and the most simulations for a move."""
 
 
 class UctAppraiser(Appraiser):

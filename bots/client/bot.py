@@ -24,7 +24,7 @@ class GiveUp(Exception):
 
 
 class ProgramFailed(GiveUp):
-    """A fault of the bot's program, with this message, makes it lose the match as `failed`."""
+    """Raised when the bot's program fails, with a message: the bot loses the match as `failed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Everything about the position when it is your turn. You need not remember anything from earlier turns."""
+    """Everything that you need when it is your turn. You need not remember anything from earlier turns."""
 
     match: str
     seat: int

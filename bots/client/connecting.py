@@ -29,7 +29,7 @@ from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_SERVER_FRAME
 
 LONGEST_ASKED = 300.0
-"""Seconds before the next try, at most, even if the server asks to be left alone for longer."""
+"""The longest wait, in seconds, that a server can ask for."""
 _PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 
 

@@ -28,19 +28,19 @@ from protocol.games.base import Game
 from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
-"""The close code of a WebSocket that is closed without another one."""
+"""The close code of a WebSocket that ends without a particular reason."""
 MOST_CACHED = 64
 PASSING = (UNAVAILABLE, NO_SLOTS)
-"""Answers to a seek after which it may succeed later."""
+"""Error codes of seeks that may succeed later."""
 SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
 """Seconds until the next try. They double after each failure, up to the second value, until a match begins."""
 LOOK_AT_LAST = 600.0
-"""Seconds between two reports on whom the bot waits for, at most. The first intervals are shorter."""
+"""The longest interval between reports on whom the bot waits for, in seconds. The first intervals are shorter."""
 LOOK_LATER = 5
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
 """Fatal errors after which reconnecting would not help."""
 MOST_FAILED = 3
-"""Matches in a row that the bot's program may fail in before it stops seeking."""
+"""The number of failed matches in a row after which the bot stops seeking."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
@@ -84,7 +84,7 @@ class Conversation(Talk):
         self._held: set[str] = set()
         """Games that were refused and are not sought until their `SeekLater` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST))
-        """Backoff by game."""
+        """The backoff of each game's seeks."""
         self._next_look = first_look_delay_s
         self._looking = False
         """True if a `LookLater` is due."""
@@ -100,7 +100,7 @@ class Conversation(Talk):
         self._parting = ""
         """The arena's reason for closing the connection, if it is about to."""
         self._presets: dict[str, list[str]] = {}
-        """The presets of open seeks by game."""
+        """The presets of each game's open seek."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
         if game is not None:
             self._rules[game.name, _rules_key(game.config)] = game
@@ -292,7 +292,7 @@ class Conversation(Talk):
         return [*told, SeekLater(self._backoffs[game].delay(), game)]
 
     def _go_on(self) -> list[Effect]:
-        """Seek as many matches as there are slots; stop when everything was played."""
+        """Seek matches for the free slots; stop when everything was played."""
         if self._settings.assigned or not self.connected:
             return []
         playing = len(self._seats) + len(self._awaited)
@@ -341,9 +341,7 @@ class Conversation(Talk):
         return effects if self._wanted else [*effects, Stop(1)]
 
     def _presets_of(self, game: str) -> list[str]:
-        """Return the presets that the bot plays; none if it plays all, and hence any config. Raises its
-        `UsageFault`.
-        """
+        """Return the presets that the bot plays; empty if it plays all. Raises its `UsageFault` if it plays none."""
         if game not in self._presets:
             known = games.game_class(game).presets
             plays, faults = [], []

@@ -24,7 +24,7 @@ TRIES = 3
 PATIENT = 7
 """Failed tries, about five seconds, after which the slots of a node's matches are used for others."""
 MAX_COMPLAINTS = 4
-"""Reported reasons for ignoring nodes, at most, so that a server cannot flood the terminal."""
+"""The most reasons reported for ignoring nodes, so that a server cannot flood the terminal."""
 MOST_SENT_ON = 4
 """Times that a seek is sent on to another node. Then it is tried again later, as nodes may be changing."""
 
@@ -84,19 +84,19 @@ class Nodes:
         self._stays = stays
         self._hosts = hosts
         self._complaints: set[str] = set()
-        """Reported reasons for not following URLs; at most `MAX_COMPLAINTS`."""
+        """The reasons for ignoring nodes that were reported; at most `MAX_COMPLAINTS`."""
         self._talk = talk
         self._first = _Place(first, first)
         self._places = {first: self._first}
         """Nodes by URL."""
         self._pairing: dict[str, _Place] = {}
-        """The node that pairs a game, by game, as far as known."""
+        """The node that pairs each game, as far as known."""
         self._seeks: dict[str, _Sought] = {}
         """The seeks in force by id."""
         self._known: list[str] = []
         """The URLs of other nodes as last named, for use when no connected node can be reached."""
         self._matches: dict[str, str] = {}
-        """The name of the node that plays a match, by match."""
+        """The name of the node on which each match is played."""
 
     def at(self, url: str) -> NodeTalk:
         """Return the protocol for the connection to a URL."""
@@ -177,7 +177,7 @@ class Nodes:
         return effects + (self._without() if place.failures == PATIENT else [])
 
     def _try_another(self) -> list[Directed]:
-        """Connect to a node that was named, the next one each time."""
+        """Connect to another node that the arena named, the next one each time."""
         for url in list(self._known):
             self._known.append(self._known.pop(0))
             if connecting := self._connect(url)[1]:

@@ -24,11 +24,11 @@ PASSING: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY: "takes no more for now",
 }
-"""Close codes that say more than that the connection ended."""
+"""Close codes that have a reason, and its text."""
 NOT_LET_IN = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
-"""Errors that another name or the right token may remove."""
+"""Errors that another name, or the right token, can prevent."""
 MOST_NAMED = 3
-"""Other bots that a line names."""
+"""The most bots that a line names."""
 
 
 def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
@@ -141,7 +141,7 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def left(matches: int, away_ms: int) -> str:
-    """Return the line for matches under way at the process's end; it may be away for `away_ms`, 0: for its clock."""
+    """Return the line about matches under way when the process ends. `away_ms` is the time to return; 0: its clock."""
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
     return f"{counted(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"

@@ -65,7 +65,7 @@ def handed(descriptor: int) -> str:
 
 
 def _place(url: str) -> str:
-    """Return host:port of a URL."""
+    """Return the host and port of a URL, as `host:port`."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
 

@@ -89,9 +89,9 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
     have chosen.
 
     In the dilemma and in poker, rewards are the payoffs of each round or hand. In other games a seat is rewarded when
-    its rank is settled: 1 for the first, −1 for the last, in equal steps between; tied seats share the mean of their
-    ranks. Rewards then sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game. `reset(seed=…)`
-    seeds the dice of this game and of all games until the next seed.
+    its rank is settled: 1 for the first, −1 for the last, in equal steps between; tied seats get the mean of their
+    rewards. Rewards then sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game.
+    `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
     `luck` names a value function of `measuring.value_registry`, None the best one. After every throw, what the dice
     gave is subtracted from each agent's reward. A policy's expected reward stays the same, with any value function, and

@@ -66,7 +66,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.shares = _log_shares(_most_units(rules))
-        """The vector's value by number of units."""
+        """The value in vectors of each number of units."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)

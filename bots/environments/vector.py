@@ -47,11 +47,11 @@ class VectorGames(CopiedWhole):
         self.rewards = np.zeros((num_envs, self.rules.seats))
         """The rewards of the last step by game and seat."""
         self.ended = np.zeros((num_envs, self.rules.seats), np.int8)
-        """1 by game and seat once the seat's rank is settled."""
+        """1 for each game and seat whose rank is settled, else 0."""
 
     @property
     def to_move(self) -> Numbers:
-        """The seat to move by game."""
+        """The seat to move in each game."""
         self.check_begun()
         return self.batch.turn.copy()
 

@@ -69,7 +69,7 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         self._all = np.arange(num_envs)
         self._over = np.zeros(num_envs, bool)
         self.seats: Numbers = np.zeros(num_envs, np.int64)
-        """The learner's seat by game."""
+        """The learner's seat in each game."""
 
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None

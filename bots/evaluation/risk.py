@@ -87,7 +87,8 @@ class Outlook(NamedTuple):
     progress: float = 2.0
     """The land value of each unit of a continent's bonus, times the square of the fraction held."""
     land: float = 6.5
-    """Half of the land's exponent. It is high, as bots that attack as often as they may change little land."""
+    """Half of the land's exponent. It is high, as little land changes hands between bots that attack at every
+    chance."""
 
 
 USUAL_OUTLOOK = Outlook()

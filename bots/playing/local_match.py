@@ -218,8 +218,8 @@ class LocalClient:
 
 
 class LocalMatch:
-    """The match of a header between guests in seat order, None for a guest that does not come. `seed` belongs to the
-    header's commitment.
+    """The match that a header describes, between guests in seat order (None: absent). `seed` belongs to the header's
+    commitment.
 
     Unless it is `timed`, thinking takes no time.
     """
@@ -262,9 +262,7 @@ class LocalMatch:
             return self._to_the_end()
 
     def play_on(self, standing: MatchStanding, acts: Sequence[MatchEvent]) -> Closed:
-        """Play the match to its end from a standing, after these acts, which begin the result. Guests return as after a
-        restart.
-        """
+        """Play the match to its end from a standing, after these acts, with which the result begins."""
         self._match.standing = standing
         with self._alarm.wound() if self._timed else contextlib.nullcontext():
             for act in acts:  # no guest is present yet, so only lines and deadlines matter

@@ -30,7 +30,7 @@ class Human(Bot):
         super().__init__(name)
         self._terminal = threading.Lock()
         self._seen: dict[str, Turn] = {}
-        """The turn before by match."""
+        """The previous turn of each match."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         with self._terminal:

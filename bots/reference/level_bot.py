@@ -37,7 +37,7 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """By game, or by pool for presets with their own levels."""
+    """The mixtures by name of the game, or of the pool for presets with their own levels."""
     unmeasured: Sequence[Mixture]
     """The mixtures for other games: the first whose bot plays the game applies."""
 
@@ -78,9 +78,9 @@ class Level(Bot):
         self._level = read_number(name, LEVEL, level, LEVELS) or 1
         self._given = mixture
         self._strong: dict[str, Bot] = {}
-        """The strong bots by their word."""
+        """The strong bots by the word that names them."""
         self._playing: dict[str, Bot] = {}
-        """The bot that was prepared, by match."""
+        """The bot that was prepared for each match."""
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:

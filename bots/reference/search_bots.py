@@ -47,7 +47,7 @@ MOVES_LEFT = 30
 RESERVE = 0.6
 """Seconds reserved for sending moves: enough for the 500 of a campaign, each made at once, on a busy machine."""
 MOST_SECONDS = 0.1
-"""A longer search wins nothing in the small games, and tournaments stay quick."""
+"""The limit without a kernel. A longer search wins nothing in the small games, and tournaments stay quick."""
 MOST_SECONDS_OF_KERNELS = 1.0
 AT_ONCE = 50
 """Nodes of a search without a kernel, about a millisecond, if the whole reserve is left; fewer as it shrinks."""

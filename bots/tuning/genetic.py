@@ -55,7 +55,7 @@ class Method:
     highest: float = 10.0
     """Weights are random from 0 to this."""
     step: float = 1.0
-    """The factor by which the greatest change of a mutant's weight, at first `highest`, shrinks with a generation."""
+    """The factor by which the greatest change of a mutant's weight, at first `highest`, shrinks each generation."""
     fitness: Fitness = "results"
     """"results": fitness counts scores. "adjusted": it counts scores minus luck."""
 

@@ -25,9 +25,9 @@ S = TypeVar("S")
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
-"""Games × numbers."""
+"""An array of games × numbers."""
 Masks = NDArray[np.int8]
-"""Games × actions."""
+"""An array of games × actions."""
 _WHERE = {
     "nim": "bots.environments.batched.small_games:NimBatch",
     "tictactoe": "bots.environments.batched.small_games:GridBatch",
@@ -58,16 +58,16 @@ class Batch(ABC, Generic[S]):
     @property
     @abstractmethod
     def turn(self) -> Numbers:
-        """The seat to move by game; meaningless for a game that is over."""
+        """The seat to move in each game; meaningless in a game that is over."""
 
     @property
     @abstractmethod
     def over(self) -> Numbers:
-        """1 by game if it is over, else 0."""
+        """1 for each game that is over, 0 for the others."""
 
     @property
     def generators(self) -> Numbers:
-        """The state of the dice generator by game."""
+        """The state of each game's dice generator."""
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:

@@ -28,8 +28,8 @@ ROWS, WIDTH = 24, 4
 # board[cell]: where its neighbours begin in `board`; +1: where they end; +2: UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 TERRITORIES, SHARES, WALK = 0, 1, 2
-"""Slots of `board`. TERRITORIES is their number; board[board[SHARES] + n] is UNIT // n, for n enemies; at WALK begin
-the pairs of cells of `unam`. From slot 4 on the header belongs to the game."""
+"""Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
+WALK begin the pairs of cells of `unam`. From slot 4 on the header belongs to the game."""
 
 # state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMIES, AGAINST = 0, 1, 2, 3
