@@ -137,9 +137,7 @@ def _compiled(path: Path) -> Any:
     """Compile a file. Raises `UsageFault` if it is no Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
-        program = compile(
-            tree, str(path), "exec", dont_inherit=True
-        )  # else this module's future imports apply to the program
+        program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports
     except OSError as exc:
         raise UsageFault(f"{path} can't be read: {exc.strerror}") from exc
     except (SyntaxError, ValueError) as exc:

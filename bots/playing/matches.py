@@ -153,9 +153,7 @@ class _Table:
         raises: bool,
         entrants: tuple[Any, ...] | None = None,
     ) -> None:
-        self._rules = rules_of(
-            game, load(game, config).config
-        )  # held here, so that every match finds them in the cache
+        self._rules = rules_of(game, load(game, config).config)  # held here, so that they stay in the cache
         self._clock, self._timed = _checked(clock), clock is not None
         if len(bots) != self._rules.seats:
             raise UsageFault(f"{game} has {self._rules.seats} seats under this config: {len(bots)} bots are given")

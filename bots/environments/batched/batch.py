@@ -52,9 +52,8 @@ class Batch(ABC, Generic[S]):
         self.encoding: Encoding[S, Any] = encoding_of(rules)
         self._generators: Numbers = np.ones((count, 2), np.int64)
 
-    # `turn`, `over` and `generators` may be views of an array of states. They are not stored as attributes: numpy
-    # copies
-    # and pickles a view as an array of its own, so a copied batch would read what its steps no longer write.
+    # `turn`, `over` and `generators` may be views of an array of states. They are not stored as attributes:
+    # numpy copies and pickles a view as an array of its own, so a copied batch would read stale data.
     @property
     @abstractmethod
     def turn(self) -> Numbers:

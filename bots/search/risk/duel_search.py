@@ -162,7 +162,7 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
         put(board, state, at, mover, 1 if attack else placed(board, state, at))
-        paths += count_paths(board, state, work, left - 1, ply + 1)
+        paths += count_paths(board, state, work, left - 1, ply + 1)  # a seat that has lost has no move
         put(board, state, at, was, before)
         if attack:
             source = board[move + board[SOURCES]]
@@ -417,9 +417,8 @@ def prune(
     key: int,
 ) -> float:
     """Return the value of an unfinished position for the seat to move, or a bound outside `alpha` to `beta`."""
-    # It is this long because it is the hot loop. What it does for a move needs nearly all that it knows of the
-    # position,
-    # and a call a move costs nodes a second, above all in plain Python.
+    # It is this long because it is the hot loop. What it does for a move needs nearly all that it knows of
+    # the position, and a call a move costs nodes a second, above all in plain Python.
     if work[STOP] or work[NODES] >= work[BUDGET]:
         work[STOP] = 1
         return 0.0
