@@ -20,8 +20,7 @@ LONGEST = 40
 def contest(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """Return each strategy's payoff a round against each, including itself; of all named strategies if `names` is
-    empty.
+    """Return the mean payoff a round of each strategy against each, itself included. No `names` means all known ones.
 
     Raises `UsageFault` for a text that is no strategy.
     """

@@ -59,7 +59,7 @@ class UctAppraiser(Appraiser):
         return Appraisal(fmean(played), best, fmean(worths), error)
 
     def _worth(self, state: Any, move: Any, seed: str) -> float:
-        """Return the expected result of a move in one batch, split by the probabilities of the move's outcomes."""
+        """Return a move's mean result over one batch, which is divided among the outcomes by their probabilities."""
         seat, sims = self._game.to_move(state), self._sims // BATCHES
         below = random.Random(seed).randrange
         wins, done, likely = 0.0, 0, 0.0

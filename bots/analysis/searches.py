@@ -111,7 +111,7 @@ class Extent(NamedTuple):
 
     plies: int
     whole: bool
-    """True if every line has ended by then."""
+    """True if every line ends within `plies`."""
     chance: bool
     """True if some move has several outcomes."""
 

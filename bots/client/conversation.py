@@ -154,14 +154,14 @@ class Conversation(Talk):
         return [messages.List(), *self._look_later()]
 
     def _look_later(self) -> list[Effect]:
-        """Schedule a look at whom the seeks wait for, unless one is scheduled."""
+        """Schedule the next listing request, unless one is scheduled."""
         if self._looking:
             return []
         self._looking, self._met = True, False
         return [LookLater(self._next_look)]
 
     def warmed(self, game: str, fault: str | None) -> list[Effect]:
-        """Take the result of a `WarmUp`: the game can be played, or not, for the reason in `fault`."""
+        """Handle the end of a `WarmUp`. `fault` is the reason why the game can't be played, if it can't."""
         self._cold.remove(game)
         effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
         if fault is not None:

@@ -191,7 +191,7 @@ class Client(Link):
         self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
         self._still_running = StillRunning(timeouts.long_choice_delay_s)
         self._looking = False
-        """True if a look at running work is scheduled."""
+        """True if a check of running work is scheduled."""
         super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
     def leave(self, code: int) -> None:
@@ -222,7 +222,7 @@ class Client(Link):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 
     def _look_later(self) -> None:
-        """Schedule a look at running work, unless one is scheduled."""
+        """Schedule a check of running work, unless one is scheduled."""
         if not self._looking:
             self._looking = True
             self._running.call_later(self._timeouts.work_look_interval_s, self._look)

@@ -1,6 +1,6 @@
 """The settings of a running bot, from command line, environment and code in this order, and how people write them.
 
-Pure, except for files that values name: the environment is an argument.
+Pure, except that values may name files to read; the environment is passed in.
 """
 
 from __future__ import annotations

@@ -47,8 +47,8 @@ class CampaignKernel:
     ) -> Found[Move]:
         """Return the best move by iterative deepening over turns up to `depth` within `limit`; always a legal one.
 
-        turn_search.py searches if drafts are searched, and attacks with the evaluation `outlook`. Otherwise
-        campaign_search.py searches; its own drafts follow `settings.draft`.
+        It uses turn_search.py if `settings.draft` is `search`, or to attack with the evaluation `outlook`; else
+        campaign_search.py, where drafts at the root follow `settings.draft`.
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":

@@ -464,7 +464,7 @@ def remember(
     best: float,
     estimates: int,
 ) -> None:
-    """Store a position's value and best move. What a stopped search stores is never read, as keys differ by search."""
+    """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
     bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
     if estimates == play[ESTIMATES]:
         bound += COMPLETE

@@ -347,7 +347,7 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _moves(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """Return an event as moves for `field.do`, with one move for each place of a draft."""
+        """Return the moves of an event for `field.do`; a draft becomes one move for each place."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
             return [(cell(at), flat.NOWHERE, units, 0) for at, units in move.units]

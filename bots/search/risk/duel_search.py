@@ -334,7 +334,7 @@ def remember(
     beta: float,
     best: float,
 ) -> None:
-    """Store a position's value and best move. What a stopped search stores is never read, as keys differ by search."""
+    """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
     kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
     move = work[work[LINES] + ply * work[LINE] + 1]
     table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best

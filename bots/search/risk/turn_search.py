@@ -66,7 +66,7 @@ number of best sites that also get split drafts. From WIDE on: by turn the limit
 TURNS = 4
 """Turns with their own limits of moves. Later turns have the last one's."""
 ROOM = WIDE + 2 * TURNS
-"""The end of the fixed slots of `work`. The slots above say what begins where behind it."""
+"""The end of the fixed slots of `work`. Behind it are the arrays that begin where the slots above say."""
 MOST = 64
 """The greatest number of moves of a position."""
 SCORES = MOST_PLAYERS
@@ -449,7 +449,7 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _drafted(self, position: Position, line: list[int]) -> Draft:
-        """Return the draft that a line begins with. If it is cut short, the last place gets the rest."""
+        """Return the draft that a line begins with. If the line ends within it, its last place gets the rest."""
         placed, left = dict[int, int](), position.units
         for number in line:
             if left == 0 or number // 2 >= self._board[BORDERS]:
