@@ -218,7 +218,7 @@ class AgentTools:
         return await self._found()
 
     async def _found(self) -> Look:
-        """Return the agent's situation; during a seek, with what it waits for."""
+        """Return the agent's situation; during a seek, after a new listing."""
         if self._talk.seek is not None and self._talk.connected:
             await self._inquire()
         return self._now()

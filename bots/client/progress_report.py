@@ -141,7 +141,9 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def left(matches: int, away_ms: int) -> str:
-    """Return the line about matches under way when the process ends. `away_ms` is the time to return; 0: its clock."""
+    """Return the line about matches left under way. `away_ms` is how long the bot may be away; 0: as its clock
+    allows.
+    """
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
     return f"{counted(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"

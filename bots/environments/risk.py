@@ -97,7 +97,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
 
 
 def _attacks(board: Board) -> Sequence[tuple[int, int]]:
-    """Return source and target of the attacks over every border in both directions, ascending."""
+    """Return source and target of every attack across a border, in ascending order."""
     return [(source, to) for source, others in enumerate(board.neighbours) for to in others]
 
 

@@ -60,7 +60,7 @@ def _without(attackers: int, defenders: int) -> list[float]:
 
 @compiled
 def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
-    """Return the probability of winning and the mean attackers left after a win, defenders left after a loss."""
+    """Return the probability of a win, the mean attackers left after it, and the mean defenders left after a loss."""
     most = max(attackers, defenders)
     if most <= EDGE:
         at = attackers * _ROW + 3 * defenders
