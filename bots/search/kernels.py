@@ -117,7 +117,7 @@ class Sampling(Paced, Protocol):
         """
 
     def worth(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """Return the fraction of `sims` simulations that `seat` wins from an unfinished position."""
+        """Return the winning probability of `seat`, estimated by `sims` simulations of an unfinished position."""
 
 
 class Policy(Ready, Protocol):

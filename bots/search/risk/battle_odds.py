@@ -71,9 +71,7 @@ def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, fl
 
 @compiled
 def enough(odds: Any, most: int, defenders: int) -> int:
-    """Return the fewest of `most` units that win with probability `ENOUGH`. If no number in the table does, return
-    `most` or `EDGE`, whichever is less.
-    """
+    """Return the fewest of `most` units that win with probability `ENOUGH`; `most` if too few or beyond the table."""
     if defenders > EDGE:
         return most
     return min(most, int(odds[NEED + defenders]))

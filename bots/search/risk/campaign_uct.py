@@ -1,4 +1,4 @@
-"""Monte Carlo tree search of a campaign on flat arrays. The tree covers the draft and attacks of one's own turn;
+"""Monte Carlo tree search of a campaign on flat arrays. The tree covers the draft and attacks of the seat's own turn;
 playouts go on from there.
 
 The tree holds decisions, not the results of the dice (an open loop): each simulation rolls its own dice.
@@ -44,7 +44,7 @@ border's index in `board`, plus 1 to send only `enough` units."""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
 """Slots of `manner`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
 prior falls to a quarter; FLOOR is added to every prior. RISK: the least winning probability of an attack in the tree.
-HORIZON: turns of a playout after one's own. The others belong to the estimate. ARMY and INCOME: the exponents of a
+HORIZON: turns of a playout after the seat's own. The others belong to the estimate. ARMY and INCOME: the exponents of a
 seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
 neighbours."""
 KINDS, CHOSEN, LISTED = 2, 8, 72
