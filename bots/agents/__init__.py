@@ -1,1 +1,1 @@
-"""A seat for language models: matches that are sought, seen and played by tools of the Model Context Protocol."""
+"""A seat for language models: tools of the Model Context Protocol that seek, show and play matches."""

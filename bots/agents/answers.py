@@ -1,4 +1,4 @@
-"""What tools answer: fields for programs, and the same in words for whoever reads."""
+"""The answers of tools: fields for programs, and the same as text."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from protocol.reasons import VOID
 MOST_MOVES = 200
 """Legal moves that are listed."""
 OWN = "a config of its own"
-"""What is said where it is no preset."""
+"""The text for a config that is no preset."""
 State = Literal["not_connected", "no_match", "seeking", "starting", "your_turn", "their_turn", "over"]
 
 
 class Answer(Protocol):
-    """What a tool answers: a struct, with a text of its own that says all of it."""
+    """A tool's answer: a struct, with a text that says all of it."""
 
     def words(self) -> str: ...
 
@@ -74,7 +74,7 @@ class MatchNow(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where one is: `next` says what can be done now."""
+    """The agent's situation; `next` says what it can do now."""
 
     state: State
     next: str
@@ -85,7 +85,7 @@ class Look(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def match_now(match: AgentMatch, now: float, *, whole: bool) -> MatchNow:
-    """A match as it stands, which is then looked at; of the board all, or what has changed since the last look."""
+    """Return a match as it stands, mark its events as seen, and show the whole board or what changed on it."""
     start, turn, rules = match.start, match.turn, match.rules
     position, news = match.position, match.news
     board = _board(match, position, whole=whole)
@@ -127,7 +127,7 @@ def _board(match: AgentMatch, position: Any, *, whole: bool) -> str:
 
 
 def _to_move(match: AgentMatch, turn: Turn) -> int | tuple[int, ...]:
-    """The seats that are to move, but for the agent's own once it has chosen: whether others have is not known."""
+    """Return the seats to move, without the agent's own once it has chosen. Whether others have chosen is unknown."""
     if isinstance(turn.to_move, int) or match.asked is not None:
         return turn.to_move
     return tuple(seat for seat in turn.to_move if seat != match.own)
@@ -149,7 +149,7 @@ def _result(match: AgentMatch) -> str:
 
 
 class Here(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Who is connected, and what is played now, as the arena lists it."""
+    """The connected bots and the matches under way, as the arena lists them."""
 
     bots: list[ListedBot]
     matches: list[ListedMatch]
@@ -194,7 +194,7 @@ class GameAbout(Struct, frozen=True, kw_only=True):
 
 
 class GamesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What can be played."""
+    """The games that can be played."""
 
     games: list[GameAbout]
 
@@ -211,7 +211,7 @@ def _about(game: GameAbout) -> Iterator[str]:
 
 
 def games_answer(names: Iterable[str]) -> GamesAnswer:
-    """What is known of these games."""
+    """Return what is known about these games."""
     told = []
     for name in names:
         kind = game_class(name)

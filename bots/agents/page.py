@@ -1,4 +1,4 @@
-"""What the arena's page tells of finished matches, by its JSON API (docs/api.md), and where that page is."""
+"""A client of the arena's JSON API for finished matches (docs/api.md), which also finds the arena's page."""
 
 from __future__ import annotations
 
@@ -18,36 +18,33 @@ from protocol.display import printable, shown
 from protocol.errors import Fault, UsageFault
 
 ANSWER_WITHIN = 40.0
-"""Seconds; a client of the Model Context Protocol waits sixty."""
+"""Seconds. A client of the Model Context Protocol waits for sixty."""
 FIND_WITHIN = 5.0
 LARGEST_ANSWER = 64 * 1024 * 1024
-"""Bytes; the longest match with its states is less."""
+"""Bytes. The longest match with its states is smaller."""
 _LINK = re.compile(r'<(https?://[^>]+)>; rel="alternate"')
 
 
 class NoPage(Fault):
-    """The page does not answer, or not with what was asked."""
+    """The page does not answer, or not as expected."""
 
 
 def check_page(url: str) -> str:
-    """The address of a page without a slash at its end. Raises `UsageFault`."""
+    """Return the address of a page without a trailing slash. Raises `UsageFault`."""
     if address_parts(url, "http", "https") is None:
         raise UsageFault(f"the page's address is {shown(url, 80)}: write it like http://127.0.0.1:8080")
     return url.rstrip("/")
 
 
 class Page:
-    """The page of the arena at `arena`, a WebSocket URL; where it is, the arena itself says if nobody else does.
-
-    Its methods block.
-    """
+    """The page of the arena at `arena`, a WebSocket URL; without `page` the arena is asked for it. Methods block."""
 
     def __init__(self, arena: str, page: str | None = None) -> None:
         self._arena = arena
         self._page = page
 
     def ask(self, *path: str, **query: Any) -> Any:
-        """What the API answers at a path, decoded. Raises `NoPage`, in the page's words where it has some."""
+        """Return the decoded answer of the API at a path. Raises `NoPage`, with the page's message if it has one."""
         if self._page is None:
             self._page = self._find()
         given = {key: value for key, value in query.items() if value is not None}
@@ -64,7 +61,7 @@ class Page:
         return answer
 
     def _find(self) -> str:
-        """The arena says where its page is to whoever asks it in HTTP; one on another host has to be given."""
+        """Return the page that the arena links to in its HTTP answer. A page on another host is not followed."""
         asked = re.sub("^ws", "http", self._arena)
         _, _, headers = _get(asked, FIND_WITHIN)
         found = _LINK.search(headers.get("Link", ""))
@@ -76,7 +73,7 @@ class Page:
 
 
 def _get(url: str, seconds: float) -> tuple[int, bytes, Mapping[str, str]]:
-    """Status, body and headers, whatever the status. Raises `NoPage`."""
+    """Return status, body and headers, whatever the status. Raises `NoPage`."""
     try:
         told = fetch(url, LARGEST_ANSWER, seconds, headers={"Accept": "application/json"}, proxies=not is_loopback(url))
         return told.status, told.body, told.headers

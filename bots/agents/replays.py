@@ -1,4 +1,4 @@
-"""Finished matches in the words of tools: which there were, how one went, what its moves gave away, who leads."""
+"""Finished matches for tools: lists, replays, grades and leaderboards."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from protocol.errors import Fault
 from protocol.messages import Event, Player
 
 MOST_PLIES = 100
-"""Plies in an answer; `from_ply` reads on."""
+"""Plies in one answer; `from_ply` continues."""
 MOST_GRADED = 20
 
 
@@ -59,7 +59,7 @@ class ReplayPly(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Replay(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """A finished match, or a part of it; notes are what the players wrote, no more."""
+    """A finished match or a part of it. Notes are the players' own words."""
 
     match: str
     game: str
@@ -105,9 +105,7 @@ class SeatGrade(Struct, frozen=True, kw_only=True):
 
 
 class GradesAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the moves of a match gave away, measured by exact play: the worst first; in a `unit` such as chips where
-    that is no result.
-    """
+    """What a match's moves lost against exact play, in results unless a `unit` such as chips is given; worst first."""
 
     match: str
     seats: list[SeatGrade]
@@ -147,7 +145,7 @@ class Standing(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first of a leaderboard."""
+    """The top of a leaderboard."""
 
     pool: str
     bots: list[Standing]
@@ -158,7 +156,7 @@ class Leaders(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
-    """Those that meet all that is said."""
+    """Return the matches that meet all the conditions."""
     rows = page.ask("matches", limit=limit, **wanted)["rows"]
     return Found(
         matches=[
@@ -178,7 +176,7 @@ def find_matches(page: Page, limit: int, **wanted: str | None) -> Found:
 
 
 def read_replay(page: Page, match: str, from_ply: int) -> Replay:
-    """A finished match from a ply on. Raises `NoPage`."""
+    """Return a finished match from a ply on. Raises `NoPage`."""
     told = page.ask("matches", match)
     header, footer = told["header"], told["footer"]
     try:
@@ -218,7 +216,7 @@ def _noted(sealed: dict[str, Any]) -> bool:
 
 
 def read_grades(page: Page, match: str) -> GradesAnswer:
-    """What moves gave away. Raises `NoPage`, also where the game is not solved."""
+    """Return the grades of a match's moves. Raises `NoPage`, also if the game is not solved."""
     told = page.ask("matches", match, "grades")
     worst = sorted((move for move in told["moves"] if move["gave_away"] > 0), key=lambda move: -move["gave_away"])
     return GradesAnswer(
@@ -239,7 +237,7 @@ def read_grades(page: Page, match: str) -> GradesAnswer:
 
 
 def leaderboard(page: Page, game: str, preset: str, limit: int) -> Leaders:
-    """Who leads at a preset of a game. Raises `BotFault` where there is none."""
+    """Return the leaders at a preset of a game. Raises `BotFault` if there is no such preset."""
     games.load(game, {"preset": preset})
     told = page.ask("leaderboard", game, preset, limit=limit)
     return Leaders(

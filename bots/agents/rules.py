@@ -1,4 +1,4 @@
-"""The rules of each game in a paragraph, for who has never played it; docs/rules.md has them whole."""
+"""The rules of each game in a paragraph, for beginners; docs/rules.md has the full rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The server of the Model Context Protocol over standard input and output, by its Python SDK."""
+"""The server of the Model Context Protocol over standard input and output, built on its Python SDK."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ INSTRUCTIONS = (
 
 
 async def serve(offered: AgentTools, session: Session) -> None:
-    """Serve one client until its end of standard input; then the match under way is resigned.
+    """Serve one client until its end of standard input, then resign the match under way.
 
-    Nothing but the protocol goes to standard output: whatever else is written there goes to standard error.
+    Only the protocol uses standard output; everything else that is written there goes to standard error.
     """
     server = build(offered)
     async with stdio_server() as (reads, writes):
@@ -51,7 +51,7 @@ async def serve(offered: AgentTools, session: Session) -> None:
 
 
 def build(offered: AgentTools) -> Server[Any]:
-    """The server of an agent's tools."""
+    """Return the server of an agent's tools."""
     tools = [
         Tool(
             name=tool.name,
@@ -94,7 +94,7 @@ def _result(text: str, answer: Answer | None = None, *, is_error: bool = False) 
 
 
 def schema(kind: type[Arguments] | type[Answer]) -> dict[str, Any]:
-    """The JSON Schema of a struct, an object at its root."""
+    """Return the JSON Schema of a struct, with an object at its root."""
     (_,), found = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
     own: dict[str, Any] = found.pop(kind.__name__)
     own.pop("description", None)

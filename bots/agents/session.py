@@ -1,4 +1,4 @@
-"""An agent's connection to the arena, and the waiting for what comes over it."""
+"""An agent's connection to the arena, and ways to wait for what arrives over it."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from machine.timeouts import scaled
 from protocol.errors import Fault
 
 LEAVE_WITHIN = 1.5
-"""Seconds for the arena to take the last message; a client of the Model Context Protocol waits two."""
+"""Seconds for the arena to take the last message. A client of the Model Context Protocol waits for two."""
 
 
 class Session(Link):
-    """The arena as one agent has it. `play` keeps the connection; whoever decides something has it done by `do`."""
+    """One agent's link to the arena. `play` keeps the connection; `do` carries out decisions."""
 
     def __init__(self, name: str, settings: Settings, token: str) -> None:
         self.talk = AgentTalk(name, token, settings.url, os.urandom(16).hex())
         self.trouble = f"{name}: connecting to {settings.url}"
-        """The last that was said about the connection, or about the match."""
+        """The last message about the connection or the match."""
         self._news = asyncio.Event()
         super().__init__(name, settings, self.talk, scaled(ClientTimeouts()), time.monotonic)
 
     @property
     def refused(self) -> bool:
-        """Whether the arena does not let it in, now or later."""
+        """True if the arena refuses the agent for good."""
         return self._code is not None
 
     @property
     def tried(self) -> bool:
-        """Whether there is a connection with all that goes on, or an attempt failed, which `trouble` then says."""
+        """True once all matches under way are known, or an attempt to connect failed, which `trouble` then explains."""
         here = self.talk.connected and not self.talk.awaited
         return here or self.refused or self._first.down_since is not None
 
     def do(self, effects: Sequence[Effect]) -> None:
-        """Do what came of a decision."""
+        """Perform the effects of a decision."""
         self._take(lambda: [*effects])
 
     async def until(self, done: Callable[[], bool], seconds: float) -> bool:
-        """Wait until something is so, at most so many seconds; whether it is."""
+        """Wait until `done` holds, at most `seconds`. Return whether it holds."""
         try:
             async with asyncio.timeout(seconds):
                 while not done():
@@ -56,14 +56,14 @@ class Session(Link):
         return True
 
     async def keep(self) -> None:
-        """Keep the connection until `leave`, or until the arena refuses it, which `trouble` then says."""
+        """Keep the connection until `leave`, or until the arena refuses it, which `trouble` then explains."""
         try:
             await self.play()
         except Fault as fault:
             self.do([Say(str(fault), trouble=True), Stop(1)])
 
     async def leave(self, keeping: asyncio.Task[None]) -> None:
-        """Give the match under way up, if there is one, and end the connection."""
+        """Resign the match under way, if there is one, and close the connection."""
         if self.talk.connected:
             self.do([*self.talk.resign(), Stop(0)])
             await asyncio.wait([keeping], timeout=LEAVE_WITHIN)

@@ -1,6 +1,6 @@
-"""What an agent says to the arena, without sockets or clocks: messages and its decisions in, effects out.
+"""The agent's side of the protocol, without sockets or clocks: messages and decisions in, effects out.
 
-It plays one match at a time, whose seat is that of any bot; its moves come from outside, whenever they come.
+It plays one match at a time, in a seat like any bot's. Its moves come from outside, at any time.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from protocol.errors import Fault
 from protocol.games.base import Game
 
 CLIENT = "bot-arena/mcp"
-"""How it is listed."""
+"""The client's name in listings."""
 
 
 class Agent(Bot):
-    """Whose seat it is; nobody asks it, as tools do the choosing."""
+    """The bot of an agent's seat. It is never asked, as tools make the choices."""
 
     def choose(self, turn: Turn) -> NoReturn:
         raise AssertionError("an agent's moves come from outside")
@@ -31,31 +31,31 @@ class Agent(Bot):
 
 @dataclass
 class AgentMatch:
-    """The match that is played, or the last one that was."""
+    """The current match, or the last one."""
 
     start: messages.Start
     seat: Seat
     rules: Game[Any, Any]
     turn: messages.Turn | None = None
-    """The latest that was told, whoever is to move."""
+    """The latest turn, whichever seat is to move."""
     heard: float = 0.0
-    """When it was."""
+    """When it arrived."""
     asked: Choose | None = None
-    """What has to be answered, if anything."""
+    """The choice that is open, if any."""
     rejected: messages.Rejected | None = None
-    """Why the last answer was not accepted."""
+    """The rejection of the last answer, if any."""
     end: messages.End | None = None
     missed: bool = False
-    """Whether it ended unheard, while the connection was down."""
+    """True if it ended while the connection was down."""
     news: list[messages.Event] = field(default_factory=list)
-    """What happened that nobody has looked at."""
+    """Events that have not been shown yet."""
     shown: Any = None
-    """The position that was looked at last."""
+    """The position that was shown last."""
     _known: set[tuple[int, int, str | None]] = field(default_factory=set)
 
     @property
     def own(self) -> int:
-        """The seat that is played."""
+        """The agent's seat."""
         assert self.start.seat is not None
         return self.start.seat
 
@@ -65,12 +65,12 @@ class AgentMatch:
 
     @property
     def position(self) -> Any:
-        """The state as it was told last, decoded; None before the first turn, and in a match that was void."""
+        """The latest state, decoded; None before the first turn, and in a void match."""
         told = self.turn if self.end is None else self.end
         return self.rules.decode_state(told.state) if told is not None and told.state else None
 
     def clock_ms(self, now: float) -> list[int]:
-        """What each seat has left now, in milliseconds."""
+        """Return the milliseconds that each seat has left now."""
         if self.turn is None:
             return [self.start.clock.bank_ms] * len(self.start.seats)
         left = list(self.turn.clock)
@@ -80,7 +80,7 @@ class AgentMatch:
         return left
 
     def hear(self, events: list[messages.Event]) -> None:
-        """Keep what happened, once: after a lost connection some is told again."""
+        """Store new events. After a lost connection the arena repeats some, which are dropped."""
         for event in events:
             key = event.ply, event.seat, event.out
             if key not in self._known:
@@ -89,23 +89,23 @@ class AgentMatch:
 
 
 class AgentTalk(Talk):
-    """What is said under `name`; what came of it is in `seek`, `refused`, `match` and `listing`."""
+    """The protocol of one agent under `name`. The results are in `seek`, `refused`, `match` and `listing`."""
 
     def __init__(self, name: str, token: str, url: str, seed: str) -> None:
         self.connected = False
         self.games: list[str] = []
-        """Those that the arena plays; none before the first welcome."""
+        """The games that the arena plays; none before the first welcome."""
         self.awaited: set[str] = set()
-        """Matches under way that the welcome named and whose `start` is yet to come."""
+        """Matches under way that the welcome named and whose `start` is still missing."""
         self.seek: messages.Seek | None = None
-        """The one in force."""
+        """The seek in force."""
         self.refused = ""
-        """Why the last seek came to nothing, if it did."""
+        """The reason for which the last seek failed, or empty."""
         self.match: AgentMatch | None = None
         self.listing: messages.Listing | None = None
-        """The answer to the last `list`, once it came."""
+        """The answer to the last `list`, once it has arrived."""
         self.notice = ""
-        """The last that the arena said of the match, or of all."""
+        """The arena's last message about the match or in general."""
         self._bot = Agent(name)
         self._token = token
         self.at = url
@@ -143,7 +143,6 @@ class AgentTalk(Talk):
         return progress_report.ended(self.at, code, self._parting)
 
     def ask(self, game: str, config: dict[str, Any], *, rated: bool, opponent: str | None, slow: bool) -> list[Effect]:
-        """Seek a match."""
         self._seeks_made += 1
         self.refused, self.listing = "", None
         self.seek = messages.Seek(
@@ -152,16 +151,16 @@ class AgentTalk(Talk):
         return [self.seek]
 
     def withdraw(self) -> list[Effect]:
-        """Take the seek in force back; a match that begins meanwhile has to be played."""
+        """Withdraw the seek in force. A match that begins meanwhile has to be played."""
         return [] if self.seek is None else [messages.Unseek(id=self.seek.id)]
 
     def inquire(self) -> list[Effect]:
-        """Ask who is here."""
+        """Request a listing of bots and matches."""
         self.listing = None
         return [messages.List()]
 
     def move(self, move: Choice) -> list[Effect]:
-        """Answer the turn that is open. Raises `NoMove` for what can't be sent."""
+        """Answer the open turn. Raises `NoMove` for what can't be sent."""
         match = self.playing
         assert match is not None
         assert match.asked is not None
@@ -171,12 +170,12 @@ class AgentTalk(Talk):
         return self._sendable(match.seat.thought(Thought(work, answer, left_out=left_out)))
 
     def resign(self) -> list[Effect]:
-        """Give the match under way up."""
+        """Resign the match under way."""
         match = self.playing
         return [] if match is None else self._sendable(match.seat.resign())
 
     def _sendable(self, effects: list[Effect]) -> list[Effect]:
-        """While the connection is down nothing is sent; the seat says it again when it stands."""
+        """Drop messages while the connection is down; the seat repeats them on the next one."""
         return [effect for effect in effects if self.connected or isinstance(effect, Say)]
 
     def _welcomed(self, welcome: messages.Welcome) -> list[Effect]:
@@ -242,7 +241,7 @@ class AgentTalk(Talk):
         return [line]
 
     def _asked(self, match: AgentMatch, effects: list[Effect]) -> list[Effect]:
-        """Keep what has to be chosen for whoever chooses; the rest is done at once."""
+        """Store a choice for the agent to make, and return the other effects, without calls of the bot's code."""
         rest: list[Effect] = []
         for effect in effects:
             if isinstance(effect, Choose):
@@ -255,5 +254,5 @@ class AgentTalk(Talk):
         return self.playing if self.playing is not None and self.playing.start.match == match else None
 
     def trouble(self, text: str) -> Say:
-        """All that it says goes to standard error: standard output is the protocol's."""
+        """Return a line for standard error, as standard output belongs to the protocol."""
         return Say(f"{self._bot.name}: {text}", trouble=True)

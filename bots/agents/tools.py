@@ -1,4 +1,4 @@
-"""The tools that a language model is given: what each takes, says and does. No Model Context Protocol here."""
+"""The tools for a language model: arguments, texts and actions, without the Model Context Protocol."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from protocol.messages import MAX_NOTE, BotName, Listing, MatchId
 from protocol.names import NOTE_PATTERN
 
 LONGEST_WAIT = 40
-"""Seconds that a call may wait; with what it takes besides, clients give none up, who do after sixty."""
+"""Seconds that a call may wait. Clients give up after sixty, which leaves time for the rest of the call."""
 ANSWER_WITHIN = 5.0
-"""Seconds for the arena to answer what it answers at once."""
+"""Seconds for the arena to answer a request that it answers at once."""
 BEGIN_WITHIN = 1.0
-"""Seconds for bots to be ready, so that a match that is found is told with its board."""
+"""Seconds for bots to get ready, so that the answer about a new match contains its board."""
 CONNECT_WITHIN = 10.0
-"""Seconds for a connection that is being made."""
+"""Seconds to wait for a connection that is being made."""
 LONGEST_MOVE, LONGEST_WHY = 2000, 4000
-"""Characters."""
+"""The greatest lengths of texts, in characters."""
 
 GameName = Annotated[str, Meta(max_length=40, description="the name of a game, as list_games has them")]
 PresetName = Annotated[str, Meta(max_length=40, description="a preset of the game, as list_games has them")]
@@ -65,11 +65,11 @@ LEADERBOARD = "Who leads at a preset of a game."
 
 
 class Refusal(Fault):
-    """What a tool answers instead, in a line: what is wrong, and what would be right."""
+    """A tool's refusal, in a line: what is wrong, and what would be right."""
 
 
 class Arguments(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Nothing."""
+    """The arguments of a tool; by default none."""
 
 
 class ListGames(Arguments, frozen=True, kw_only=True):
@@ -133,7 +133,7 @@ class LeaderboardArguments(Arguments, frozen=True, kw_only=True):
 
 
 class Tool(NamedTuple):
-    """A tool: its name, what it is for, the types of its arguments and of its answer, and who does it."""
+    """A tool: name, description, types of its arguments and its answer, and the function behind it."""
 
     name: str
     about: str
@@ -141,11 +141,11 @@ class Tool(NamedTuple):
     answers: type[Answer]
     do: Callable[[Any], Awaitable[Answer]]
     changes: bool = False
-    """Whether anything is different afterwards."""
+    """True if the tool changes anything."""
 
 
 class AgentTools:
-    """What one agent can do, at an arena and at its page. A tool answers, or raises a `Fault` that is to be told."""
+    """One agent's tools, for an arena and its page. A tool returns an answer or raises a `Fault` to be reported."""
 
     def __init__(self, name: str, session: Session, page: Page, *, slow: bool = False) -> None:
         self._name = name
@@ -169,7 +169,7 @@ class AgentTools:
         self.tools = {tool.name: tool for tool in offered}
 
     async def call(self, name: str, arguments: dict[str, Any]) -> Answer:
-        """What a tool answers. Raises `Fault`, whose text says in a line what is wrong and what would be right."""
+        """Call a tool. Raises `Fault`, whose text says in a line what is wrong and what would be right."""
         tool = self.tools.get(name)
         if tool is None:
             raise Refusal(f"there is no tool {shown(name)}: one of {', '.join(self.tools)}")
@@ -193,7 +193,7 @@ class AgentTools:
         return Here(bots=listing.bots, matches=listing.matches)
 
     async def _inquire(self) -> Listing | None:
-        """Who is here, if the arena says so in time."""
+        """Return a listing, or None if the arena does not answer in time."""
         self._session.do(self._talk.inquire())
         await self._session.until(lambda: self._talk.listing is not None or not self._talk.connected, ANSWER_WITHIN)
         return self._talk.listing
@@ -218,13 +218,13 @@ class AgentTools:
         return await self._found()
 
     async def _found(self) -> Look:
-        """Where one is; while a seek goes on, also what it waits for."""
+        """Return the agent's situation; during a seek, after a new listing."""
         if self._talk.seek is not None and self._talk.connected:
             await self._inquire()
         return self._now()
 
     def _terms(self, asked: SeekMatch) -> tuple[dict[str, Any], bool, bool]:
-        """The config, whether it is to be rated, and whether the slow clock is asked for."""
+        """Return the config, whether the match is rated, and whether the slow clock is requested."""
         kind = games.game_class(asked.game)
         config = {} if asked.preset is None else {"preset": asked.preset}
         kind(config)
@@ -295,13 +295,13 @@ class AgentTools:
         return await asyncio.to_thread(replays.leaderboard, self._page, asked.game, asked.preset, asked.limit)
 
     async def _connected(self) -> None:
-        """Raises `Refusal` where there is no connection, and none comes."""
+        """Wait for the connection. Raises `Refusal` if there is none."""
         await self._session.until(lambda: self._session.tried, CONNECT_WITHIN)
         if not self._talk.connected:
             raise Refusal(f"not connected: {self._session.trouble}")
 
     def _settled(self) -> bool:
-        """Whether there is something to do: a turn, or nothing more to wait for."""
+        """Return whether the agent can act: it is its turn, or there is nothing to wait for."""
         match = self._talk.playing
         return self._talk.seek is None and (match is None or match.asked is not None)
 
@@ -310,7 +310,7 @@ class AgentTools:
         return f"{match.clock_ms(time.monotonic())[match.own] / 1000:.0f} s left"
 
     def _now(self, *, whole: bool = True) -> Look:
-        """Where one is, and what can be done; of the board all, or what has changed on it."""
+        """Return the agent's situation and options. The board is whole, or only what changed."""
         talk = self._talk
         match = None
         if talk.match is not None and talk.seek is None:

@@ -1,1 +1,1 @@
-"""Facts about positions and searches, computed: what `arena-bot analyze` and `compare` print."""
+"""Facts about positions and searches, computed for `arena-bot analyze` and `arena-bot compare`."""

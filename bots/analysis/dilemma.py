@@ -1,4 +1,4 @@
-"""Strategies of the dilemma that remember one round, each against each, as people name and write them."""
+"""Memory-one strategies of the dilemma, read as users write them, and their scores against each other."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from protocol.errors import UsageFault
 from protocol.games.dilemma import MOST_PAYOFF
 
 MOST_ROUNDS = 1000
-"""Fractions grow with every round."""
+"""A limit, as the fractions grow with every round."""
 MOST_STRATEGIES = 20
 LONGEST = 40
-"""Characters of a chance."""
+"""The greatest length of a probability in characters."""
 
 
 def contest(
     names: Iterable[str], payoffs: Payoffs, *, noise: Fraction, go_on: Fraction, rounds: int | None
 ) -> dict[str, dict[str, Fraction]]:
-    """What each gets a round against each, itself among them; of all that have names where none are given.
+    """Return the mean payoff a round of each strategy against each, itself included. No `names` means all known ones.
 
-    Raises `UsageFault` for what is no strategy.
+    Raises `UsageFault` for a text that is no strategy.
     """
     known = strategies(payoffs)
     chosen = {name: _read(name, known) for name in names} or known
@@ -38,7 +38,7 @@ def contest(
 
 
 def read_chance(what: str, text: str, most: str = "1") -> Fraction:
-    """A chance in decimals or as a fraction. Raises `UsageFault`."""
+    """Return a probability given as a decimal or a fraction. Raises `UsageFault`."""
     try:
         chance = Fraction(text.strip()) if len(text) <= LONGEST and "e" not in text.lower() else Fraction(-1)
     except (ValueError, ZeroDivisionError):
@@ -49,7 +49,7 @@ def read_chance(what: str, text: str, most: str = "1") -> Fraction:
 
 
 def read_payoffs(text: str) -> Payoffs:
-    """What a round pays, from R,S,T,P: the same for both. Raises `UsageFault`."""
+    """Return the payoffs of a symmetric round, from R,S,T,P. Raises `UsageFault`."""
     parts = [part.strip() for part in text.split(",")]
     try:
         numbers = [int(part) for part in parts if len(part) < LONGEST]

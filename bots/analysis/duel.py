@@ -1,4 +1,4 @@
-"""What `arena-bot analyze duel` tells of bounded Risk on a small map: its value, its openings, how best play goes."""
+"""The facts of `arena-bot analyze duel` about bounded Risk on a small map: its value, its openings and best play."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _NEGLIGIBLE = 1e-12
 
 
 class BestPlay(NamedTuple):
-    """Games in which both sides play the first of their best moves: means over the dice, and how many games are still
-    going when `max_plies` ends them.
+    """Statistics of games in which both sides play the first of their best moves: means over the dice. `unfinished` is
+    the fraction of games that `max_plies` ends.
 
-    `chosen_attacks` are those made where a reinforcement was legal; `positions` counts the different ones met.
+    `chosen_attacks` are attacks made when a reinforcement was legal. `positions` counts the distinct positions met.
     """
 
     plies: float
@@ -35,11 +35,12 @@ class BestPlay(NamedTuple):
 
 
 def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, play: bool = False) -> dict[str, Any]:
-    """Ready for JSON, from `table` or else solved now: `seconds` are spent solving, once compiled, null with a table.
-    A value is the expected result of who makes the move, off by no more than `error`; `best_play` is null unless
-    `play` asks for it, which takes longer.
+    """Return the facts about a map, ready for JSON, from `table` or a table solved now.
 
-    Raises `UsageFault` where the map is too large or numba is not there.
+    `seconds` is the time to solve it, without compilation; null with a given table. A value is the expected result for
+    the seat that makes the move, off by at most `error`. `best_play` is null unless `play` is set, which takes longer.
+
+    Raises `UsageFault` if the map is too large or numba is missing.
     """
     seconds = None
     if table is None:
@@ -67,8 +68,8 @@ def duel_facts(board: Board, max_troops: int, table: Table | None = None, *, pla
 
 
 class StartValue(NamedTuple):
-    """What beginning on the empty board is worth with so many troops: the expected result of seat 0, off by `error` at
-    most; `seconds` are those of every processor, null where the table was there.
+    """The value of the empty board for one `max_troops`: the expected result of seat 0, off by at most `error`.
+    `seconds` is the processor time to solve it; null if the table existed.
     """
 
     max_troops: int
@@ -80,9 +81,10 @@ class StartValue(NamedTuple):
 
 
 def curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
-    """By `max_troops` from `first` to `last`, each as soon as it is known, of tables that `is_solvable` takes.
+    """Yield the value for each `max_troops` from `first` to `last` as soon as it is known. `is_solvable` must hold for
+    them.
 
-    A table that `arena-bot solve` has left is read, others are made on one core and not kept.
+    Tables that `arena-bot solve` has stored are read; others are solved on one core and not stored.
     """
     from machine.exact.duel_solving import solve_mapped  # with numba, over a second
 
@@ -102,7 +104,7 @@ def curve(board: Board, first: int, last: int) -> Iterator[StartValue]:
 
 
 def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str, Any], Position]]:
-    """The invasions of an opening position as JSON, each with the position after it."""
+    """Return the invasions of an opening position as JSON, each with the position after it."""
     return [
         (
             {**rules.encode_move(move), "name": rules.notation(move), "value": value},
@@ -113,7 +115,7 @@ def _told(table: Table, rules: Duel, position: Position) -> list[tuple[dict[str,
 
 
 def best_play(table: Table, rules: Duel) -> BestPlay:
-    """Exact but for games that go on longer than all but one in 10^12."""
+    """Return the statistics of best play, exact except for games longer than all but one in 10^12."""
     import numpy
 
     places = {rules.initial(NO_DICE)[0]: 0}

@@ -1,4 +1,4 @@
-"""What moves are worth by a search: where a game is not solved, a measured opinion in the place of the truth.
+"""Estimates of move values by Monte Carlo tree search, for games that are not solved.
 
 It is the entry point of the group `bot_arena.appraisers`.
 """
@@ -18,14 +18,14 @@ from protocol.games.base import Game
 from referee.in_process import Appraisal, Appraiser, NoEstimate
 
 BATCHES = 8
-"""The simulations of a move are made in so many parts, each from a seed of its own: their spread is the error."""
+"""The number of batches of a move's simulations. Each has its own seed; their spread gives the standard error."""
 LEAST, MOST = 80, 10**7
-"""Simulations of a move."""
+"""The fewest and the most simulations for a move."""
 
 
 class UctAppraiser(Appraiser):
-    """A Monte Carlo tree search finds what it would play; then this and the move that was played are compared, each by
-    as many simulations of what follows, with the same seeds.
+    """Compares the move played with the one that a Monte Carlo tree search would play. Both are valued by the same
+    number of simulations of what follows, with the same seeds.
     """
 
     def __init__(self, game: Game[Any, Any], sims: int, seed: str) -> None:
@@ -42,11 +42,11 @@ class UctAppraiser(Appraiser):
 
     @classmethod
     def knows(cls, game: str) -> bool:
-        """Whether the game has such a search."""
+        """Return whether the game has a Monte Carlo tree search."""
         return game in WITH_UCT
 
     def judge(self, state: Any, move: Any, ply: int) -> Appraisal:
-        """The estimate of a legal move in a state, at that ply."""
+        """Return the estimate of a legal move in a state at that ply."""
         below = random.Random(f"{self._seed}/{ply}").randrange
         best = self._search.search(state, below=below, limit=Limit(nodes=self._sims)).move
         seeds = [f"{self._seed}/{ply}/{batch}" for batch in range(BATCHES)]
@@ -59,7 +59,7 @@ class UctAppraiser(Appraiser):
         return Appraisal(fmean(played), best, fmean(worths), error)
 
     def _worth(self, state: Any, move: Any, seed: str) -> float:
-        """The expected result of a move in one batch, in which each result of chance has its share."""
+        """Return a move's mean result over one batch, which is divided among the outcomes by their probabilities."""
         seat, sims = self._game.to_move(state), self._sims // BATCHES
         below = random.Random(seed).randrange
         wins, done, likely = 0.0, 0, 0.0
@@ -72,7 +72,7 @@ class UctAppraiser(Appraiser):
         return 2 * wins / done - 1
 
     def _share(self, position: Any, seat: int | None, sims: int, below: Callable[[int], int]) -> float:
-        """The share of the wins of a seat from a position on; where the game is over, of the first place."""
+        """Return a seat's estimated winning probability from a position on, or its share of first place at the end."""
         assert seat is not None
         if self._game.to_move(position) is not None:
             return self._search.worth(position, seat, sims, below)

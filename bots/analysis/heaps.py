@@ -1,7 +1,7 @@
-"""What `arena-bot analyze` tells of heap games: the facts of a position; and strategies against each other from lost
-positions, for which way of being difficult wins most, exactly.
+"""The facts of `arena-bot analyze` about heap games, and a contest of strategies that start in lost positions: which
+way to make a win difficult wins most.
 
-A strategy names the positions that it may move to, each with its chance, so shares of wins are computed, not sampled.
+A strategy gives a probability to each position that it may move to, so results are computed, not sampled.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ ABOUT: Mapping[str, str] = {
 
 
 def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = False) -> dict[str, Any]:
-    """Ready for JSON.
+    """Return the facts about a position, ready for JSON.
 
-    `grundy` is null in misère; `p_positions` and `n_positions` count those that can be reached, this one included, and
-    are null, as `difficulty` is, where there are too many. `difficulty` is the chance that a uniformly random winning
-    side errs before the end.
+    `grundy` is null in misère. `p_positions` and `n_positions` count the reachable positions, including this one; they
+    and `difficulty` are null if there are too many. `difficulty` is the probability that a winning side that picks
+    uniformly among winning moves errs before the end.
     """
     share = value(heaps, rule, misere=misere)
     found = reachable(heaps, rule)
@@ -72,7 +72,7 @@ def position_facts(heaps: tuple[int, ...], rule: HeapRule, *, misere: bool = Fal
 
 
 class Pair(NamedTuple):
-    """Two won positions of equal value where an error is not equally likely."""
+    """Two won positions of equal value but different difficulty."""
 
     value: float
     easier: Heaps
@@ -86,7 +86,7 @@ MOST_STARTS = 100_000
 
 
 class TooLarge(UsageFault):
-    """A game with too many positions to compute every share."""
+    """A game with too many positions to compute every result."""
 
 
 class Contest:
@@ -99,8 +99,8 @@ class Contest:
         self.strategies: Mapping[str, Strategy] = {name: cache(getattr(self, f"_{name}")) for name in ABOUT}
 
     def lost_positions(self, heaps: Sequence[int]) -> dict[Heaps, int]:
-        """The lost positions with a move left and heaps no larger than those given, each with the number of orders
-        in which `start: p-position` deals it. Raises `TooLarge`.
+        """Return the lost positions that have a move and heaps no larger than those given, each with the number of
+        orders in which `start: p-position` deals it. Raises `TooLarge`.
         """
         bounds = sorted(heaps)
         few = comb(bounds[-1] + len(bounds), len(bounds)) <= MOST_STARTS and sum(bounds) <= MOST_PLIES
@@ -116,12 +116,12 @@ class Contest:
         return found
 
     def share(self, mover: str, replier: str, starts: Mapping[Heaps, int]) -> float:
-        """The share of games that `mover` wins when it begins in the lost positions `starts`, weighted."""
+        """Return the fraction of games that `mover` wins, moving first in the lost positions of `starts` by weight."""
         players = (self.strategies[mover], self.strategies[replier])
         known: dict[tuple[Heaps, int], float] = {}
 
         def chance(position: Heaps, seat: int) -> float:
-            """That the seat to move wins."""
+            """Return the probability that the seat to move wins."""
             won = known.get((position, seat))
             if won is None:
                 replies = players[seat](position)
@@ -133,11 +133,11 @@ class Contest:
         return sum(count * chance(position, 0) for position, count in starts.items()) / weight
 
     def shares(self, starts: Mapping[Heaps, int]) -> dict[str, dict[str, float]]:
-        """Every strategy, beginning in a lost position, against every other: the share that it wins."""
+        """Return the fraction that every strategy wins against every other when it moves first in a lost position."""
         return {row: {column: self.share(row, column, starts) for column in ABOUT} for row in ABOUT}
 
     def pair(self, heaps: Sequence[int]) -> Pair | None:
-        """The smallest two won positions of equal value and different difficulty, heaps no larger than the largest."""
+        """Return the two smallest won positions of equal value and different difficulty, within the largest heap."""
         seen: dict[float, list[tuple[float, Heaps]]] = {}
         candidates = combinations_with_replacement(range(max(heaps) + 1), len(heaps))
         for position in sorted(candidates, key=lambda heaps: (sum(heaps), heaps)):
@@ -188,7 +188,7 @@ class Contest:
         return self._even(position, good) or self._random(position)
 
     def _random(self, position: Heaps) -> Replies:
-        """Any legal move: a size that several heaps have is as much likelier."""
+        """Choose uniformly among the moves of all heaps; moves of equal heaps lead to the same position."""
         weights = {after(position, move): position.count(move.heap) for move in moves(position, self._rule)}
         total = sum(weights.values())
         return {following: weight / total for following, weight in weights.items()}
@@ -199,7 +199,7 @@ def _taken(move: Move) -> int:
 
 
 def _orders(position: Heaps, bounds: Heaps) -> int:
-    """In how many different orders the sizes of a position fit within the bounds, heap by heap."""
+    """Return in how many different orders the heap sizes of a position fit the bounds, heap by heap."""
 
     @cache
     def fit(left: Heaps) -> int:

@@ -1,4 +1,4 @@
-"""Every search on one position, side by side: what each visited, and what it found."""
+"""A comparison of all searches on one position: the nodes that each visited and what it found."""
 
 from __future__ import annotations
 
@@ -27,12 +27,13 @@ from bots.search.base import DEEPEST
 from protocol.games.base import Game
 
 MOST_NODES = 600_000
-"""What minimax may visit where no depth is asked for."""
+"""Nodes that minimax may visit if no depth is given."""
 
 
 class SearchRun(Struct, frozen=True):
-    """One search. `value` is that for the seat to move: of a whole game WIN − plies or plies − WIN, or 0; `status` says
-    1, 0 or −1. `leaves` were finished or at the horizon; a position answered by a table is a node and no leaf.
+    """One search. `value` is that for the seat to move; in a fully searched game WIN − plies, plies − WIN or 0, from
+    `status` 1, 0 or −1. `leaves` were terminal or at the horizon; a position answered from a table is a node but no
+    leaf.
     """
 
     algorithm: str
@@ -43,20 +44,20 @@ class SearchRun(Struct, frozen=True):
 
 
 class SearchComparison(Struct, frozen=True):
-    """All searches of one position to one depth, minimax (expectiminimax where there is chance) first."""
+    """All searches of one position to one depth, beginning with minimax, or expectiminimax if there is chance."""
 
     depth: int
-    """What the searches were asked for, in plies; `ENDLESS` is the whole game."""
+    """The requested depth in plies; `ENDLESS` is the whole game."""
     plies: int
-    """The plies that this comes to."""
+    """The depth of the tree searched, in plies."""
     searches: list[SearchRun]
 
     def share(self, search: SearchRun) -> float:
-        """Its nodes as a share of the first search's."""
+        """Return the nodes of a search divided by those of the first search."""
         return search.nodes / self.searches[0].nodes
 
     def branching(self, search: SearchRun) -> float:
-        """Its effective branching factor b: a regular tree 1 + b + … + b^plies has as many nodes."""
+        """Return the effective branching factor b: a uniform tree of 1 + b + … + b^plies nodes has as many."""
         low, high = 0.0, float(search.nodes ** (1 / self.plies))
         for _ in range(100):
             middle = (low + high) / 2
@@ -82,8 +83,8 @@ WITHOUT_CHANCE = ("minimax", "negamax", "alphabeta", "alphabeta+table")
 
 
 def compare_searches(rules: Game[Any, Any], root: Any, depth: int | None, evaluate: Evaluate) -> SearchComparison:
-    """Run every search on `root`, to `depth` plies. Without a depth the whole game is searched where its tree has at
-    most `MOST_NODES`, else as many plies as have.
+    """Run every search on `root`, `depth` plies deep. Without a depth, search the whole game if its tree has at most
+    `MOST_NODES`, else the most plies that stay within that.
     """
     extent = measure_extent(rules, root, DEEPEST if depth is None else depth, ENDLESS if depth else MOST_NODES)
     asked = ENDLESS if extent.whole else extent.plies
@@ -106,18 +107,19 @@ def _timed(name: str, search: Search, *given: Any, **options: Any) -> SearchRun:
 
 
 class Extent(NamedTuple):
-    """How far down a game tree goes, or how far it was looked at."""
+    """The depth of a game tree, or of the part of it that was counted."""
 
     plies: int
     whole: bool
-    """Every line has ended by then."""
+    """True if every line ends within `plies`."""
     chance: bool
-    """Some move has more than one result."""
+    """True if some move has several outcomes."""
 
 
 def measure_extent(rules: Game[Any, Any], root: Any, plies: int, most: int) -> Extent:
-    """Count the tree level by level, equal positions once with the number of ways to them, until `plies` are counted
-    or the next level would make it more than `most` nodes.
+    """Count the tree level by level until `plies` levels are counted or it has more than `most` nodes.
+
+    Equal positions of a level are expanded once and counted with the number of paths to them.
     """
     level: dict[Hashable, tuple[Any, int]] = {rules.key(root): (root, 1)}
     nodes, chance = 1, False

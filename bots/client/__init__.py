@@ -1,1 +1,1 @@
-"""What an author uses: `Bot` and `Turn`, the client that connects and converses, its settings and tokens."""
+"""The library for authors of bots: `Bot` and `Turn`, the client that connects, its settings and tokens."""

@@ -1,4 +1,4 @@
-"""What an author writes: a `Bot` that chooses, and the `Turn` it is given. No sockets here; run.py runs it."""
+"""The classes for authors: a `Bot` that chooses, and the `Turn` that it gets. No sockets here; run.py runs a bot."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from protocol.messages import End, Event, Player, Rejected, Start
 
 
 class GiveUp(Exception):
-    """Raise it in `prepare` or `choose` to resign the match; the client prints what it says, if anything."""
+    """Raised by `prepare` or `choose` to resign the match. The client prints the message, if there is one."""
 
 
 class ProgramFailed(GiveUp):
-    """The match can't be played on, for what is wrong with the bot's program: lost as `failed`, with these words."""
+    """Raised when the bot's program fails, with a message: the bot loses the match as `failed`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A move with what the bot thought of it; shown in replays. `move` is a map, as in `turn.legal`."""
+    """A move with the bot's evaluation, which replays show. `move` is a map, as in `turn.legal`."""
 
     move: Mapping[str, Any]
     value: float | None = None
@@ -40,33 +40,33 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Turn:
-    """Everything there is to know when it is your turn; nothing need be remembered from the last one."""
+    """Everything that you need when it is your turn. You need not remember anything from earlier turns."""
 
     match: str
     seat: int
     ply: int
     state: Mapping[str, Any]
-    """The state as it travels, described in docs/rules.md."""
+    """The state in the form of messages, described in docs/rules.md."""
     legal: Sequence[Mapping[str, Any]]
-    """Moves that can be returned as they are; never empty."""
+    """Moves that can be returned unchanged; never empty."""
     options: Mapping[str, Any] | None
-    """Where `legal` does not list every move: what describes them all."""
+    """A description of all moves, if `legal` does not list them all."""
     events: Sequence[Event]
-    """What happened since your last turn."""
+    """The events since your last turn."""
     players: Sequence[Player]
     clock_ms: Sequence[int]
     """Milliseconds left, by seat."""
     increment_ms: int
     rules: Game[Any, Any]
-    """The game under this match's config: legal moves, results of moves, who has won."""
+    """The game under this match's config: legal moves, results of moves, winners."""
     position: Any
     """`state` decoded for `rules`."""
     random: random.Random
-    """Seeded from the bot's seed, the match and the ply: the same seed gives the same choices."""
+    """A generator that follows from the bot's seed, the match and the ply: equal seeds give equal choices."""
     memory: dict[str, Any] = field(default_factory=dict)
-    """Yours for as long as the match lasts, and apart from every other match."""
+    """Your own storage, which lasts as long as the match and belongs to it alone."""
     received: float = field(default_factory=time.monotonic)
-    """`time.monotonic()` when the turn came in; the clock has run since."""
+    """`time.monotonic()` when the turn arrived; your clock runs since then."""
 
     @property
     def time_left(self) -> float:
@@ -75,22 +75,23 @@ class Turn:
 
 
 class Bot(ABC):
-    """A player. Subclass it, write `choose`, and give an instance to `run`.
+    """A player. Subclass it, write `choose`, and pass an instance to `run`.
 
-    `choose` runs in a thread of its own; with more than one slot several matches call it at the same time, so keep
-    what belongs to one match in `turn.memory`.
+    `choose` runs in its own thread. With more than one slot, several matches call it at the same time, so store what
+    belongs to one match in `turn.memory`.
     """
 
     name: str
     version: str = ""
     games: Sequence[str] = NAMES
-    """The games this bot can play."""
+    """The games that this bot can play."""
     matches: int | None = None
-    """How many matches it plays where nobody says; None: until it is stopped."""
+    """Default number of matches to play; None: until it is stopped."""
     person: bool = False
-    """Whether a person chooses: then it plays on the ladder of people."""
+    """True if a person chooses the moves: then it plays on the ladder of people."""
     settings: ClassVar[Mapping[str, str]] = {}
-    """What `arena-bot run --set key=value` may pass to `__init__`, as strings, each with a line of explanation."""
+    """The arguments of `__init__` that `arena-bot run --set key=value` may pass, as strings, each with an
+    explanation."""
 
     def __init_subclass__(cls, **words: Any) -> None:
         super().__init_subclass__(**words)
@@ -106,7 +107,7 @@ class Bot(ABC):
         return bot
 
     def __init__(self, name: str = "", version: str = "") -> None:
-        """Name and version are those of the class where they are not given. Raises `UsageFault` without a name."""
+        """Set name and version, by default those of the class. Raises `UsageFault` without a name."""
         name = name or getattr(type(self), "name", "")
         if not name:
             raise UsageFault(
@@ -116,9 +117,9 @@ class Bot(ABC):
         self.version = version or type(self).version
 
     def check_game(self, game: Game[Any, Any]) -> None:
-        """Called before anything else is done for a game, under its config.
+        """Check that the bot plays this game. Called before anything else is done for a game, under its config.
 
-        Raises `UsageFault` where the bot does not play it, or not as it is set.
+        Raises `UsageFault` if the bot does not play it, or not with its settings.
         """
         if game.name not in self.games:
             others = players_of(game.name)
@@ -126,35 +127,37 @@ class Bot(ABC):
             raise UsageFault(f"{self.name} does not play {game.name}: it plays {', '.join(self.games)}{instead}")
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Called once, before the bot connects: for compiling and tables, which no clock should pay for.
+        """Prepare for a game. Called once, before the bot connects, for compilation and tables that no clock should pay
+        for.
 
-        `game` is the one it is going to play, under its config; None where only the arena knows. What is kept with it
-        is there in `turn.rules` of the matches under that config. A `Fault` ends the program with its message.
+        `game` is the game that it will play, under its config; None if only the arena knows. What you store in it is
+        there in `turn.rules` of matches with that config. A `Fault` ends the program with its message.
         """
 
     def prepare(self, start: Start) -> None:
-        """Called in the thinking thread before the bot says it is ready; the match clock does not run yet."""
+        """Prepare for a match. Called in the thinking thread before the bot says it is ready; no clock runs yet."""
 
     @abstractmethod
     def choose(self, turn: Turn) -> Mapping[str, Any] | Choice:
-        """Your move, as in `turn.legal`, or a `Choice` that carries it."""
+        """Return your move, as in `turn.legal`, or a `Choice` that contains it."""
 
     def move_probabilities(self, turn: Turn) -> Sequence[float | Fraction] | None:
-        """How likely it plays each move of `turn.legal`, where it knows that: to measure it exactly. None: it is asked
-        for moves again and again instead.
+        """Return the probability of each move of `turn.legal`, if the bot knows it, for exact measurements.
+
+        None means that the bot is measured by asking for moves repeatedly.
         """
         return None
 
     def rejected(self, rejected: Rejected) -> None:
-        """The arena did not accept the move; the client has printed why, and asks `choose` again."""
+        """React to a move that the arena did not accept. The client has printed why, and calls `choose` again."""
 
     def ended(self, end: End) -> None:
-        """The match is over."""
+        """React to the end of the match."""
 
     def missed(self, match: str) -> None:
-        """The match ended while there was no connection: how is not known, and `ended` is not called."""
+        """React to a match that ended without a connection. Its result is unknown, and `ended` is not called."""
 
 
 def seeded(seed: str, match: str, ply: int) -> random.Random:
-    """The generator of one turn: independent of every other turn and of the order in which turns are played."""
+    """Return the random generator of one turn, independent of all other turns and their order."""
     return random.Random(hashlib.sha256(f"{seed}/{match}/{ply}".encode()).digest())

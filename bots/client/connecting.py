@@ -1,4 +1,4 @@
-"""A WebSocket to the arena, or why there is none: `Away` where trying again may help, `Refused` where it can't."""
+"""Opens a WebSocket to the arena. Raises `Away` if trying again may help, `Refused` if it can't."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from protocol.errors import Fault, UsageFault
 from protocol.messages import MAX_SERVER_FRAME
 
 LONGEST_ASKED = 300.0
-"""A server that asks to be left alone for longer is asked again after so many seconds."""
+"""The longest wait, in seconds, that a server can ask for."""
 _PASSING = (HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS)
 
 
 class Away(Fault):
-    """No arena answers now. `after` is how many seconds it asks to be left alone, 0 where it does not say."""
+    """No arena answers now. `after` is the number of seconds that it asks clients to wait, 0 if it does not say."""
 
     def __init__(self, why: str, after: float = 0.0) -> None:
         super().__init__(why)
@@ -42,11 +42,11 @@ class Away(Fault):
 
 
 class Refused(Fault):
-    """Coming back would not help."""
+    """The arena refuses the bot, and would again."""
 
 
 class _Opening(open_websocket):
-    """A connection that follows a redirection on its host only: elsewhere the token is none of their business."""
+    """A connection that follows redirects only within its host, as other hosts must not see the token."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         found = super().process_redirect(exc)
@@ -56,7 +56,7 @@ class _Opening(open_websocket):
 
 
 async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
-    """A connection to the arena at `url`, in msgpack. Raises `Away`, `Refused`; `UsageFault` for URL or proxy."""
+    """Open a connection to the arena at `url`. Raises `Away`, `Refused`; `UsageFault` for a bad URL or proxy."""
     try:
         return await _Opening(
             url,
@@ -77,14 +77,14 @@ async def connect(url: str, timeouts: ClientTimeouts) -> ClientConnection:
         raise UsageFault(f"the proxy that the environment names: {exc}") from exc
     except ssl.SSLCertVerificationError as exc:
         raise Refused(f"{url}: {_reason(exc)}") from exc
-    except ValueError as exc:  # which a certificate that cannot be verified is, too
+    except ValueError as exc:  # including the one for a certificate that cannot be verified
         raise UsageFault(f"the arena's URL: {exc}") from exc
     except (OSError, EOFError, WebSocketException) as exc:
         raise Away(f"no arena answers at {url}: {_reason(exc)}{_other_scheme(url, exc)}") from exc
 
 
 def _other_scheme(url: str, exc: Exception) -> str:
-    """What to try where the other side may speak TLS and the URL does not say so, or the reverse."""
+    """Return a hint if the URL's scheme and the server may disagree about TLS."""
     if url.startswith("wss:") and isinstance(exc, (ssl.SSLError, ConnectionResetError, EOFError)):
         return f"; if it speaks no TLS, its URL is ws{url[3:]}"
     if url.startswith("ws:") and isinstance(exc, InvalidMessage):
@@ -93,7 +93,7 @@ def _other_scheme(url: str, exc: Exception) -> str:
 
 
 def _not_upgraded(url: str, response: Response) -> Fault:
-    """An answer in HTTP: of those that blame the request only some pass by themselves."""
+    """Return the fault for an HTTP answer. Only some of those that blame the request may pass."""
     status = response.status_code
     body = (response.body or b"").decode(errors="replace").strip().split("\n")[0][:200]
     said = " with a web page" if body.startswith("<") else f": {body}" if body else ""
@@ -104,19 +104,19 @@ def _not_upgraded(url: str, response: Response) -> Fault:
 
 
 def _asked(retry_after: str, now: datetime) -> float:
-    """The seconds of a `Retry-After`, which is a number or a date; 0 for anything else."""
+    """Return the seconds of a `Retry-After` header, a number or a date; 0 for anything else."""
     try:
         if retry_after.isdecimal():
             seconds = float(retry_after[:9])
         else:
             seconds = (parsedate_to_datetime(retry_after) - now).total_seconds()
-    except (ValueError, TypeError):  # no date, or one without its zone
+    except (ValueError, TypeError):  # not a date, or one without a time zone
         return 0.0
     return max(0.0, min(seconds, LONGEST_ASKED))
 
 
 def is_loopback(url: str) -> bool:
-    """Whether a URL is of this machine; a proxy of the environment is for others."""
+    """Return whether a URL points to this machine. The environment's proxy is for other hosts."""
     host = urlsplit(url).hostname or ""
     try:
         return ipaddress.ip_address(host).is_loopback

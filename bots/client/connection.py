@@ -1,6 +1,4 @@
-"""The connection to one node, made again and again: what is heard goes to the conversation, and what comes of that is
-performed.
-"""
+"""The connection to one node and its reconnects, which passes messages to the conversation and performs the effects."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ BROKEN = 1006
 
 
 class Connection:
-    """Keeps one to `url`; `perform` is given what comes of it. With `patience` it is given up after so many seconds."""
+    """Keeps a connection to `url` and passes effects to `perform`. After `patience` seconds of failure it gives up."""
 
     def __init__(
         self,
@@ -51,15 +49,15 @@ class Connection:
         self._wake = asyncio.Event()
         self._stops = False
         self._waiting: asyncio.Timeout | None = None
-        """Around what `stop` ends."""
+        """The timeout around what `stop` interrupts."""
         self._welcomed: float | None = None
-        """When this connection stood."""
+        """When the welcome arrived."""
         self.down_since: float | None = None
-        """When it was lost, or first tried in vain; since then the bot is connected to no other node either."""
+        """When the connection was lost, or first failed; no other node has been connected since then."""
         self._said = 0.0
 
     async def keep(self) -> None:
-        """Connect, converse, come back, until `stop`."""
+        """Connect, converse and reconnect until `stop`."""
         while not self._stops:
             asked = await self._visit()
             if not self._stops:
@@ -67,7 +65,7 @@ class Connection:
                     await asyncio.sleep(self._no_longer_than_patience(max(asked, self._backoff.delay())))
 
     def stop(self) -> None:
-        """Send what is to be sent, and close; wait for nothing else."""
+        """Send what is queued, then close; wait for nothing else."""
         if self._stops:
             return
         self._stops = True
@@ -76,12 +74,12 @@ class Connection:
             self._waiting.reschedule(0.0)
 
     def send(self, message: FromClient) -> None:
-        """Send a message, after those before."""
+        """Queue a message."""
         self._outbox.append(message)
         self._wake.set()
 
     async def _visit(self) -> float:
-        """One connection, or none: the seconds for which the arena asks to be left alone then."""
+        """Try one connection. Return the seconds that the arena asks to wait if it fails."""
         connection: ClientConnection | None = None
         try:
             async with self._until_stopped():
@@ -99,7 +97,7 @@ class Connection:
 
     @contextlib.asynccontextmanager
     async def _until_stopped(self) -> AsyncIterator[None]:
-        """What is awaited inside ends when the connection is to stop."""
+        """Interrupt the body when the connection has to stop."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(None) as self._waiting:
                 try:
@@ -113,8 +111,10 @@ class Connection:
         return max(0.0, min(seconds, self.down_since + self._patience - self._clock()))
 
     def _down(self, why: str, so: str = "trying again") -> None:
-        """Say why the bot is not in, and `so` what it does: at once, then now and then. Stop when patience ends, which
-        does not while another node has let it in.
+        """Report why the bot is not connected, and `so` what it does: at once, then at intervals. Stop when patience
+        ends.
+
+        Patience does not end while another node is connected.
         """
         now = self._clock()
         if self.down_since is None or self._talk.others_up:
@@ -139,7 +139,7 @@ class Connection:
                 await connection.close()
             finally:
                 writer.cancel()
-                await asyncio.wait([writer])  # which, unlike `await writer`, tells its cancellation from ours
+                await asyncio.wait([writer])  # unlike `await writer`, this distinguishes its cancellation from ours
             if not writer.cancelled():
                 writer.result()
         if not self._stops:
@@ -151,7 +151,7 @@ class Connection:
                 self._down(self._talk.ended(code))
 
     async def _wait_for_welcome(self) -> None:
-        """Say now and then that it does not come, until it has or patience ends."""
+        """Report at intervals that no welcome comes, until it does or patience ends."""
         while not self._stops:
             await asyncio.sleep(self._no_longer_than_patience(self._timeouts.welcome_notice_delay_s))
             if self._welcomed is not None:
@@ -176,7 +176,7 @@ class Connection:
                 self._said = 0.0
 
     async def _write(self, connection: ClientConnection) -> None:
-        """Send what is in the outbox, in order; close once the bot has stopped."""
+        """Send the outbox in order; close once the bot has stopped."""
         outbox = self._outbox
         while True:
             await self._wake.wait()

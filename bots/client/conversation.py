@@ -1,6 +1,6 @@
-"""All that a bot says to an arena: what it seeks, the seats that it has, and when it has played enough.
+"""A bot's conversation with an arena: its seeks, its seats, and when it has played enough.
 
-It outlives its connections: what was being played is taken up again on the next one.
+It outlives connections: matches continue on the next one.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ from protocol.games.base import Game
 from protocol.messages import FromClient
 
 NORMAL_CLOSURE = 1000
-"""How a WebSocket is closed where nothing else is said."""
+"""The close code of a WebSocket that ends without a particular reason."""
 MOST_CACHED = 64
 PASSING = (UNAVAILABLE, NO_SLOTS)
-"""Answers to a seek that may be another one in a while."""
+"""Error codes of seeks that may succeed later."""
 SEEK_AGAIN, SEEK_AGAIN_AT_LAST = 2.0, 60.0
-"""Seconds until the next try, twice as long each time, until a match begins."""
+"""Seconds until the next try. They double after each failure, up to the second value, until a match begins."""
 LOOK_AT_LAST = 600.0
-"""The author is told whom the bot waits for at least this often; the waits begin shorter."""
+"""The longest interval between reports on whom the bot waits for, in seconds. The first intervals are shorter."""
 LOOK_LATER = 5
 HOPELESS = (NAME_TAKEN, AUTH_FAILED, NOT_ALLOWED, BAD_MESSAGE)
-"""Fatal errors after which coming back would not help."""
+"""Fatal errors after which reconnecting would not help."""
 MOST_FAILED = 3
-"""Matches in a row in which the bot's program failed, after which it seeks no more."""
+"""The number of failed matches in a row after which the bot stops seeking."""
 _rules_key = msgspec.json.Encoder(order="sorted").encode
 
 
 class Conversation(Talk):
-    """What `bot` says and has to think about, for the life of the process. `game` is the one it was warmed up with."""
+    """All that `bot` says and has to think about until the process ends. `game` is what it was warmed up for."""
 
     def __init__(
         self,
@@ -65,42 +65,42 @@ class Conversation(Talk):
         self._seed = settings.seed or os.urandom(16).hex()
         self._slots = settings.slots
         self._games: list[str] = []
-        """Those that the arena plays; none before the first welcome."""
+        """The games that the arena plays; none before the first welcome."""
         self._seats: dict[str, Seat] = {}
         self._waits = type(bot).ended is not Bot.ended or type(bot).missed is not Bot.missed
         self._finishing: dict[str, Seat] = {}
         self._awaited: set[str] = set()
         self._away: set[str] = set()
-        """Matches on a node that can't be reached, in whose slots others may be played."""
+        """Matches on nodes that can't be reached. Others may be played in their slots."""
         self._seeks: dict[str, str] = {}
-        """Those in force, by id with their games."""
+        """The games of the seeks in force, by id."""
         self._withdrawn: set[str] = set()
-        """Those of them that were taken back, which the arena has yet to confirm."""
+        """Seeks that were withdrawn but are not confirmed yet."""
         self._wanted = list(bot.games) if settings.game is None else [settings.game]
-        """The games to play, the first first."""
+        """The games to play, in order of preference."""
         self._cold = list(self._wanted) if settings.open and type(bot).warm_up is not Bot.warm_up else []
-        """Those of them that the bot has yet to warm up for; the first is being seen to."""
+        """The games that the bot still has to warm up for. The first is in progress."""
         self._seeks_made = 0
         self._held: set[str] = set()
-        """Games that were refused, and are not sought until the time of a `SeekLater` has come."""
+        """Games that were refused and are not sought until their `SeekLater` is due."""
         self._backoffs: defaultdict[str, Backoff] = defaultdict(lambda: Backoff(SEEK_AGAIN, SEEK_AGAIN_AT_LAST))
-        """By game."""
+        """The backoff of each game's seeks."""
         self._next_look = first_look_delay_s
         self._looking = False
-        """Whether a `LookLater` is due."""
+        """True if a `LookLater` is due."""
         self._met = False
-        """Whether a match began since the last."""
+        """True if a match began since the last `LookLater`."""
         self._asked = False
-        """Whether a listing comes that is to be told."""
+        """True if the next listing has to be reported."""
         self._failed_in_a_row = 0
         self._failing = False
-        """Whether they became too many, so that no more is played."""
+        """True if too many matches in a row failed, so that no more are played."""
         self._last_details = ""
-        """The traceback that was told last."""
+        """The traceback that was reported last."""
         self._parting = ""
-        """Why the arena is about to close the connection."""
+        """The arena's reason for closing the connection, if it is about to."""
         self._presets: dict[str, list[str]] = {}
-        """By game, what its open seeks name."""
+        """The presets of each game's open seek."""
         self._rules: dict[tuple[str, bytes], Game[Any, Any]] = {}
         if game is not None:
             self._rules[game.name, _rules_key(game.config)] = game
@@ -125,7 +125,7 @@ class Conversation(Talk):
         return self._go_on()
 
     def thought(self, thought: Thought) -> list[Effect]:
-        """What to do about the outcome of a piece of work. While the connection is down nothing is sent."""
+        """Return the effects of finished work. Nothing is sent while the connection is down."""
         match = thought.work.match
         seat = self._seats.get(match) or self._finishing.get(match)
         if seat is None:
@@ -138,12 +138,12 @@ class Conversation(Talk):
         return effects
 
     def seek(self, game: str) -> list[Effect]:
-        """The time of a `SeekLater` has come."""
+        """Seek the game again: its `SeekLater` is due."""
         self._held.discard(game)
         return self._go_on()
 
     def look(self) -> list[Effect]:
-        """The time of a `LookLater` has come: ask who is here, if nobody was met meanwhile."""
+        """Request a listing, unless a match began meanwhile: the `LookLater` is due."""
         self._looking = False
         if not self._seeks:
             return []
@@ -154,14 +154,14 @@ class Conversation(Talk):
         return [messages.List(), *self._look_later()]
 
     def _look_later(self) -> list[Effect]:
-        """Look whom the seeks wait for, later, if that is not to be done already."""
+        """Schedule the next listing request, unless one is scheduled."""
         if self._looking:
             return []
         self._looking, self._met = True, False
         return [LookLater(self._next_look)]
 
     def warmed(self, game: str, fault: str | None) -> list[Effect]:
-        """What a `WarmUp` came to: the game can be played, or not, for this reason."""
+        """Handle the end of a `WarmUp`. `fault` is the reason why the game can't be played, if it can't."""
         self._cold.remove(game)
         effects: list[Effect] = [WarmUp(self._cold[0])] if self._cold else []
         if fault is not None:
@@ -172,7 +172,7 @@ class Conversation(Talk):
         return effects + self._go_on()
 
     def interrupted(self) -> list[Effect]:
-        """Somebody ends the process: what to tell them of the matches under way."""
+        """Return what to report about matches under way when the process is interrupted."""
         starts = [seat.start for seat in self._seats.values() if not seat.given_up]
         if self._settings.assigned or not starts:
             return []
@@ -228,7 +228,7 @@ class Conversation(Talk):
             rules = self._rules_of(start)
         except Fault as exc:
             return [self.trouble(f"{start.match} is lost: {exc}"), resignation(start.match, str(exc))]
-        # Whoever assigns matches gives each bot a seed of its own. Two bots that people start may have the same one.
+        # A server that assigns matches gives each bot its own seed. Two bots that people start may have the same one.
         seed = self._seed if self._settings.assigned else f"{self._seed}/seat-{start.seat}"
         seat = self._seats[start.match] = Seat(self._bot, start, start.seat, rules, seed)
         return seat.begin() + (self._go_on() if self._settings.open else [])
@@ -241,7 +241,7 @@ class Conversation(Talk):
         return effects + self._over(end.match, end) + self._go_on()
 
     def _over(self, match: str, end: messages.End | None) -> list[Effect]:
-        """A match is over; its seat is kept while the bot thinks."""
+        """End a match; its seat stays while the bot thinks."""
         self.played += 1
         seat = self._seats.pop(match)
         effects = seat.ended(end)
@@ -254,7 +254,7 @@ class Conversation(Talk):
         return effects
 
     def _once_in_full(self, thought: Thought) -> Thought:
-        """A thought whose traceback was just told is told in a line."""
+        """Reduce a thought to one line if its traceback was just reported."""
         if thought.details != self._last_details:
             self._last_details = thought.details
             return thought
@@ -267,7 +267,7 @@ class Conversation(Talk):
         return seat.rejected(rejected, now)
 
     def _listed(self, listing: messages.Listing) -> list[Effect]:
-        """Say what the next match waits for."""
+        """Report what the next match waits for."""
         if not (self._asked and self._seeks):
             return []
         self._asked = False
@@ -292,7 +292,7 @@ class Conversation(Talk):
         return [*told, SeekLater(self._backoffs[game].delay(), game)]
 
     def _go_on(self) -> list[Effect]:
-        """Seek what there is room for; stop when everything was played."""
+        """Seek matches for the free slots; stop when everything was played."""
         if self._settings.assigned or not self.connected:
             return []
         playing = len(self._seats) + len(self._awaited)
@@ -307,7 +307,7 @@ class Conversation(Talk):
                 return [Stop(0)]
             if self._settings.open and left <= playing:
                 return self._withdraw()
-            if not self._settings.open:  # of open seeks each is for another game, and most may wait for long
+            if not self._settings.open:  # open seeks are for different games, and most may wait for long
                 room = min(room, left - under_way)
         return self._seek(room) if room > 0 else []
 
@@ -328,7 +328,7 @@ class Conversation(Talk):
         return [*seeks, *self._look_later()]
 
     def _seek_openly(self, wanted: Sequence[str], count: int) -> list[Effect]:
-        """Seek some games openly, each with what the bot plays of it."""
+        """Make open seeks for some games, each with the presets that the bot plays."""
         effects: list[Effect] = []
         for game in wanted[:count]:
             try:
@@ -341,10 +341,7 @@ class Conversation(Talk):
         return effects if self._wanted else [*effects, Stop(1)]
 
     def _presets_of(self, game: str) -> list[str]:
-        """The presets of a game that the bot plays; none where it plays all of them, and so whatever it is asked.
-
-        Raises `UsageFault`, as the bot does, where there is not one.
-        """
+        """Return the presets that the bot plays; empty if it plays all. Raises its `UsageFault` if it plays none."""
         if game not in self._presets:
             known = games.game_class(game).presets
             plays, faults = [], []
@@ -360,32 +357,30 @@ class Conversation(Talk):
         return self._presets[game]
 
     def _withdraw(self) -> list[Effect]:
-        """Take all seeks back: there is enough to play."""
+        """Withdraw all seeks: there is enough to play."""
         withdrawn = [messages.Unseek(id=name) for name in self._seeks if name not in self._withdrawn]
         self._withdrawn.update(self._seeks)
         return [*withdrawn]
 
     def _forget(self, seek: str) -> None:
-        """A seek is over."""
         self._seeks.pop(seek, None)
         self._withdrawn.discard(seek)
 
     def _new_seek(self, game: str) -> str:
-        """The id of a seek that is about to be made."""
         self._seeks_made += 1
         name = f"s{self._seeks_made}"
         self._seeks[name] = game
         return name
 
     def _rules_of(self, start: messages.Start) -> Game[Any, Any]:
-        """The game of a match; one object for all matches of the same config, so what it has computed is shared."""
+        """Return the game of a match: one object for all matches of a config, so that what it computes is shared."""
         key = (start.game, _rules_key(start.config))
         rules = self._rules.get(key)
         if rules is None:
             if len(self._rules) >= MOST_CACHED:
                 self._rules.clear()
             rules = games.load(start.game, start.config)
-            if self._settings.open:  # what others seek it has not seen before
+            if self._settings.open:  # others chose its config, so it is new to the bot
                 self._bot.check_game(rules)
             self._rules[key] = rules
         return rules

@@ -1,4 +1,4 @@
-"""The bots that packages offer by name, as entry points, and which of them play a game."""
+"""The bots that packages offer as entry points, and which of them play a game."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from protocol.bot_launch import REFERENCE_BOTS
 
 @functools.cache
 def installed() -> Mapping[str, EntryPoint]:
-    """Return where each is, by its name: looked up once, as reading what all packages offer takes 10 ms."""
+    """Return the entry points of bots by name, read once, as reading those of all packages takes 10 ms."""
     return {entry.name: entry for entry in entry_points(group=REFERENCE_BOTS)}
 
 
 def players_of(game: str) -> list[str]:
-    """The names of those that play a game; all are imported for it."""
+    """Return the names of the bots that play a game; this imports all of them."""
     found = []
     for name, entry in installed().items():
         with contextlib.suppress(ImportError):

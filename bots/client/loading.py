@@ -1,6 +1,6 @@
-"""A bot by its name, which is an entry point of this package or another, or out of a Python file.
+"""Loads a bot by its name, which is an entry point of some package, or from a Python file.
 
-The program is run as Python runs it, up to its `run`, which hands the bot over.
+A file runs as a Python program up to its call of `run`, which hands over the bot.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from bots.mistakes import PACKAGES, is_own
 from protocol.errors import Fault, UsageFault
 
 _loading: ContextVar[bool] = ContextVar("loading", default=False)
-"""Whether a program is run for its bot."""
+"""True while a program runs for its bot."""
 
 
 def find(name: str) -> EntryPoint:
-    """Where the bot called `name` is. Raises `UsageFault`, listing those there are."""
+    """Return the entry point of the bot called `name`. Raises `UsageFault`, which lists the known names."""
     known = installed()
     if name.endswith(".py"):
         raise UsageFault(f"{name[:80]!r} is a program, which needs no arena-bot: python {name[:80]}")
@@ -38,7 +38,7 @@ def find(name: str) -> EntryPoint:
 def choose_settings(
     bot: str, known: Mapping[str, str], given: Mapping[str, str], defaults: Mapping[str, str]
 ) -> dict[str, str]:
-    """What to construct the bot with: `given` over those `defaults` that it knows. Raises `UsageFault`."""
+    """Return the bot's settings: `given`, and those of the `defaults` that it knows. Raises `UsageFault`."""
     for key in given:
         if key not in known:
             has = f": it has {', '.join(known)}" if known else ", nor any other: it plays as it is"
@@ -47,28 +47,28 @@ def choose_settings(
 
 
 class _HandedOver(BaseException):
-    """The bot that a program runs; nothing that comes after is of interest."""
+    """Carries the bot out of a program; the rest of the program is not run."""
 
     def __init__(self, bot: Bot) -> None:
         self.bot = bot
 
 
 def hand_over(bot: Bot) -> None:
-    """What `run` does first: where its program was loaded for the bot, it ends here."""
+    """End the program here if it was loaded for its bot. `run` calls this first."""
     if _loading.get():
         raise _HandedOver(bot)
 
 
 def refuse(wrong: str) -> None:
-    """Where a program was loaded for its bot, raise `UsageFault` for what it gives `run`."""
+    """Raise `UsageFault` for what the program gives `run`, if it was loaded for its bot."""
     if _loading.get():
         raise UsageFault(wrong)
 
 
 def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """The bot of a Python file: the one that it runs, or one made of the class `cls`, or of the only one there is.
+    """Return the bot of a Python file: the one that it runs, or one made of the class `cls` or of its only class.
 
-    A class is called with the name, its settings, and those `defaults` that it knows. Raises `UsageFault`.
+    The class is called with the name, its settings, and those `defaults` that it knows. Raises `UsageFault`.
     """
     module, handed = _run(path)
     if cls is None and handed is not None:
@@ -81,7 +81,7 @@ def load_bot(path: Path, cls: str | None, name: str, settings: Mapping[str, str]
 
 
 def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mapping[str, str]) -> Bot:
-    """A bot of a class that is made as the reference bots are, of its name and settings. Raises `UsageFault`."""
+    """Return a bot of a class that takes name and settings, as the reference bots do. Raises `UsageFault`."""
     chosen = choose_settings(name, cls.settings, settings, defaults)
     try:
         return cls(name, **chosen)
@@ -92,7 +92,7 @@ def make(cls: type[Bot], name: str, settings: Mapping[str, str], defaults: Mappi
 
 
 def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
-    """The class called so, or the only one that is a bot of this file's own."""
+    """Return the class of that name, or the only class of a bot that the file defines. Raises `UsageFault`."""
     own: dict[str, type[Bot]] = {key: value for key, value in vars(module).items() if is_own(value, Bot)}
     found = own if name is None else {key: value for key, value in own.items() if key == name}
     if len(found) == 1:
@@ -106,7 +106,7 @@ def _class(path: Path, module: ModuleType, name: str | None) -> type[Bot]:
 
 
 def _run(path: Path) -> tuple[ModuleType, Bot | None]:
-    """Run a program as far as its `run`, if it comes there: its module, and the bot. Raises `UsageFault`."""
+    """Run a program up to its call of `run`. Return its module, and the bot if it got there. Raises `UsageFault`."""
     module = ModuleType("__main__")
     module.__file__ = str(path)
     program = _compiled(path)
@@ -128,16 +128,16 @@ def _run(path: Path) -> tuple[ModuleType, Bot | None]:
 
 
 def _in_line(exc: Exception, path: Path) -> str:
-    """Where in the file itself an exception came from."""
+    """Return where in the file an exception came from."""
     lines = [number for frame, number in traceback.walk_tb(exc.__traceback__) if frame.f_code.co_filename == str(path)]
     return f", in line {lines[-1]}" if lines else ""
 
 
 def _compiled(path: Path) -> Any:
-    """Raises `UsageFault` for what is no Python, and for what is none of this library's bots, before it is run."""
+    """Compile a file. Raises `UsageFault` if it is no Python program or does not import `bots`."""
     try:
         tree = ast.parse(path.read_bytes(), str(path))
-        program = compile(tree, str(path), "exec", dont_inherit=True)  # else this module's future is the program's
+        program = compile(tree, str(path), "exec", dont_inherit=True)  # without this module's future imports
     except OSError as exc:
         raise UsageFault(f"{path} can't be read: {exc.strerror}") from exc
     except (SyntaxError, ValueError) as exc:
@@ -156,8 +156,8 @@ def _imports_bots(node: ast.AST) -> bool:
 
 @contextlib.contextmanager
 def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
-    """What a program finds in `sys` when Python runs it. The modules beside it are its own: another program that has
-    some of the same names gets those beside itself. Our packages every program shares, also where it lies beside them.
+    """Set `sys` as Python does for a program. Modules in its folder belong to it: another program may have others of
+    the same names. All programs share this project's packages, even if they lie in the same folder.
     """
     folder = path.resolve().parent
     own = {entry.stem for entry in folder.iterdir()} - sys.stdlib_module_names - {*PACKAGES}
@@ -172,5 +172,5 @@ def _as_main(path: Path, module: ModuleType) -> Iterator[None]:
 
 
 def _take_out(names: Collection[str]) -> dict[str, ModuleType]:
-    """The modules and packages called so, which are imported anew after that."""
+    """Remove the modules and packages of these names, so that they are imported again, and return them."""
     return {name: sys.modules.pop(name) for name in list(sys.modules) if name.partition(".")[0] in names}

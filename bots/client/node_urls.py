@@ -1,4 +1,4 @@
-"""Which URLs of other nodes a client follows: its token goes there."""
+"""The rule for following URLs of other nodes, to which the client sends its token."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from protocol.display import shown
 from protocol.errors import UsageFault
 
 MAX_NODES = 32
-"""Nodes of an arena that a bot is connected to at once; what a server names beyond that are no nodes."""
+"""Nodes of an arena that a bot connects to at once. Further nodes that a server names are ignored."""
 
 
 def refusal(url: str, first: str, hosts: tuple[str, ...]) -> str | None:
-    """Return why a URL that an arena names is not followed, None where it is.
+    """Return why a URL that an arena names is not followed; None if it is.
 
     `first` is the URL that the user gave, `hosts` are other hosts that the user allows. TLS is never given up.
     """

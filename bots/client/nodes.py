@@ -1,6 +1,6 @@
-"""One conversation with an arena of several nodes: over which connection a message goes, and what each of them tells.
+"""One conversation with an arena of several nodes: routes each message to a connection and merges what they receive.
 
-Seeks go to the node that pairs their game, once it is known; a match is played where it began. No sockets here.
+A seek goes to the node that pairs its game, once that is known; a match is played where it began. No sockets here.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from protocol.errors import Fault, UsageFault
 from protocol.messages import FromClient, FromServer
 
 ABNORMAL = 1006
-"""How a connection ended of which nobody knows why."""
+"""The close code of a connection that broke."""
 TRIES = 3
-"""After so many in vain nothing new is asked of a node, until it is there again."""
+"""Failed tries after which a node gets no new requests until it is back."""
 PATIENT = 7
-"""After so many, some five seconds, its matches are not waited for with others."""
+"""Failed tries, about five seconds, after which the slots of a node's matches are used for others."""
 MAX_COMPLAINTS = 4
-"""Reasons that are said why nodes are left out, so that a server cannot fill the screen."""
+"""The most reasons reported for ignoring nodes, so that a server cannot flood the terminal."""
 MOST_SENT_ON = 4
-"""Times that a seek is sent on to another node; then it is tried again later, as nodes may come and go now."""
+"""Times that a seek is sent on to another node. Then it is tried again later, as nodes may be changing."""
 
 
 @dataclass(frozen=True, slots=True)
 class To:
-    """Send this over the connection to a URL."""
+    """Send a message over the connection to a URL."""
 
     url: str
     message: FromClient
@@ -39,31 +39,31 @@ class To:
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Connect to this URL, too."""
+    """Connect to this URL as well."""
 
     url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Disconnect:
-    """Be connected to this URL no more."""
+    """Close the connection to this URL for good."""
 
     url: str
 
 
 Directed = Effect | To | Connect | Disconnect
-"""What is to be done; a message of an effect goes over some connection, and is in a `To`."""
+"""An effect to perform. A message is wrapped in a `To` that names its connection."""
 
 
 @dataclass(slots=True)
 class _Place:
-    """A node that is connected to, or about to be: what it calls itself, and what it is told once it is there."""
+    """A node that is or will be connected: its own name, and the seeks to send once it is connected."""
 
     url: str
     node: str
     up: bool = False
     merged: bool = False
-    """Whether it took the place of another connection of ours, which may have been about to be made."""
+    """True if it took over from another connection of ours, which may not have been open yet."""
     failures: int = 0
     waiting: list[messages.Seek] = field(default_factory=list)
 
@@ -76,42 +76,42 @@ class _Sought:
 
 
 class Nodes:
-    """Has `talk` go on with all nodes of an arena as if they were one, of which `first` is the URL that was given; with
-    `stays` that one is the only one. Others are on the same host, or on `hosts`.
+    """Lets `talk` use all nodes of an arena as if they were one. `first` is the given URL; with `stays` it is the only
+    one. Others are on the same host or on `hosts`.
     """
 
     def __init__(self, talk: Talk, first: str, *, stays: bool = False, hosts: tuple[str, ...] = ()) -> None:
         self._stays = stays
         self._hosts = hosts
         self._complaints: set[str] = set()
-        """Why URLs were not followed, as far as it was said; no more than `MAX_COMPLAINTS`."""
+        """The reasons for ignoring nodes that were reported; at most `MAX_COMPLAINTS`."""
         self._talk = talk
         self._first = _Place(first, first)
         self._places = {first: self._first}
-        """By URL."""
+        """Nodes by URL."""
         self._pairing: dict[str, _Place] = {}
-        """By game, the node that pairs it, where one has said so."""
+        """The node that pairs each game, as far as known."""
         self._seeks: dict[str, _Sought] = {}
-        """Those in force."""
+        """The seeks in force by id."""
         self._known: list[str] = []
-        """The URLs of other nodes, as one of them named them last: for when none can be reached of those in use."""
+        """The URLs of other nodes as last named, for use when no connected node can be reached."""
         self._matches: dict[str, str] = {}
-        """By match, what the node calls itself on which it is played."""
+        """The name of the node on which each match is played."""
 
     def at(self, url: str) -> NodeTalk:
-        """What is said over the connection to a URL."""
+        """Return the protocol for the connection to a URL."""
         return NodeTalk(self, self._places[url])
 
     def take(self, step: Callable[[], list[Effect]]) -> list[Directed]:
-        """Take a step of the conversation."""
+        """Take a step of the conversation and route its effects."""
         return self._directed(step())
 
     def hello(self) -> messages.Hello:
-        """The first message of every connection."""
+        """Return the first message of every connection."""
         return self._talk.hello()
 
     def receive(self, place: _Place, message: FromServer | None, now: float) -> list[Directed]:
-        """What to do about a message of a node."""
+        """Return the effects of a message from a node."""
         self._talk.at = place.url
         if isinstance(message, messages.Welcome):
             return self._welcomed(place, message, now)
@@ -130,7 +130,7 @@ class Nodes:
         return effects
 
     def lost(self, place: _Place, code: int) -> list[Directed]:
-        """A connection ended with this close code: what others are for goes on."""
+        """Return the effects of a lost connection. What belongs to other connections continues."""
         self._talk.at = place.url
         place.up = False
         if code == SUPERSEDED and self._by_ourselves(place):
@@ -143,28 +143,26 @@ class Nodes:
         return self._end_seeks(place, f"the connection to {place.url} was lost")
 
     def _by_ourselves(self, place: _Place) -> bool:
-        """Whether the newer connection that took over may be one of ours: the first URL leads to any node, as a proxy
-        likes.
-        """
+        """Return whether the newer connection may be our own: through a proxy, the first URL leads to any node."""
         merged, place.merged = place.merged, False
         first_comes = place is not self._first and not self._first.up
         return first_comes or merged or self._twin(place) is not None
 
     def _twin(self, place: _Place) -> _Place | None:
-        """Another connection to the same node."""
+        """Return another connection to the same node, if there is one."""
         return next((other for other in self._places.values() if other is not place and other.node == place.node), None)
 
     def others_up(self, place: _Place) -> bool:
-        """Whether another connection than this one stands."""
+        """Return whether a connection other than this one is open."""
         return any(other.up for other in self._places.values() if other is not place)
 
     def ended(self, place: _Place, code: int) -> str:
-        """How a connection ended, in the arena's words where it said why."""
+        """Return how a connection ended, in the arena's words if it gave a reason."""
         self._talk.at = place.url
         return self._talk.ended(code)
 
     def unreached(self, place: _Place) -> list[Directed]:
-        """A node could not be connected to, once more: what it was to be asked the others are asked."""
+        """Count another failed try. After `TRIES`, other nodes get the requests to this one."""
         place.failures += 1
         if place.failures < TRIES:
             return []
@@ -179,7 +177,7 @@ class Nodes:
         return effects + (self._without() if place.failures == PATIENT else [])
 
     def _try_another(self) -> list[Directed]:
-        """Connect to a node that was named, the next one each time."""
+        """Connect to another node that the arena named, the next one each time."""
         for url in list(self._known):
             self._known.append(self._known.pop(0))
             if connecting := self._connect(url)[1]:
@@ -187,14 +185,14 @@ class Nodes:
         return []
 
     def _without(self) -> list[Directed]:
-        """Have other matches played than those of nodes that can't be reached for long."""
+        """Free the slots of matches whose nodes have been unreachable for long."""
         gone = {place.node for place in self._places.values() if place.failures >= PATIENT}
         return self._directed(self._talk.without({match for match, node in self._matches.items() if node in gone}))
 
     def refused(self, place: _Place, fault: Fault) -> list[Directed]:
-        """A node would refuse the next connection as well: for the first of them that is the end.
+        """Handle a node that would refuse the next connection as well. If it is the first node, the bot stops.
 
-        Raises the fault where that one's URL is none.
+        Raises the fault if that node's URL is invalid.
         """
         if place is not self._first:
             place.failures = max(place.failures, TRIES)
@@ -204,7 +202,7 @@ class Nodes:
         return [self._talk.trouble(str(fault)), Stop(1)]
 
     def _end_seeks(self, place: _Place, why: str) -> list[Directed]:
-        """Have what is sought of a node sought anew."""
+        """Report the seeks of a node as unavailable, so that they are made again."""
         place.waiting.clear()
         effects: list[Directed] = []
         for name in [name for name, sought in self._seeks.items() if sought.place is place]:
@@ -214,7 +212,7 @@ class Nodes:
         return effects
 
     def _welcomed(self, place: _Place, welcome: messages.Welcome, now: float) -> list[Directed]:
-        """A connection stands. What goes on elsewhere was not ended, as far as anybody knows."""
+        """Handle a new connection. Matches on other nodes are assumed to continue."""
         was_gone = place.failures >= PATIENT
         place.up, place.failures, place.node = True, 0, welcome.url or place.url
         going_on = {other.node for other in self._places.values() if other.up} | {*welcome.elsewhere}
@@ -236,7 +234,7 @@ class Nodes:
         return [*connecting, *effects, *(To(place.url, seek) for seek in waiting)]
 
     def _merge(self) -> list[Directed]:
-        """The first URL leads now to a node that has a connection of its own: one of them is enough."""
+        """Drop the other connection to the node that the first URL now leads to."""
         twin = self._twin(self._first)
         if twin is None:
             return []
@@ -250,7 +248,7 @@ class Nodes:
         return [Disconnect(twin.url)]
 
     def _sent_on(self, error: messages.Error, url: str, now: float) -> list[Directed]:
-        """Another node is the right one: for a seek, or, without one, for a match that begins there."""
+        """Follow a redirect to another node, for a seek or, without one, for a match that begins there."""
         sought = self._seeks.get(error.ref or "")
         if sought is None:
             return [] if self._stays else self._connect(url)[1]
@@ -272,7 +270,7 @@ class Nodes:
         return refusal(url, self._first.url, self._hosts)
 
     def _connect(self, url: str) -> tuple[_Place | None, list[Directed]]:
-        """Return the node at a URL, and what is to be done to be connected to it; None where it is not followed."""
+        """Return the node at a URL, None if it is not followed, and the effects that connect to it."""
         place = self._place(url)
         if place is not None:
             return place, []
@@ -288,7 +286,7 @@ class Nodes:
         return place, [Connect(url)]
 
     def _place(self, url: str) -> _Place | None:
-        """The node that is connected to by a URL, or calls itself so."""
+        """Return the connected node that has this URL or this name."""
         return next((place for place in self._places.values() if url in (place.url, place.node)), None)
 
     def _ask(self, sought: _Sought) -> list[Directed]:
@@ -304,7 +302,7 @@ class Nodes:
         return directed
 
     def _direct(self, message: FromClient) -> list[Directed]:
-        """Over which connection a message goes. What belongs to a match whose node is away its seat says again."""
+        """Route a message to its connection. If a match's node is away, drop its messages: its seat repeats them."""
         if isinstance(message, messages.Seek):
             place = self._pairing.get(message.game) or self._here()
             self._seeks[message.id] = sought = _Sought(message, place)
@@ -327,43 +325,43 @@ class Nodes:
         return self._directed(self._talk.receive(messages.Unseeked(id=message.id), 0.0))
 
     def _here(self) -> _Place:
-        """The first node, or another one while that is away."""
+        """Return the first node, or another one while the first is away."""
         up = [place for place in self._places.values() if place.up]
         return self._first if self._first.up or not up else up[0]
 
 
 class NodeTalk:
-    """What is said over the connection to one node, and what comes of it."""
+    """The protocol for the connection to one node."""
 
     def __init__(self, nodes: Nodes, place: _Place) -> None:
         self._nodes = nodes
         self._place = place
 
     def hello(self) -> messages.Hello:
-        """The first message of every connection."""
+        """Return the first message of the connection."""
         return self._nodes.hello()
 
     def receive(self, message: FromServer | None, now: float) -> list[Directed]:
-        """What to do about a message that came in at `now` (`time.monotonic()`)."""
+        """Return the effects of a message that arrived at `now` (`time.monotonic()`)."""
         return self._nodes.receive(self._place, message, now)
 
     def lost(self, code: int) -> list[Directed]:
-        """The connection ended with this close code."""
+        """Return the effects of the connection's end with this close code."""
         return self._nodes.lost(self._place, code)
 
     def ended(self, code: int) -> str:
-        """How the connection ended, in the arena's words where it said why."""
+        """Return how the connection ended, in the arena's words if it gave a reason."""
         return self._nodes.ended(self._place, code)
 
     @property
     def others_up(self) -> bool:
-        """Whether another connection stands."""
+        """True if another connection is open."""
         return self._nodes.others_up(self._place)
 
     def refused(self, fault: Fault) -> list[Directed]:
-        """No connection could be made, nor will be. Raises the fault where the URL is none."""
+        """Return the effects of a refused connection. Raises the fault if the URL is invalid."""
         return self._nodes.refused(self._place, fault)
 
     def unreached(self) -> list[Directed]:
-        """No connection could be made."""
+        """Return the effects of a failed try to connect."""
         return self._nodes.unreached(self._place)

@@ -14,14 +14,14 @@ from protocol.errors import UsageFault
 
 
 def from_command_line(bot: Bot, args: Sequence[str] | None) -> Given:
-    """What the command line says. Raises `UsageFault`, or `SystemExit` (0) after the help that was asked for."""
+    """Return the settings of the command line. Raises `UsageFault`, or `SystemExit` (0) after `--help`."""
     parser = Parser(description=f"Play {bot.name} in a bot arena.", allow_abbrev=False)
     add_options(parser)
     return given(parser.parse_args(args))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
-    """Let a command line say where, what and how a bot plays."""
+    """Add the options for where, what and how a bot plays."""
     integer, number = partial(_read, int, "an integer"), partial(_read, float, "a number")
     parser.add_argument("--url", help="the arena, ws://host:port [ARENA_URL]")
     parser.add_argument("--hosts", metavar="A,B", help="other hosts of its nodes [ARENA_HOSTS]")
@@ -43,7 +43,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 
 def given(read: argparse.Namespace) -> Given:
-    """What the options of `add_options` say. Raises `UsageFault` for a bad pair."""
+    """Return the settings from the options of `add_options`. Raises `UsageFault` for a bad pair."""
     said: Given = {"config": read_config(read.config, read.preset)}
     for key in vars(read).keys() & Given.__annotations__.keys() - {"config"}:
         said[key] = getattr(read, key)  # type: ignore[literal-required]
@@ -51,14 +51,14 @@ def given(read: argparse.Namespace) -> Given:
 
 
 class _Renamed(argparse.Action):
-    """An option that is called otherwise now."""
+    """An option that has a new name."""
 
     def __call__(self, *given: object, **more: object) -> NoReturn:
         raise UsageFault("--pace is called --min-move-time now")
 
 
 class Parser(argparse.ArgumentParser):
-    """One that says what it can't read as every fault is said."""
+    """A parser that reports errors as `UsageFault`."""
 
     def error(self, message: str) -> NoReturn:
         raise UsageFault(f"{message.removeprefix('argument ')}; --help says what there is")

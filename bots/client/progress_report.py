@@ -1,4 +1,4 @@
-"""What the client tells the author: one plain line for each thing that happened. Pure text."""
+"""The client's messages for the author: one plain line for each event. Pure text."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ STOPPING: Mapping[int, str] = {
     close_codes.NOT_AUTHENTICATED: "the arena did not accept the name and token",
     close_codes.SUPERSEDED: "a newer connection of this bot took over; this one stops",
 }
-"""Close codes after which coming back would not help."""
+"""Close codes after which reconnecting would not help."""
 PASSING: Mapping[int, str] = {
     close_codes.NO_HELLO: "got no hello in time",
     close_codes.TOO_MANY: "takes no more for now",
 }
-"""Close codes that say more than that the connection ended."""
+"""Close codes that have a reason, and its text."""
 NOT_LET_IN = (error_codes.NAME_TAKEN, error_codes.AUTH_FAILED)
-"""Errors after which another name or its token may let a bot in."""
+"""Errors that another name, or the right token, can prevent."""
 MOST_NAMED = 3
-"""Others who are named in a line."""
+"""The most bots that a line names."""
 
 
 def welcomed(bot: str, url: str, resumed: Sequence[str]) -> str:
-    """The connection stands."""
+    """Return the line for a new connection."""
     going_on = f", going on with {', '.join(resumed)}" if resumed else ""
     return f"{bot}: connected to {url}{going_on}"
 
 
 def ended(url: str, code: int, said: str) -> str:
-    """The connection ended with this close code, after the arena said why or nothing; and another one may stand."""
+    """Return the line for a closed connection. `said` is the arena's reason, or empty."""
     if said:
         return f"the arena at {url} says: {said}"
     return f"the arena at {url} {PASSING[code]}" if code in PASSING else f"the connection to {url} ended ({code})"
 
 
 def waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
-    """`mine: waiting for bob at nim, who is not here`: what a seek waits for, as far as a listing tells."""
+    """Return the line for what a seek waits for, from a listing: `mine: waiting for bob at nim, who is not here`."""
     own = next((one for one in listing.bots if folded(one.bot) == folded(bot)), ListedBot(bot=bot))
     others = {folded(other.bot): other for other in listing.bots if folded(other.bot) != folded(bot)}
     if opponent is not None:
@@ -63,7 +63,7 @@ def waiting(bot: str, game: str, opponent: str | None, listing: Listing) -> str:
 
 
 def _doing(other: ListedBot, game: str) -> str:
-    """What somebody does who is named as an opponent."""
+    """Return what a named opponent is doing."""
     seeks = [seek for seek in other.seeks if seek.game == game]
     if not seeks:
         return ", who is playing now" if other.playing else ", who is here but does not seek it now"
@@ -77,7 +77,7 @@ def _ways(other: ListedBot, game: str) -> str:
 
 
 def _way(seek: ListedSeek) -> str:
-    """`rated (classic)`: what has to be the same for a match."""
+    """Return the terms that both sides of a match must share: `rated (classic)`."""
     if seek.open:
         return "openly"
     named = f" against {', '.join(seek.opponents)}" if seek.opponents else ""
@@ -87,8 +87,9 @@ def _way(seek: ListedSeek) -> str:
 
 
 def result(start: Start, seat: int, end: End, failure: str | None = None) -> str:
-    """`mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`, with what each was paid where that is
-    what counts; `failure` is how its program failed.
+    """Return the line for a result: `mine: won m-12 against random (win), rating 25.0 ± 25.0 -> 29.4 ± 21.5`.
+
+    It includes payoffs in games that count them. `failure` is how the bot's program failed.
     """
     own = end.seats[seat]
     rivals = opponents(start.seats, seat)
@@ -113,7 +114,7 @@ def _ordinal(rank: int) -> str:
 
 
 def _reason(end: End, seat: int, failure: str | None) -> str:
-    """Why: one's own reason where one lost, the match's where one did not."""
+    """Return the seat's own reason for a loss, else the match's reason."""
     if end.ranks[seat] != 1 and end.reason != VOID:
         own = end.seats[seat].reason
         return own if own != FAILED else failure or "its program failed"
@@ -122,7 +123,7 @@ def _reason(end: End, seat: int, failure: str | None) -> str:
 
 
 def _paid(game: str, end: End, seat: int) -> str:
-    """What the seat was paid a round or a hand, and the others, where that is what counts."""
+    """Return the payoffs a round or hand, the seat's own first, in games that count them."""
     paid = [
         one.payoff for one in (end.seats[seat], *end.seats[:seat], *end.seats[seat + 1 :]) if one.payoff is not None
     ]
@@ -140,14 +141,16 @@ def _rating(end: End, own: Outcome) -> str:
 
 
 def left(matches: int, away_ms: int) -> str:
-    """So many matches are left under way by a process that ends, which may be away for so long, 0: for its clock."""
+    """Return the line about matches left under way. `away_ms` is how long the bot may be away; 0: as its clock
+    allows.
+    """
     it = "it" if matches == 1 else "them"
     until = f"within {away_ms / 1000:g} s" if away_ms else "before its clock ends"
     return f"{counted(matches, 'match', 'matches')} under way: start it again {until} to go on with {it}"
 
 
 def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
-    """`mine: move {"heap": 0, "take": 9} rejected at ply 4 of m-12: heap 0 holds 5 … (2 strikes left)`."""
+    """Return `mine: move {"heap": 0, "take": 9} rejected at ply 4 of m-12: heap 0 holds 5 … (2 strikes left)`."""
     moved = f"move {shown(move.move)}" if move is not None and move.ply == rejected.ply else "a move"
     left = rejected.strikes_left
     strikes = "" if left is None else f" ({left} strike{'' if left == 1 else 's'} left)"
@@ -155,9 +158,7 @@ def rejection(bot: str, rejected: Rejected, move: Move | None) -> str:
 
 
 def error(bot: str, problem: Error, *, welcome: bool, flag: str = "--token") -> str:
-    """An `error` of the arena, in its own words; where the bot was not let in, with what the author can do about it, by
-    the `flag` that takes a token.
-    """
+    """Return the line for an `error` of the arena, with the author's remedy if the bot was not let in."""
     told = f"{bot}: {problem.message} ({problem.code})"
     if welcome or problem.code not in NOT_LET_IN:
         return told
@@ -165,11 +166,11 @@ def error(bot: str, problem: Error, *, welcome: bool, flag: str = "--token") -> 
 
 
 def opponents(seats: Sequence[Player], seat: int) -> str:
-    """The other names, in seat order."""
+    """Return the names of the others in seat order."""
     return ", ".join(player.bot for i, player in enumerate(seats) if i != seat)
 
 
 def shown(value: Any) -> str:
-    """A value as JSON with spaces, the way moves are written in the documents; cut where it is long."""
+    """Return a value as JSON with spaces, as moves are written in the documents; cut if it is long."""
     text = msgspec.json.format(msgspec.json.encode(value), indent=0).decode()
     return text if len(text) <= 120 else text[:117] + "..."

@@ -1,4 +1,4 @@
-"""The shell of the client: sockets, threads, clock and terminal around a conversation. `run` begins here."""
+"""The shell of the client: sockets, threads, clock and terminal around a conversation. It defines `run`."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from protocol.games import load
 from protocol.games.base import Game
 
 INTERRUPTED = 130
-"""The exit code where somebody wanted it to end."""
+"""The exit code after an interrupt."""
 
 
 def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> None:
     """Play `bot` until its matches are played or it is stopped.
 
-    The command line (`args`, else the program's own) goes before the `ARENA_…` variables, and these before `given`.
-    Raises `SystemExit` where the bot has to stop early: 1 if the arena refuses it, 2 if it was started wrongly.
+    The command line (`args`, else the program's own) takes precedence over the `ARENA_…` variables, and these over
+    `given`. Raises `SystemExit` if the bot has to stop early: 1 if the arena refuses it, 2 if it was started wrongly.
     """
     from bots.client.options import from_command_line
 
@@ -63,7 +63,7 @@ def run(bot: Bot, args: Sequence[str] | None = None, **given: Unpack[Given]) -> 
 
 
 def _no_bot(given: Any) -> str:
-    """What is wrong with what `run` was given, if it is no bot that can be run."""
+    """Return what is wrong with the argument of `run`, if it is no runnable bot."""
     if isinstance(given, type) and issubclass(given, Bot):
         return f"run takes a bot, not its class: run({mistakes.call_of(given)})"
     if not isinstance(given, Bot):
@@ -75,8 +75,8 @@ def _no_bot(given: Any) -> str:
 
 
 def play(bot: Bot, command_line: Given, code: Given) -> None:
-    """As `run`, with the command line read. Raises `Fault`, or `SystemExit` where the code is not 0."""
-    standard_streams.tolerate_lost_output()  # nobody who plays gives a match up for a line
+    """Play as `run` does, with the command line read. Raises `Fault`, or `SystemExit` for an exit code other than 0."""
+    standard_streams.tolerate_lost_output()  # a broken pipe of the output must not end a match
     settings = settle(command_line, from_environment(os.environ), code, Given(matches=bot.matches))
     if settings.name is not None:
         bot.name = settings.name
@@ -106,15 +106,15 @@ def _compare_versions(bot: Bot, settings: Settings) -> None:
 
 
 def _token(settings: Settings, bot: str) -> str:
-    """The token that somebody handed over, or the saved one."""
+    """Return the token on the file descriptor, or the saved one."""
     if settings.token_fd is None:
         return token_for(settings.url, bot, default_path())
-    keep_private()  # who hands it over wants it kept from the other bots on this machine
+    keep_private()  # hide it from the other bots on this machine
     return read_token(handed(settings.token_fd))
 
 
 class Link(ABC):
-    """A bot's connections to the nodes of an arena; what comes of what they tell `_do` does."""
+    """A bot's connections to the nodes of an arena. Subclasses perform the other effects in `_do`."""
 
     def __init__(
         self, name: str, settings: Settings, talk: Talk, timeouts: ClientTimeouts, clock: Callable[[], float]
@@ -126,13 +126,13 @@ class Link(ABC):
         self._nodes = Nodes(talk, settings.url, stays=settings.stay, hosts=settings.hosts)
         self._first = self._connection_to(settings.url, settings.patience)
         self._others: dict[str, Connection] = {}
-        """By URL."""
+        """Connections by URL."""
         self._keeping = asyncio.TaskGroup()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._code: int | None = None
 
     async def play(self) -> int:
-        """Connect, converse, come back; the exit code in the end."""
+        """Connect, converse and reconnect until the bot stops. Return the exit code."""
         self._loop = asyncio.get_running_loop()
         try:
             async with self._keeping:
@@ -171,12 +171,11 @@ class Link(ABC):
         return self._first if url == self._settings.url else self._others.get(url)
 
     def _take(self, step: Callable[[], list[Effect]]) -> None:
-        """Take a step of the conversation."""
         self._perform(self._nodes.take(step))
 
     @abstractmethod
     def _do(self, effect: Directed) -> None:
-        """Do what is neither to be sent nor to be said."""
+        """Perform an effect that is neither a message nor a line."""
 
     @property
     def _running(self) -> asyncio.AbstractEventLoop:
@@ -202,11 +201,13 @@ class Client(Link):
         self._thinkers = WorkerThreads(bot, self._thought, settings.min_move_time)
         self._still_running = StillRunning(timeouts.long_choice_delay_s)
         self._looking = False
-        """Whether somebody is to look what is still running."""
+        """True if a check of running work is scheduled."""
         super().__init__(bot.name, settings, self._conversation, timeouts, clock)
 
     def leave(self, code: int) -> None:
-        """End the process where the code says so, or where a thread still thinks and would hold it up, and say so."""
+        """End the process if the code says so or a thread that still thinks would block the exit; report such
+        threads.
+        """
         if code == INTERRUPTED:
             self._perform(self._conversation.interrupted())
         if self._thinkers.under_way:
@@ -215,7 +216,7 @@ class Client(Link):
                     self._perform([Say(f"{self._bot.name}: had no move yet{on(work.turn)} when it left", trouble=True)])
             sys.stdout.flush()
             sys.stderr.flush()
-            os._exit(code)  # a thread blocked on standard input makes the interpreter abort if it ends in order
+            os._exit(code)  # with a thread blocked on standard input, an orderly exit makes the interpreter abort
         if code:
             raise SystemExit(code)
 
@@ -231,13 +232,13 @@ class Client(Link):
             threading.Thread(target=self._warm_up, args=(effect.game,), daemon=True).start()
 
     def _look_later(self) -> None:
-        """Look in a while what is still running, if nobody is about to."""
+        """Schedule a check of running work, unless one is scheduled."""
         if not self._looking:
             self._looking = True
             self._running.call_later(self._timeouts.work_look_interval_s, self._look)
 
     def _look(self) -> None:
-        """Say which choices take long, and where they are; go on while there is work."""
+        """Report choices that take long, and where they are; repeat while there is work."""
         self._looking = False
         for line in self._still_running.look(self._thinkers.at_work(), self._clock()):
             self._perform([Say(f"{self._bot.name}: {line}", trouble=True)])
@@ -245,11 +246,11 @@ class Client(Link):
             self._look_later()
 
     def _take_from_thread(self, step: Callable[[], list[Effect]]) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop has closed: nobody waits for it
+        with contextlib.suppress(RuntimeError):  # the loop has closed, so the result is not needed
             self._running.call_soon_threadsafe(self._take, step)
 
     def _warm_up(self, game: str) -> None:
-        """In a thread of its own."""
+        """Warm up for a game, in its own thread."""
         fault = None
         try:
             rules = load(game)
@@ -262,5 +263,5 @@ class Client(Link):
         self._take_from_thread(partial(self._conversation.warmed, game, fault))
 
     def _thought(self, thought: Thought) -> None:
-        """In a thinking thread."""
+        """Pass on a result; called in the thinking thread."""
         self._take_from_thread(partial(self._conversation.thought, thought))

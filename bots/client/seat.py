@@ -1,4 +1,4 @@
-"""A bot's seat in one match: what it was told, what it thinks about, and what it has yet to answer."""
+"""A bot's seat in one match: its turns, its work in progress, and the answers that it still owes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from protocol.error_codes import ILLEGAL_MOVE, MALFORMED_MOVE
 from protocol.games.base import Game
 
 STRIKES = (ILLEGAL_MOVE, MALFORMED_MOVE)
-"""Refusals after which another move may be chosen."""
+"""Rejections after which another move may be chosen."""
 
 
 class Seat:
-    """A bot's seat in a match, from `start` to `end`, over as many connections as it takes.
+    """A bot's seat in a match, from `start` to `end`, across connections.
 
-    At most one piece of work is with the thinking threads at a time; the next waits here, so that the calls of one
-    match come in order.
+    At most one piece of work is with the thinking threads at a time. The next one waits here, so that calls for a match
+    come in order.
     """
 
     def __init__(self, bot: Bot, start: messages.Start, seat: int, rules: Game[Any, Any], seed: str) -> None:
@@ -43,38 +43,38 @@ class Seat:
         self._answer: messages.Move | None = None
         self._waiting: Work | None = None
         self._told_left_out = False
-        """Whether it was said that some of its thinking is left out: once a match, as it may be so at every turn."""
+        """True once discarded `info` was reported: once a match, as it may happen at every turn."""
 
     @property
     def done(self) -> bool:
-        """Whether nothing more can come of it."""
+        """True if the match is over and no work is left."""
         return self.over and not self.thinking
 
     @property
     def given_up(self) -> bool:
-        """Whether the match was resigned, or lost by a failure."""
+        """True if the match was resigned, or lost by a failure."""
         return self._resignation is not None
 
     @property
     def failure(self) -> str | None:
-        """How the program failed in it, in a line; None where it did not."""
+        """The failure of the program in the match, in a line; None if there is none."""
         return None if self._resignation is None else self._resignation.failure
 
     def begin(self) -> list[Effect]:
-        """The first `start`: prepare, then say so. A bot that prepares nothing is ready at once."""
+        """Handle the first `start`: prepare, then report ready. A bot without `prepare` is ready at once."""
         if type(self._bot).prepare is not Bot.prepare:
             return self._think(Prepare(self.start.match, self.start))
         self._prepared = True
         return [self._ready()]
 
     def resume(self) -> list[Effect]:
-        """`start` came again on a new connection; whatever was owed and not surely accepted is sent again."""
+        """Handle a repeated `start` on a new connection: send again what may not have arrived."""
         if self._resignation is not None:
             return [self._resignation]
         return [self._ready()] if self._prepared and not self._playing else []
 
     def turned(self, message: messages.Turn, now: float) -> list[Effect]:
-        """A `turn`. One that is told again after a reconnect is answered with the move there is, if there is one."""
+        """Handle a `turn`. One that is repeated after a reconnect gets the move chosen before, if there is one."""
         self._playing = True
         if self._seat not in message.movers:
             return []
@@ -92,7 +92,7 @@ class Seat:
         return self._think(Choose(message.match, self._turn))
 
     def rejected(self, rejected: messages.Rejected, now: float) -> list[Effect]:
-        """A move was not accepted: tell the author, and choose again where the turn is still open."""
+        """Handle a rejected move: tell the author, and choose again if the turn is still open."""
         effects: list[Effect] = [Say(progress_report.rejection(self._bot.name, rejected, self._answer), trouble=True)]
         turn = self._turn
         if turn is None or turn.ply != rejected.ply or rejected.code not in STRIKES or rejected.strikes_left == 0:
@@ -107,8 +107,9 @@ class Seat:
         return effects + self._think(Choose(rejected.match, self._turn, rejected))
 
     def ended(self, end: messages.End | None) -> list[Effect]:
-        """The match is over, with None while the connection was down; the bot's `ended` or `missed`, where it has that,
-        is called when its last work is done.
+        """Handle the end of the match; `end` is None if it ended while the connection was down.
+
+        The bot's `ended` or `missed` is called after its last work, if it overrides that method.
         """
         self.over = True
         self._waiting = None
@@ -117,7 +118,7 @@ class Seat:
         return self._think(Conclude(self.start.match, end)) if heeded else []
 
     def thought(self, thought: Thought) -> list[Effect]:
-        """What came of the work. A move for a turn that has passed is dropped."""
+        """Handle finished work. A move for a turn that has passed is dropped."""
         self.thinking = False
         effects: list[Effect] = []
         if thought.trouble is not None:
@@ -145,13 +146,13 @@ class Seat:
         return effects
 
     def resign(self, failure: str | None = None) -> list[Effect]:
-        """Give the match up, whoever is to move, or say how the program failed."""
+        """Resign the match, whichever seat is to move, or report how the program failed."""
         self._resignation = resignation(self.start.match, failure)
         self._waiting = None
         return [self._resignation]
 
     def result(self, end: messages.End) -> Say:
-        """The line that says how the match came out."""
+        """Return the line about the result of the match."""
         return Say(progress_report.result(self.start, self._seat, end, self.failure))
 
     def _think(self, work: Work) -> list[Effect]:
@@ -162,7 +163,7 @@ class Seat:
         return [work]
 
     def _ready(self) -> messages.Ready:
-        """With a nonce that follows from the bot's seed, so that a repeat says the same."""
+        """Return `ready` with a nonce that follows from the bot's seed, so that repeating it gives the same nonce."""
         match = self.start.match
         nonce = hmac.digest(self._seed.encode(), f"nonce/{match}".encode(), "sha256")[:NONCE_BYTES]
         return messages.Ready(match=match, nonce=nonce.hex())
@@ -191,5 +192,5 @@ class Seat:
 
 
 def resignation(match: str, failure: str | None) -> messages.Resign:
-    """The message that gives a match up, with as much of a failure as it may say."""
+    """Return the message that resigns a match, with the failure cut to the allowed length."""
     return messages.Resign(match=match, failure=None if failure is None else printable(failure)[: messages.MAX_NOTE])

@@ -1,6 +1,6 @@
-"""What a running bot may be told: command line over environment over code, and how a person writes it.
+"""The settings of a running bot, from command line, environment and code in this order, and how people write them.
 
-Pure, but for a file that a value names: the environment comes in.
+Pure, except that values may name files to read; the environment is passed in.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ Name = TypeVar("Name", bound=str)
 DEFAULT_URL = f"ws://127.0.0.1:{PORT}"
 MAX_URL_CHARS = 2000
 OPEN_SLOTS = 16
-"""Of a bot that takes any match, unless it says otherwise: a seek for each of five games, and eleven matches."""
+"""Default slots of a bot that takes any match: a seek for each of five games, and eleven matches."""
 MAX_MIN_MOVE_TIME = 60.0
 ASSIGNED_PATIENCE = 5.0
-"""Seconds without an arena after which a tournament is gone: it is on the same machine."""
+"""Seconds without an arena after which a tournament is over: it runs on the same machine."""
 
 
 class Given(TypedDict, total=False):
-    """What code, environment or command line may give; what is absent or None is left to the next."""
+    """Settings from code, environment or command line. For absent ones and None, the next source decides."""
 
     url: str | None
     token: str | None
@@ -56,15 +56,15 @@ class Given(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    """How one bot runs."""
+    """The settings of one bot."""
 
     url: str = DEFAULT_URL
     token: str | None = None
-    """None: the one that waits at `token_fd`, else the saved one, or a new one that is then saved."""
+    """The bot's token. None means the one at `token_fd`, else the saved one, else a new one, which is then saved."""
     token_fd: int | None = None
     name: str | None = None
     game: str | None = None
-    """None: the first of the bot's games that the arena plays."""
+    """The game to seek. None means the first of the bot's games that the arena plays."""
     config: Mapping[str, Any] = field(default_factory=dict)
     matches: int | None = None
     slots: int = 1
@@ -76,21 +76,21 @@ class Settings:
     open: bool = False
     """Take any match of the game, or of all games that the bot plays."""
     min_move_time: float = 0.0
-    """Seconds that a move takes at least, for whoever watches: of the time that is left never more than a twentieth."""
+    """Seconds that a move takes at least, for spectators; never more than a twentieth of the time left."""
     patience: float | None = None
-    """Seconds to go on trying while the arena cannot be reached; None: for ever."""
+    """Seconds to keep trying while the arena cannot be reached; None: for ever."""
     assigned: bool = False
-    """A tournament assigns the matches: seek none, and end when the arena goes away."""
+    """A tournament assigns the matches: make no seeks, and stop when the arena goes away."""
     stay: bool = False
-    """Play at this node of the arena alone, whatever others pair."""
+    """Play only at this node of the arena, whatever other nodes pair."""
     hosts: tuple[str, ...] = ()
-    """Hosts, besides that of `url`, on which the arena may have nodes: `b.example`, or `*.example` for all below it."""
+    """Further hosts on which the arena may have nodes: `b.example`, or `*.example` for all its subdomains."""
 
 
 def settle(*sources: Given) -> Settings:
-    """The settings, each from the first source that has it. Raises `UsageFault` for what cannot work.
+    """Return the settings, each from the first source that has it. Raises `UsageFault` for what cannot work.
 
-    A config belongs to the game that is named beside it: it is left out where an earlier source names another game.
+    A config belongs to the game of the same source. It is dropped if an earlier source names another game.
     """
     settled: dict[str, Any] = {}
     for source in sources:
@@ -112,7 +112,7 @@ def settle(*sources: Given) -> Settings:
 
 
 def from_environment(environ: Mapping[str, str]) -> Given:
-    """What the `ARENA_…` variables say; an empty one is absent. Raises `UsageFault`, naming the variable."""
+    """Return the settings from non-empty `ARENA_…` variables. Raises `UsageFault`, naming the variable."""
     given = {variable: environ[variable] for variable in _VARIABLES if environ.get(variable)}
     read: Given = {}
     for variable, text in given.items():
@@ -136,7 +136,7 @@ def _read_map(text: str) -> dict[str, Any]:
 
 
 def read_hosts(text: str) -> tuple[str, ...]:
-    """Return the names in `a.example,*.b.example`, in lower case. Raises `UsageFault` naming what is none."""
+    """Return the host names in `a.example,*.b.example`, in lower case. Raises `UsageFault` for anything else."""
     hosts = tuple(part.lower() for part in filter(None, map(str.strip, text.split(","))))
     for host in hosts:
         if not re.fullmatch(r"(\*\.)?[\w.:-]+", host):
@@ -147,7 +147,7 @@ def read_hosts(text: str) -> tuple[str, ...]:
 
 
 def allows_host(hosts: tuple[str, ...], host: str) -> bool:
-    """Whether a host is one of these, or below one that is written `*.example`."""
+    """Return whether a host is in the list, or below one that is written `*.example`."""
     return any(host == each or (each.startswith("*.") and host.endswith(each[1:])) for each in hosts)
 
 
@@ -195,20 +195,20 @@ def _check(settings: Settings) -> None:
 
 
 def address_parts(url: str, *schemes: str) -> SplitResult | None:
-    """The parts of a URL of one of these schemes; None where it is no such address."""
+    """Return the parts of a URL with one of these schemes; None if it is no such address."""
     if len(url) > MAX_URL_CHARS or not url.isprintable() or " " in url:
         return None
     try:
         parts = urlsplit(url)
         sound = parts.scheme in schemes and parts.hostname and parts.port != 0 and not parts.fragment
-        (parts.hostname or "").encode("idna")  # what no name server would be asked for
+        (parts.hostname or "").encode("idna")  # raises for a name that DNS does not allow
     except ValueError:
         return None
     return parts if sound else None
 
 
 def check_url(url: str) -> None:
-    """Raises `UsageFault` unless `url` is a WebSocket URL without a user or password."""
+    """Raise `UsageFault` unless `url` is a WebSocket URL without user and password."""
     parts = address_parts(url, "ws", "wss")
     if parts is None:
         page = "; http is for its page, which says at /connect where bots connect" if url.startswith("http") else ""
@@ -218,7 +218,7 @@ def check_url(url: str) -> None:
 
 
 def read_token(text: str) -> str:
-    """Return a token as it was given, without what is not seen around it. Raises `UsageFault` for what is none."""
+    """Return a token without invisible characters around it. Raises `UsageFault` for what is no token."""
     token = strip_invisible(text)
     hidden = hidden_in(token)
     if hidden is not None:
@@ -229,13 +229,13 @@ def read_token(text: str) -> str:
 
 
 def check_name(name: str, what: str) -> None:
-    """Raises `UsageFault` unless `name` is one that an arena can register."""
+    """Raise `UsageFault` unless `name` is one that an arena can register."""
     if not is_bot_name(name):
         raise UsageFault(f"{what} is {name[:40]!r}: {NAME_FORM}")
 
 
 def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
-    """`key=value` texts as a map. Raises `UsageFault`."""
+    """Return `key=value` texts as a map. Raises `UsageFault`."""
     read = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -246,7 +246,7 @@ def read_pairs(pairs: Iterable[str], option: str) -> dict[str, str]:
 
 
 def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | None:
-    """A game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
+    """Return a game's config from `--preset` and `--config key=value`; None without either. Raises `UsageFault`.
 
     A value is JSON (`true`, `null`, `5`, `[3,5]`), a list with commas (`3,5,7`), a file (`@my.toml`), or else a text.
     """
@@ -257,7 +257,7 @@ def read_config(pairs: Iterable[str], preset: str | None) -> dict[str, Any] | No
 
 
 def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
-    """A setting that is one of a few. Raises `UsageFault`."""
+    """Return a setting that is one of a few names. Raises `UsageFault`."""
     for name in of:
         if name == text:
             return name
@@ -265,10 +265,7 @@ def read_one(bot: str, key: str, text: str, of: Sequence[Name]) -> Name:
 
 
 def read_number(bot: str, key: str, value: object, most: int) -> int | None:
-    """A setting that is an integer from 1 to `most`, as text or number; None if it was not given.
-
-    Raises `UsageFault`.
-    """
+    """Return an integer setting from 1 to `most`, given as text or number; None if not given. Raises `UsageFault`."""
     if value is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Where a `choose` is that takes its time: the author's own line, seen from another thread."""
+"""Finds the line of the author's code at which a slow `choose` is, from another thread."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from bots.mistakes import is_library
 
 
 class StillRunning:
-    """Tells the author which choices take long: at first after `first_notice_delay_s`, later after twice as long."""
+    """Reports choices that take long: first after `first_notice_delay_s`, then each time after twice as long."""
 
     def __init__(self, first_notice_delay_s: float = 5.0) -> None:
         self._first_notice_delay_s = first_notice_delay_s
         self._due: dict[UnderWay, float] = {}
-        """After how many seconds there is something to say again."""
+        """The next report of each, in seconds since its start."""
 
     def look(self, under_way: list[UnderWay], now: float) -> list[str]:
-        """The lines for the author at `now` (`time.monotonic()`): of code that is not its own nothing is said."""
+        """Return the lines for the author at `now` (`time.monotonic()`). Only code of the author's own is reported."""
         self._due = {one: self._due.get(one, self._first_notice_delay_s) for one in under_way}
         told = []
         for one in under_way:
@@ -33,7 +33,7 @@ class StillRunning:
 
 
 def _place_in(thread: int) -> str | None:
-    """`mine.py line 5`: where a thread is in code that is neither this library's nor another's."""
+    """Return where a thread is in code that belongs to no library: `mine.py line 5`."""
     frame: FrameType | None = sys._current_frames().get(thread)
     while frame is not None:
         file = frame.f_code.co_filename

@@ -1,4 +1,4 @@
-"""A bot's side of the protocol: what it is told, and the effects it answers with. No sockets, threads or clocks."""
+"""A bot's side of the protocol: messages in, effects out. No sockets, threads or clocks."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Say:
 
 @dataclass(frozen=True, slots=True)
 class SeekLater:
-    """Call `Conversation.seek` with this game after so many seconds."""
+    """Call `Conversation.seek` with this game after this time."""
 
     seconds: float
     game: str
@@ -29,21 +29,21 @@ class SeekLater:
 
 @dataclass(frozen=True, slots=True)
 class LookLater:
-    """Call `Conversation.look` after so many seconds."""
+    """Call `Conversation.look` after this time."""
 
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
 class WarmUp:
-    """Have the bot warm up for a game while it plays others, then call `Conversation.warmed`."""
+    """Warm up the bot for a game while it plays others, then call `Conversation.warmed`."""
 
     game: str
 
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The bot is done: close the connection and leave with this exit code."""
+    """The bot is done: close the connection and exit with this code."""
 
     code: int
 
@@ -52,19 +52,19 @@ Effect = FromClient | Work | Say | SeekLater | LookLater | WarmUp | Stop
 
 
 class Talk(ABC):
-    """What is said to an arena over one connection after another, to the URL that each message comes from."""
+    """A conversation with an arena over successive connections."""
 
     at: str
-    """That URL."""
+    """The URL that the current message came from."""
     kept: Collection[str] = ()
-    """The matches that go on on other nodes, whatever a welcome says."""
+    """The matches that continue on other nodes, whatever a welcome says."""
 
     @abstractmethod
     def hello(self) -> messages.Hello:
-        """The first message of every connection."""
+        """Return the first message of every connection."""
 
     def receive(self, message: FromServer | None, now: float) -> list[Effect]:
-        """What to do about a message that came in at `now` (`time.monotonic()`). Unknown ones (None) are ignored."""
+        """Return the effects of a message that arrived at `now` (`time.monotonic()`); none if it is unknown (None)."""
         match message:
             case messages.Turn():
                 return self._turned(message, now)
@@ -86,19 +86,21 @@ class Talk(ABC):
 
     @abstractmethod
     def lost(self, code: int) -> list[Effect]:
-        """The connection ended with this close code (1006: it broke). Without a `Stop`, connect again."""
+        """Return the effects of a connection's end with this close code (1006: it broke). Without a `Stop`,
+        reconnect.
+        """
 
     def without(self, matches: set[str]) -> list[Effect]:
-        """These matches can't be gone on with for a while, and may some time: others may be played meanwhile."""
+        """Return the effects of losing access to these matches for a while. Others may be played meanwhile."""
         return []
 
     @abstractmethod
     def ended(self, code: int) -> str:
-        """How the connection ended, in the arena's words where it said why."""
+        """Return how the connection ended, in the arena's words if it gave a reason."""
 
     @abstractmethod
     def trouble(self, text: str) -> Say:
-        """A line about what is wrong."""
+        """Return a line about a problem."""
 
     @abstractmethod
     def _turned(self, turn: messages.Turn, now: float) -> list[Effect]: ...

@@ -1,4 +1,4 @@
-"""The tokens that prove a bot's name to an arena, in one file that only its owner can read."""
+"""The tokens that prove a bot's name to an arena, in a file that only its owner can read."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ from protocol.messages import LONGEST_TOKEN
 from protocol.names import folded
 
 _private = partial(os.open, mode=0o600)
-"""Opens a file so that nobody else can read it, from its first byte on."""
+"""Opens a file that only its owner can read, from its first byte on."""
 
 
 class BadTokenFile(Fault):
-    """The token file cannot be read, or is not one that this module wrote."""
+    """The token file cannot be read, or was not written by this module."""
 
 
 def default_path(environ: Mapping[str, str] = os.environ) -> Path:
-    """`tokens.json` in the user's configuration folder (`XDG_CONFIG_HOME`, else `~/.config`)."""
+    """Return `tokens.json` in the user's configuration folder (`XDG_CONFIG_HOME`, else `~/.config`)."""
     base = environ.get("XDG_CONFIG_HOME", "")
     root = Path(base) if os.path.isabs(base) else Path(environ.get("HOME") or Path.home()) / ".config"
     return root / "bot-arena" / "tokens.json"
 
 
 def token_for(url: str, bot: str, path: Path) -> str:
-    """The token of `bot` at the arena of `url`; made and saved first where there is none. Raises `BadTokenFile`.
+    """Return the token of `bot` at the arena of `url`; make and save one if there is none. Raises `BadTokenFile`.
 
-    It is saved before it is ever sent, so a connection lost on the way cannot lose the name.
+    It is saved before it is sent, so a lost connection cannot lose the name.
     """
     try:
         with _locked(path):
@@ -54,7 +54,7 @@ def token_for(url: str, bot: str, path: Path) -> str:
 
 
 def handed(descriptor: int) -> str:
-    """The token that waits as a line on a file descriptor, which is read that far. Raises `Fault`."""
+    """Return the token that is a line on a file descriptor, and read only that line. Raises `Fault`."""
     read = bytearray()
     try:
         while (byte := os.read(descriptor, 1)) not in (b"", b"\n") and len(read) <= LONGEST_TOKEN:
@@ -65,14 +65,14 @@ def handed(descriptor: int) -> str:
 
 
 def _place(url: str) -> str:
-    """host:port, without anything else that a URL may carry."""
+    """Return the host and port of a URL, as `host:port`."""
     parts = urlsplit(url)
     return f"{parts.hostname}:{parts.port or (443 if parts.scheme == 'wss' else 80)}"
 
 
 @contextlib.contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """Alone among all processes of this user: several bots may start at the same moment."""
+    """Lock the file against other processes of this user, as several bots may start at once."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     os.chmod(path.parent, 0o700)
     with open(path.with_suffix(".lock"), "a", opener=_private) as lock:
@@ -91,7 +91,7 @@ def _read(path: Path) -> dict[str, dict[str, str]]:
 
 
 def _replace(path: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
-    """Whole or not at all: a reader never sees half a file."""
+    """Replace the file atomically, so that readers never see half of it."""
     with in_place_of(path) as temporary, open(temporary, "w", encoding="utf-8", opener=_private) as file:
         json.dump(saved, file, indent=2, sort_keys=True)
         file.write("\n")

@@ -1,4 +1,4 @@
-"""A turn in words: what happened, moves as people write them, and the move that somebody wrote."""
+"""A turn as text: events, moves in notation, and parsing of typed moves."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from protocol.messages import CHANCE, Event, Player
 
 
 def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None, events: Sequence[Event]) -> list[str]:
-    """What others and `seat` itself did, and what came of it, a line each."""
+    """Return what others and `seat` did, with the results, one line an event."""
     lines = []
     for event in events:
         who = "you" if event.seat == seat else "chance" if event.seat == CHANCE else players[event.seat].bot
@@ -37,7 +37,7 @@ def happened(rules: Game[Any, Any], players: Sequence[Player], seat: int | None,
 
 
 def notation(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
-    """A move that travelled, as people write it."""
+    """Return the notation of a move from a message."""
     try:
         return rules.notation(rules.decode_move(move))
     except MalformedMove:
@@ -45,7 +45,7 @@ def notation(rules: Game[Any, Any], move: Mapping[str, Any]) -> str:
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
-    """The legal move that `text` means, a notation or JSON. Raises `BotFault`."""
+    """Return the legal move that `text` means, a notation or JSON. Raises `BotFault`."""
     words = " ".join(text.split())
     for legal in turn.legal:
         if words.casefold() == notation(turn.rules, legal).casefold():
@@ -53,7 +53,7 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
     rules = turn.rules
     move = rules.decode_move(_read_json(text)) if text.lstrip().startswith("{") else rules.parse(words)
     wire = rules.encode_move(move)
-    if wire not in turn.legal:  # what the rules refuse is refused here, before it costs a strike
+    if wire not in turn.legal:  # refuse here what the rules refuse, before it costs a strike
         if isinstance(rules, SimultaneousGame):
             rules.check_move(turn.position, turn.seat, move)
         else:

@@ -1,4 +1,4 @@
-"""A warm-up before bots play, the first process alone: those that start together compile the same code once."""
+"""Warms up bots before they play. Of processes that start together, only the first compiles."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from protocol.bot_launch import WARMUP_SUFFIX
 from protocol.games.base import Game
 
 PATIENCE = 120.0
-"""Seconds to wait for the first: fewer than a tournament waits for a bot, should it never be done."""
+"""Seconds to wait for the first process: less than a tournament waits for a bot, in case it never finishes."""
 LOOK_AGAIN = 0.02
 SLOW = 1.0
-"""Seconds after which a warm-up says that it is one."""
+"""Seconds after which a warm-up is reported."""
 
 
 def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
-    """Call the bot's `warm_up`, if it has one, as `warming_up` has it."""
+    """Call the bot's `warm_up`, if it has one, inside `warming_up`."""
     work = type(bot).warm_up
     if work is not Bot.warm_up:
         with warming_up(bot.name, game, work):
@@ -35,8 +35,8 @@ def warm_up(bot: Bot, game: Game[Any, Any] | None) -> None:
 
 @contextlib.contextmanager
 def warming_up(name: str, game: Game[Any, Any] | None, work: Callable[..., object]) -> Iterator[None]:
-    """Do `work` inside, which warms up for the game. Of this user's processes that begin the same together, the first
-    does it alone, up to `PATIENCE`, and the others, who find what it compiled, all at once.
+    """Run the body, which calls `work` to warm up for the game. Of this user's processes that start the same work
+    together, the first runs alone for up to `PATIENCE`; the others then run in parallel and find its compiled code.
 
     If all that takes longer than `SLOW`, a line on standard error says so.
     """
@@ -47,16 +47,16 @@ def warming_up(name: str, game: Game[Any, Any] | None, work: Callable[..., objec
 
 
 def lock_of(work: Callable[..., object], game: Game[Any, Any] | None) -> Path:
-    """A file in the user's cache folder, the same for the same code and game: who does other work waits for nobody."""
+    """Return the lock file of a code and a game, in the user's cache folder. Different work does not wait."""
     file = getattr(sys.modules.get(work.__module__), "__file__", "")
     what = f"{file} {work.__qualname__} {'' if game is None else game.name}"
-    number = hashlib.sha256(what.encode()).hexdigest()[:4]  # so there are not ever more of them
+    number = hashlib.sha256(what.encode()).hexdigest()[:4]  # limits the number of such files
     return cache_folder() / "warm-up" / f"{number}.lock"
 
 
 @contextlib.contextmanager
 def _told(line: str) -> Iterator[None]:
-    """Print `line` if what is done inside is slow."""
+    """Print `line` if the body is slow."""
     timer = threading.Timer(SLOW, say, [line], {"err": True})
     timer.start()
     try:
@@ -68,7 +68,7 @@ def _told(line: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _after_the_first(path: Path) -> Iterator[None]:
-    """Hold the lock; where it can't be had, go on without it: that costs time, nothing else."""
+    """Hold the lock during the body. If it can't be had, go on without it, which only costs time."""
     with contextlib.ExitStack() as held:
         with contextlib.suppress(OSError):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -77,9 +77,9 @@ def _after_the_first(path: Path) -> Iterator[None]:
 
 
 def _lock(file: int) -> None:
-    """Have the lock alone where nobody has it; else wait for it, and share it with all who did.
+    """Take the lock exclusively if it is free; else wait for it and share it with all who waited.
 
-    There is patience for some time; the lock ends with the file, or the process.
+    After `PATIENCE` it gives up. The lock ends with the file or the process.
     """
     patient_until = time.monotonic() + PATIENCE
     shared = False

@@ -1,4 +1,4 @@
-"""The thinking threads: the author's code runs here, so that the connection is served meanwhile. No sockets."""
+"""The thinking threads, which run the author's code while the connection is served. No sockets here."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from protocol.field_errors import field_error
 from protocol.messages import MAX_CLIENT_FRAME, MAX_NOTE, End, Info, Move, Rejected, Start
 
 MOST_SHOWN = 80
-"""Characters of what `choose` returned, in a message."""
+"""Characters of what `choose` returned that a message quotes."""
 SHARE = 1 / 20
-"""Of the time that is left, which a pace takes at most."""
+"""The greatest fraction of the time left that `min_move_time` may use."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class Prepare:
 
 @dataclass(frozen=True, slots=True)
 class Choose:
-    """Call `choose`; before that `rejected`, where the last answer to this turn was not accepted."""
+    """Call `choose`, and before it `rejected` if the last answer to this turn was not accepted."""
 
     match: str
     turn: Turn
@@ -47,7 +47,7 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Conclude:
-    """Call the bot's `ended`, or `missed` where there is no `end`."""
+    """Call the bot's `ended`, or `missed` if `end` is None."""
 
     match: str
     end: End | None
@@ -58,7 +58,7 @@ Work = Prepare | Choose | Conclude
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnderWay:
-    """Work that a thread is at, by its identity, since `began` (`time.monotonic()`)."""
+    """Work in progress: its thread's id, and its start (`time.monotonic()`)."""
 
     work: Work
     thread: int
@@ -67,8 +67,9 @@ class UnderWay:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What came of a piece of work: a move to send, or none; `trouble` is what the author must know,
-    `details` their traceback."""
+    """The outcome of a piece of work: a move to send, or none. `trouble` is a message for the author, `details` the
+    traceback.
+    """
 
     work: Work
     move: Move | None = None
@@ -76,19 +77,19 @@ class Thought:
     details: str = ""
     gave_up: bool = False
     failure: str | None = None
-    """How the author's code failed, in a line; None where it did not."""
+    """The failure of the author's code, in a line; None if there is none."""
     cause: BaseException | None = None
     """What the author's code raised, or is blamed for."""
     left_out: str | None = None
-    """What of the thinking cannot be kept, and why: the move stands without it."""
+    """The parts of `info` that are discarded, with reasons; the move stands without them."""
 
 
 MAX_COUNTED = 2**64 - 1
-"""The largest integer that a message carries."""
+"""The largest integer in a message."""
 
 
 def think(bot: Bot, work: Work) -> Thought:
-    """Do the work. Whatever the author's code raises becomes a `trouble`: one match pays for it, not all."""
+    """Do the work. Any exception of the author's code becomes a `trouble` and costs this match, not the others."""
     try:
         if type(work) is Choose:
             if work.rejected is not None:
@@ -113,7 +114,7 @@ def think(bot: Bot, work: Work) -> Thought:
 
 
 class NoMove(Fault):
-    """`choose` returned something that cannot be sent: `failure` says what, and the message also when, and why not."""
+    """`choose` returned something that can't be sent. `failure` says what; the message also says when and why."""
 
     def __init__(self, failure: str, turn: Turn, why: str) -> None:
         super().__init__(f"{failure}{on(turn)}{why}")
@@ -121,10 +122,7 @@ class NoMove(Fault):
 
 
 def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
-    """Return what `choose` returned, as a message that fits a frame, and what of its thinking is left out of that.
-
-    Raises `NoMove`.
-    """
+    """Return what `choose` returned as a message, and the left-out parts of its `info`. Raises `NoMove`."""
     info: dict[str, Any] | None = None
     move, left_out = choice, None
     if isinstance(choice, Choice):
@@ -144,7 +142,7 @@ def read_choice(turn: Turn, choice: Any) -> tuple[Move, str | None]:
 
 
 def _info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
-    """Return what can be told of the thinking, and what cannot, with the reason: each of its fields by itself."""
+    """Return the valid fields of `info`, and the reasons for leaving out the others."""
     info: dict[str, Any] = {}
     left_out = []
     for name, convert in _INFO_FIELDS.items():
@@ -154,7 +152,7 @@ def _info(choice: Choice) -> tuple[dict[str, Any] | None, str | None]:
         try:
             value = convert(given)
             wrong = field_error({name: value}, Info)
-        except Exception as exc:  # an object of the author's may raise anything
+        except Exception as exc:  # the author's object may raise anything
             wrong = f"{name} is of type {type(given).__name__}: {_RIGHT_INFO[name]} ({type(exc).__name__})"
         if wrong is None:
             info[name] = value
@@ -179,7 +177,7 @@ def _counted(value: Any) -> int:
 
 def _noted(value: Any) -> str:
     text = str(value)[:MAX_NOTE]
-    text.encode()  # half a surrogate pair travels nowhere
+    text.encode()  # half a surrogate pair cannot be sent
     return text
 
 
@@ -197,7 +195,7 @@ def on(turn: Turn) -> str:
 
 
 def _raised(exc: BaseException) -> str:
-    """`raised ValueError: no plan, in mine.py line 7`: what the author's code raised, and where that was last."""
+    """Return what the author's code raised, and where: `raised ValueError: no plan, in mine.py line 7`."""
     text = str(exc).partition("\n")[0]
     said = f"raised {type(exc).__name__}" + (f": {text}" if text else "")
     lines = [(frame.f_code.co_filename, line) for frame, line in traceback.walk_tb(exc.__traceback__)]
@@ -206,21 +204,21 @@ def _raised(exc: BaseException) -> str:
 
 
 def _traceback(exc: BaseException) -> str:
-    """The author's part of the traceback: this module's own frame is left out."""
+    """Return the author's part of the traceback, without this module's own frame."""
     inner = exc.__traceback__.tb_next if exc.__traceback__ else None
     return "".join(traceback.format_exception(type(exc), exc, inner)).rstrip()
 
 
 def rest(min_move_time: float, thought: float, left: float) -> float:
-    """Seconds to wait after a bot has `thought` for some, so that its move takes `pace`, with `left` on its clock."""
+    """Return the seconds to wait after `thought` seconds of thinking, so that the move takes `min_move_time`."""
     return max(0.0, min(min_move_time - thought, left * SHARE))
 
 
 class WorkerThreads:
-    """Threads that think, as many as there is work for at once.
+    """Threads in which the bot thinks, as many as there is work at once.
 
-    They are daemons and begin on demand, so that a `choose` that never returns keeps neither the process from ending
-    nor the next match from being played.
+    They are daemons and start on demand, so that a `choose` that never returns blocks neither the exit of the process
+    nor the next match.
     """
 
     def __init__(self, bot: Bot, done: Callable[[Thought], None], min_move_time: float = 0.0) -> None:
@@ -234,11 +232,11 @@ class WorkerThreads:
         self._by_thread: dict[int, UnderWay] = {}
 
     def at_work(self) -> list[UnderWay]:
-        """What the threads are at."""
+        """Return the work in progress."""
         return [*self._by_thread.values()]
 
     def submit(self, work: Work) -> None:
-        """Have the work done; `done` is called with what came of it, in the thinking thread."""
+        """Queue the work; `done` is called with its outcome, in the thinking thread."""
         with self._lock:
             self.under_way.append(work)
             begin = len(self.under_way) > self._threads

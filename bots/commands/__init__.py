@@ -1,1 +1,1 @@
-"""What `arena-bot analyze`, `compare`, `pipe`, `solve`, `trial` and `tune` do."""
+"""The commands of `arena-bot`: `analyze`, `compare`, `exploitability`, `mcp`, `pipe`, `solve`, `trial` and `tune`."""

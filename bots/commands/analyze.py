@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def from_argument(text: str) -> Board:
-    """The map that a word on a command line means: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
+    """Return the map that a command-line word names: one of `NAMES`, or a file, `my.toml` or `@my.toml`.
 
-    Raises `UsageFault` for a word that is neither or a file that cannot be read, `BadConfig` for what is no map.
+    Raises `UsageFault` for a word that is neither and for an unreadable file, `BadConfig` for a file that is no map.
     """
     if text in NAMES:
         return load_map(text)
@@ -38,7 +38,7 @@ LARGEST_NIM_HEAP = 1_000_000
 LARGEST_GRUNDY_HEAP = 10_000
 _SHOWN_MOVES = 12
 _MANY_POSITIONS = 200_000
-"""More than these are solved in more than a few seconds."""
+"""Solving more positions than this takes more than a few seconds."""
 
 analyze = typer.Typer(
     name="analyze",
@@ -153,7 +153,7 @@ def dilemma(
 
 
 def read_numbers(what: str, text: str, low: int, high: int, most: int) -> tuple[int, ...]:
-    """Integers with commas. Raises `UsageFault`, naming the one that is wrong."""
+    """Return the integers of a comma-separated list. Raises `UsageFault`, naming the wrong one."""
     parts = text.split(",")
     if len(parts) > most:
         raise UsageFault(f"{len(parts)} numbers for {what}: at most {most}")

@@ -1,4 +1,4 @@
-"""`arena-bot mcp`: a seat for a language model, by a server of the Model Context Protocol."""
+"""`arena-bot mcp`: a server of the Model Context Protocol that gives a language model a seat."""
 
 from __future__ import annotations
 
@@ -46,17 +46,17 @@ def mcp(
     at = None if page is None else check_page(page)
     session = Session(settings.name, settings, _token(settings, settings.name, token_file))
     offered = AgentTools(settings.name, session, Page(settings.url, at), slow=slow)
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread that reads standard input would hold up anything milder
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # a thread blocked on standard input would delay any milder end
     asyncio.run(serve(offered, session))
 
 
 def _of_it(given: Given) -> Given:
-    """What of the environment is for an agent, who seeks by its tools."""
+    """Return the environment's settings that apply to an agent, which seeks matches by its tools."""
     return Given(url=given.get("url"), name=given.get("name"), token=given.get("token"), hosts=given.get("hosts"))
 
 
 def _token(settings: Settings, name: str, file: Path | None) -> str:
-    """The token in the file, that of the environment, the saved one, or a new one that is then saved."""
+    """Return the token from the file, the environment or the saved tokens; else make one and save it."""
     if file is None:
         return settings.token or token_for(settings.url, name, default_path())
     with os_errors_as(UsageFault, f"the token file {file}"):

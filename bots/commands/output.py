@@ -1,4 +1,4 @@
-"""What commands have in common: the option for JSON, plain tables, what is said where one is stopped."""
+"""Common parts of the commands: the option for JSON, plain tables, and a message when one is interrupted."""
 
 from __future__ import annotations
 
@@ -13,16 +13,14 @@ import typer
 from machine.terminal import say
 
 ENDLESS = 100_000
-"""Columns where nothing is folded: what reads a pipe takes a row for a line."""
+"""Columns of a table that is not folded: a program that reads a pipe takes each row as a line."""
 STOPPED = 130
-"""The exit code of a program that was interrupted."""
+"""The exit code of an interrupted program."""
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header: bool = True) -> None:
-    """One line a row, unless a terminal is too narrow; the columns of a table with a `header` are numbers but for the
-    first.
-    """
+    """Print one line a row, folded on a narrow terminal. With a `header`, all columns but the first are numbers."""
     from rich import box
     from rich.table import Table
 
@@ -38,7 +36,7 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[str]], *, header
 
 @contextmanager
 def stoppable(told: Callable[[], str]) -> Iterator[None]:
-    """Ctrl-C or SIGTERM inside ends the program with the line that `told` gives. Raises `SystemExit`."""
+    """End the program on Ctrl-C or SIGTERM in the body with the line that `told` returns. Raises `SystemExit`."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield

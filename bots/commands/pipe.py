@@ -1,8 +1,8 @@
-"""`arena-bot pipe`: a bot whose moves a program in any language chooses, which runs as a process, lines in, lines out.
+"""`arena-bot pipe`: a bot whose moves come from a program in any language, which runs as a process and exchanges lines.
 
-Each match has a process to itself, which then plays the next one. It ends with this process, however that ends
-(machine/keeper.py). The lines are JSON, which docs/other-languages.md describes: the messages of docs/protocol.md, but
-for a turn, which begins with what a program without JSON looks for.
+Each match has its own process, which then plays the next match. It ends together with this process, in every case
+(machine/keeper.py). The lines are JSON, described in docs/other-languages.md: the messages of docs/protocol.md, except
+that a turn begins with the fields that programs without a JSON parser look for.
 """
 
 from __future__ import annotations
@@ -41,24 +41,24 @@ from protocol.messages import MAX_CLIENT_FRAME, End, Info, Rejected, Start
 from referee.clock import most_given
 
 LATE = 0.5
-"""Seconds after the end of its clock until a program is ended, so that the arena has the first word."""
+"""Seconds between the end of a bot's clock and the end of its program, so that the arena ends the match first."""
 SHUTDOWN_TIMEOUT = 1.0
-"""Seconds that programs have to end by themselves when there is nothing more to play."""
+"""Seconds for programs to exit when there is nothing left to play."""
 MOST_SHOWN = 60
-"""Characters of what a program wrote, in a message."""
+"""Characters of a program's output that a message quotes."""
 LONGEST_LINE = MAX_CLIENT_FRAME
-"""Bytes; no longer move could be sent."""
+"""Bytes. A longer move could not be sent."""
 _INFO_NAMES = Info.__struct_fields__
 KILL_WITHIN = 2.0
-"""Seconds that a keeper has to end all, on a busy machine."""
+"""Seconds for a keeper to end all processes on a busy machine."""
 _READ = 65536
 _OURS = (bot_launch.TOKEN, bot_launch.TOKEN_FD)
 
 
 def pipe(args: Sequence[str], prog_name: str) -> None:
-    """Play what a program writes, by the settings of a command line, until its matches are played or it is stopped.
+    """Play a program's moves with the settings of a command line, until its matches are played or it is stopped.
 
-    Raises `Fault`, and `SystemExit` after the help that was asked for and where the exit code is not 0.
+    Raises `Fault`; `SystemExit` after `--help` and for an exit code other than 0.
     """
     if sys.platform == "win32":
         raise UsageFault("arena-bot pipe needs Linux, macOS or another Unix; on Windows that is WSL")
@@ -85,13 +85,13 @@ def pipe(args: Sequence[str], prog_name: str) -> None:
 
 
 def _parted(args: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
-    """The words before the first `--`, and those after it, which are the program's as they are."""
+    """Return the words before the first `--`, and those after it, which belong to the program."""
     at = args.index("--") if "--" in args else len(args)
     return args[:at], args[at + 1 :]
 
 
 class Gone(Fault):
-    """The program has ended. `code` is its exit code, negative for a signal."""
+    """The program has exited. `code` is its exit code, negative for a signal."""
 
     def __init__(self, code: int, unfinished: str) -> None:
         super().__init__(ending(code) + unfinished)
@@ -99,11 +99,11 @@ class Gone(Fault):
 
 
 class Unusable(Fault):
-    """A program gives no answer to a turn, something else, or more than anybody could want to read."""
+    """A program gives no answer to a turn, a wrong one, or far too much output."""
 
 
 class Program:
-    """A program that runs. It is used by one thread at a time. Raises `UsageFault` where it can't be started."""
+    """A running program, used by one thread at a time. Raises `UsageFault` if it can't be started."""
 
     def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
         self._line, theirs = socket.socketpair()
@@ -132,19 +132,16 @@ class Program:
 
     @property
     def code(self) -> int | None:
-        """Its exit code where it has ended, negative for a signal."""
+        """Its exit code, negative for a signal; None while it runs."""
         return self._process.poll()
 
     def tell(self, line: bytes) -> None:
-        """Give it a line to read; never waits."""
+        """Queue a line for the program; never blocks."""
         self._unsent += line
         self._push()
 
     def hear(self, until: float) -> bytes:
-        """The next line that it writes, without the line feed, until a time of `time.monotonic`.
-
-        Raises `Gone`, `Unusable`.
-        """
+        """Return the next line that it writes, until a time of `time.monotonic`. Raises `Gone`, `Unusable`."""
         while (length := self._heard.find(b"\n")) < 0:
             if len(self._heard) > LONGEST_LINE:
                 raise Unusable(f"wrote a line of more than {LONGEST_LINE} bytes")
@@ -154,7 +151,7 @@ class Program:
         return line
 
     def unasked(self) -> bytes:
-        """What it has written since the last line that was heard, which is thrown away. Raises `Unusable`."""
+        """Return and discard what it has written since the last line was read. Raises `Unusable`."""
         with contextlib.suppress(BlockingIOError):
             self._read()
         written = bytes(self._heard)
@@ -164,7 +161,7 @@ class Program:
         return written
 
     def _wait(self, until: float) -> None:
-        """Have a little of what there is read and written."""
+        """Wait for input or output, and read and write a little of it."""
         if self._over:
             raise Gone(self._process.wait(), f" in mid-line, after {_end(self._heard)}" if self._heard else "")
         polled = select.poll()
@@ -194,7 +191,7 @@ class Program:
         except BlockingIOError:
             pass
         except BrokenPipeError:
-            self._unsent.clear()  # it has ended or reads no more: the one is heard at the next turn, the other its own
+            self._unsent.clear()  # it has exited, which the next turn notices, or has stopped reading
 
     def _read(self) -> None:
         read = os.read(self._out, _READ)
@@ -202,12 +199,12 @@ class Program:
         self._over = not read
 
     def leave(self) -> None:
-        """Tell it by the end of its input that nothing follows."""
+        """Close its input, to tell it that nothing follows."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
     def kill(self, after: float = 0.0) -> None:
-        """End it and all that it started, unless it has ended by itself after so many seconds."""
+        """Kill it and everything it started, unless it exits within `after` seconds."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(after)
         self._line.close()
@@ -227,7 +224,7 @@ def _end(written: bytearray) -> str:
 
 
 def _not_started(program: str, why: int) -> str:
-    """What keeps the system from running a program, and what would help."""
+    """Return why the system can't run a program, and what would help."""
     if why == errno.ENOENT and shutil.which(program) is None and not Path(program).exists():
         return f"there is no program {program!r}: give its path, as in ./mybot, or a name that is on PATH"
     if why == errno.ENOENT and Path(program).is_file() and "/" not in program:
@@ -244,16 +241,16 @@ def _not_started(program: str, why: int) -> str:
 
 
 class Passed(Fault):
-    """A program answered another turn than the one that is open."""
+    """A program answered a turn other than the open one."""
 
 
 def told(message: Start | Rejected | End) -> bytes:
-    """A message as the arena sent it, as a line."""
+    """Return a message as a line, as the arena sent it."""
     return msgspec.json.encode(message) + b"\n"
 
 
 def asked(turn: Turn) -> bytes:
-    """A turn as a line: `type` comes first, then `legal`; what only serves to check the arena's dice is left out."""
+    """Return a turn as a line: `type` first, then `legal`, without what only serves to check the arena's dice."""
     options = {} if turn.options is None else {"options": turn.options}
     message = {
         "type": "turn",
@@ -270,11 +267,11 @@ def asked(turn: Turn) -> bytes:
 
 
 def answer(line: bytes, turn: Turn, left_out: Callable[[str], None] = lambda what: None) -> Choice | None:
-    """The move in a line; None where there is nothing to it, and another one has to be waited for. `left_out` is told
-    what of its `info` nobody keeps.
+    """Return the move in a line; None if the line is blank and the next one has to be read. `left_out` is called with
+    descriptions of `info` that is discarded.
 
-    A line is a move as in `legal`, or the protocol's message `move`, of which only `move` is needed, or `resign`.
-    Raises `Passed` for another turn's, `Unusable` for what is none of that, `GiveUp` for `resign`.
+    A line is a move as in `legal`, or a message `move` or `resign` of the protocol; of `move` only the field `move` is
+    required. Raises `Passed` for another turn's move, `Unusable` for anything else, `GiveUp` for `resign`.
     """
     line = line.removeprefix(codecs.BOM_UTF8)
     if not line.strip():
@@ -296,9 +293,9 @@ def answer(line: bytes, turn: Turn, left_out: Callable[[str], None] = lambda wha
 
 
 def _move_with_odd_numbers(line: bytes) -> Any:
-    """Return a message `move` in whose `info` are numbers that JSON has no form for, as NaN and 1e400; None for others.
+    """Return a message `move` whose `info` contains numbers that JSON lacks, such as NaN and 1e400; None for any other.
 
-    Many libraries write them. They cannot be kept, and the move stands without them.
+    Many libraries write them. They can't be stored, but the move counts without them.
     """
     try:
         said = json.loads(line)
@@ -309,7 +306,7 @@ def _move_with_odd_numbers(line: bytes) -> Any:
 
 
 def _moved(said: Mapping[str, Any], turn: Turn, left_out: Callable[[str], None]) -> Choice:
-    """The choice in a `move`, with what its `info` has of the fields that are kept."""
+    """Return the choice in a `move`, with the supported fields of its `info`."""
     match, ply = said.get("match", turn.match), said.get("ply", turn.ply)
     if (match, ply) != (turn.match, turn.ply):
         raise Passed(f"answered ply {str(ply)[:20]} of {str(match)[:40]}")
@@ -329,24 +326,24 @@ def _right(turn: Turn) -> str:
 
 
 def quoted(line: bytes) -> str:
-    """What a program wrote, for a message."""
+    """Return a program's output for a message."""
     return shown(line.decode(errors="replace"), MOST_SHOWN)
 
 
 @dataclass(slots=True)
 class _Match:
-    """A match under way; `program` is None where it has to be started anew."""
+    """A match under way. `program` is None if it has to be started again."""
 
     start: bytes
     grace: float
-    """Seconds after the end of the clock, as this side knows it, until it is over for the arena too."""
+    """Seconds after the end of the clock, as known here, until it has ended for the arena too."""
     program: Program | None
     warned: bool = False
-    """Whether it was said that it writes more than it is asked for."""
+    """True once the author was told that it writes more than it is asked for."""
 
 
 class Piped(Bot):
-    """Plays what `command` writes. As many processes run as there were matches at once."""
+    """A bot that plays what `command` writes. It runs as many processes as there are matches at once."""
 
     def __init__(self, name: str, command: Sequence[str], version: str = "") -> None:
         super().__init__(name, version)
@@ -357,7 +354,7 @@ class Piped(Bot):
         self._matches: dict[str, _Match] = {}
 
     def begin(self) -> None:
-        """Have a program wait for the first match. Raises `UsageFault` where it can't be started."""
+        """Start a program for the first match. Raises `UsageFault` if that fails."""
         self._idle.append(self._started())
 
     def prepare(self, start: Start) -> None:
@@ -382,7 +379,7 @@ class Piped(Bot):
         self._over(match, b"")
 
     def _over(self, name: str, line: bytes) -> None:
-        """A match is over: its program, told so, may play the next one."""
+        """End a match. Its program gets `line` and may then play the next match."""
         with self._lock:
             match = self._matches.pop(name, None)
         if match is not None and match.program is not None:
@@ -402,13 +399,13 @@ class Piped(Bot):
                 return self._asked(match, turn)
         except UsageFault as exc:
             raise ProgramFailed(str(exc)) from None
-        except Fault as exc:  # nobody knows what it would answer next
+        except Fault as exc:  # its next answer would be unpredictable
             self._drop(match)
             again = ", for the second time" if isinstance(exc, Gone) else ""
             raise ProgramFailed(f"{_at(turn)} its program {exc}{again}") from None
 
     def _asked(self, match: _Match, turn: Turn) -> Choice:
-        """The answer of the program, which is started if there is none."""
+        """Return the program's answer; start the program first if there is none."""
         program = match.program
         if program is None:
             program = match.program = self._started()
@@ -427,7 +424,7 @@ class Piped(Bot):
                 return choice
 
     def _leave_out(self, match: _Match, turn: Turn, what: str) -> None:
-        """Say what is left out, once a match: a program that writes too much does so at every turn."""
+        """Report what is discarded, once a match: a program that writes too much does so at every turn."""
         if not match.warned:
             match.warned = True
             self._say(f"{_at(turn)} its program {what}: it is left out")
@@ -436,7 +433,7 @@ class Piped(Bot):
         return Program(self._command, self._environment)
 
     def _taken(self) -> Program:
-        """One of the programs that have nothing to play, or a new one."""
+        """Return an idle program, or a new one."""
         with self._lock:
             program = self._idle.pop() if self._idle else None
         if program is None:
@@ -458,7 +455,7 @@ class Piped(Bot):
         say(f"{self.name}: {line}", err=True)
 
     def close(self) -> None:
-        """End all programs: each is told by the end of its input, and has a second to leave by itself."""
+        """End all programs: close their input, and kill those that do not exit within a second."""
         with self._lock:
             programs = self._idle + [match.program for match in self._matches.values() if match.program is not None]
         for program in programs:

@@ -1,5 +1,5 @@
-"""`arena-bot solve`: a table of bounded Risk that takes long, with what it has come to, and where it is; or an
-equilibrium of poker, what it is worth and how much it can be exploited.
+"""`arena-bot solve`: solves bounded Risk, which takes long, with progress lines and a stored table; or poker, with the
+value and the exploitability of the equilibrium.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from machine.exact.duel_solving import Step
 
 _EVERY = 5.0
-"""Seconds between two lines."""
+"""Seconds between two progress lines."""
 _ROUNDS = 2000
 _MOST_ROUNDS = 1_000_000
 _AT_ONCE = 100
@@ -142,14 +142,14 @@ def _solve_duel(game: str, preset: str | None, config: Sequence[str], jobs: int 
 
 
 class _Progress:
-    """Lines on standard error."""
+    """Progress lines on standard error."""
 
     def __init__(self) -> None:
         self._told = -math.inf
         self._earlier: tuple[float, float] | None = None
 
     def tell(self, step: Step) -> None:
-        """A line about the sweep, unless one was printed a moment ago."""
+        """Print a line about the sweep, unless the last one is recent."""
         from machine.exact.duel_file import ONE
         from machine.exact.duel_solving import TOLERANCE
 

@@ -1,6 +1,4 @@
-"""`arena-bot trial`: two sides as the command line names them, their games, every start from both seats, and how these
-came out, as text or JSON.
-"""
+"""`arena-bot trial`: plays two sides against each other, every start from both seats, and reports the result."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ MOST_STARTS = 1_000_000
 
 
 class Side(NamedTuple):
-    """What plays: its name on the command line, how it searches a move, and its weights."""
+    """A side of a trial: its name on the command line, its search and its weights."""
 
     name: str
     setup: Setup
@@ -53,11 +51,11 @@ class Side(NamedTuple):
 
 
 class TrialResult(NamedTuple):
-    """What the first side made of its games, as they came out and less luck; and what seat 0 made of them.
+    """The result of a trial for the first side, with and without adjustment for luck, and for seat 0.
 
-    `worth` is how many single games, luck left in, would be as certain, `factor` that over the games that were played.
-    `adjusted` and these are None where luck was not asked for or too little was played, two starts for the one and
-    `MIN_UNITS` for the others; these also where results or adjusted results are all the same.
+    `worth` is the number of unadjusted games that would be as certain, `factor` that number divided by the games
+    played. `adjusted`, `worth` and `factor` are None if luck is not measured or too little was played: fewer than two
+    starts for the first, `MIN_UNITS` for the others. `worth` and `factor` are also None if all results are equal.
     """
 
     games: int
@@ -111,7 +109,7 @@ def trial(
 
 
 def read_value_name(setup: Setup, name: str | None) -> str:
-    """What luck is measured by, nothing solved yet. Raises `UsageFault` for a value that the game does not have."""
+    """Return the name of the value function that measures luck. Raises `UsageFault` if the game lacks it."""
     names = names_of(check(setup))
     if name is not None and name not in names:
         raise UsageFault(f"--value is {shown(name)}: {among(names)}")
@@ -119,7 +117,6 @@ def read_value_name(setup: Setup, name: str | None) -> str:
 
 
 def _play(crew: WorkerPool, sides: tuple[Side, Side], seed: str, starts: int, value: str) -> TrialResult:
-    """Play the trial; at a terminal a bar shows how far it is."""
     console = Console(stderr=True)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as progress:
         bar = progress.add_task("games", total=2 * starts)
@@ -134,8 +131,8 @@ def play_trial(
     value: str,
     played: Callable[[], object] = lambda: None,
 ) -> TrialResult:
-    """Play all games; `played` is called after each. No tuning plays these starts, but for one with a seed like
-    `trial/…`. `value` is what luck is measured by, `none` where it is not asked for.
+    """Play all games; `played` is called after each. No tuning plays these starts, unless its seed is like `trial/…`.
+    `value` names the value function that measures luck, or is `none`.
     """
     found: list[list[Freed]] = []
     for seat, (first, second) in enumerate((sides, sides[::-1])):
@@ -152,7 +149,7 @@ def play_trial(
 
 
 def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -> TrialResult:
-    """From seat 0's games by start, where the side sat there and where the other did; luck counts if `freed`."""
+    """Return the result from seat 0's games by start, with the first side there in `first`. Luck counts if `freed`."""
     scores = [
         SideScore(points, luck if freed else None, start, seat=seat)
         for start, (one, two) in enumerate(zip(first, second, strict=True))
@@ -175,14 +172,14 @@ def summed_up(first: Sequence[Freed], second: Sequence[Freed], *, freed: bool) -
 
 
 def read_setup(game: str, preset: str, config: Sequence[str], sets: Sequence[str]) -> Setup:
-    """What both sides play, and how they search where a side says nothing else. Raises `UsageFault`."""
+    """Return what both sides play and their default search. Raises `UsageFault`."""
     setup = with_config(read_preset(preset, game).setup, read_config(config, None) or {})
     check(setup)
     return _searching(setup, read_pairs(sets, "--set"), "--set")
 
 
 def read_side(setup: Setup, text: str) -> Side:
-    """A side as the command line has it. Raises `UsageFault`, which begins with the side."""
+    """Return a side as named on the command line. Raises `UsageFault`, whose message begins with the side."""
     where = f"side {shown(text)}"
     if not text.isprintable():
         raise UsageFault(f"{where}: printable characters")
@@ -233,7 +230,7 @@ def _print(setup: Setup, sides: tuple[Side, Side], seed: str, value: str, result
 
 
 def _less_luck(value: str, result: TrialResult) -> str:
-    """Nothing where no luck was taken out."""
+    """Return the luck-adjusted result as text; empty if luck was not measured."""
     if result.adjusted is None:
         return ""
     parts = [f"{share(result.adjusted)} by {value}"]

@@ -1,4 +1,4 @@
-"""`arena-bot tune`: what the command line says of a tuning, from its options to the table at the end."""
+"""`arena-bot tune`: a tuning on the command line, from its options to the final table."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ from protocol.errors import ArenaFault, UsageFault, os_errors_as
 
 _PRESET = "paper"
 FRESH_STARTS = 100
-"""Each from both seats, in which what a tuning found is measured; and no more than the tuning played games."""
+"""Starts, each from both seats, that measure the result of a tuning; at most as many as the tuning played games."""
 USUAL = "equal"
-"""What the usual weights are called."""
+"""The name of the default weights."""
 _SHOWN = 20
-"""Generations in the table at the end."""
+"""Generations in the final table."""
 
 
 class TuneOptions(NamedTuple):
-    """What the command line says of a tuning; None is not said."""
+    """The command-line options of a tuning; None if not given."""
 
     game: str
     preset: str | None
@@ -83,7 +83,7 @@ def tune(
 
 
 def _place(option: str, name: str) -> Path:
-    """Where a file may be put. Raises `UsageFault`. A full disk shows with the first write, before any game."""
+    """Return the path of a writable file. Raises `UsageFault`; a full disk only shows at the first write."""
     if not name.isprintable():
         raise UsageFault(f"{option} {shown(name)}: the name of a file, in printable characters")
     path = Path(os.path.expanduser(name))
@@ -97,7 +97,7 @@ def _place(option: str, name: str) -> Path:
 def _tune(
     given: TuneOptions, path: Path, crew: AbstractContextManager[WorkerPool], *, resume: bool, compile_: bool
 ) -> Tuning:
-    """The finished tuning, played and printed. Raises as `_play`."""
+    """Play the tuning to its end, print it and return it. Raises as `_play` does."""
     if os.path.exists(path) and not resume:
         raise UsageFault(f"{path} exists: --resume goes on with it, or name another --out")
     tuning = _resumed(given, path) if resume else fresh(given)
@@ -112,7 +112,7 @@ def _tune(
 
 
 def fresh(given: TuneOptions) -> Tuning:
-    """A tuning from its preset and what is given. Raises `UsageFault`."""
+    """Return a new tuning from its preset and the options. Raises `UsageFault`."""
     preset = _PRESET if given.preset is None else given.preset
     method, setup = read_preset(preset, given.game)
     method, setup = with_numbers(method, with_config(setup, given.config), given.sets)
@@ -124,7 +124,7 @@ def fresh(given: TuneOptions) -> Tuning:
 
 
 def _resumed(given: TuneOptions, path: Path) -> Tuning:
-    """The tuning in the file, if nothing that is given contradicts it."""
+    """Return the tuning in the file. Raises `UsageFault` if an option contradicts it."""
     tuning = read(str(path))
     held = numbers(tuning.method, tuning.setup)
     asked = numbers(*with_numbers(tuning.method, tuning.setup, given.sets))
@@ -152,7 +152,7 @@ def _shown(value: Any) -> str:
 
 
 def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *, compile_: bool) -> TrialResult:
-    """Play what is missing, and then fresh games of what came out. Raises `SystemExit` when stopped by a signal."""
+    """Play what is missing, then fresh games with the result. Raises `SystemExit` when stopped by a signal."""
     tuning = tuner.tuning
     try:
         with stoppable(lambda: _stopped(tuner.tuning, path)):
@@ -170,9 +170,7 @@ def _play(tuner: Tuner, path: Path, crew: AbstractContextManager[WorkerPool], *,
 
 
 def _measured(tuning: Tuning, workers: WorkerPool) -> TrialResult:
-    """What the weights that came out make of fresh games against the usual ones: those of the tuning chose them, and
-    so flatter them.
-    """
+    """Play the resulting weights against the default ones in fresh games, as the tuning's own games flatter them."""
     assert tuning.best is not None
     sides = Side("tuned", tuning.setup, tuning.best[0]), Side(USUAL, tuning.setup, tuning.setup.usual)
     starts = min(FRESH_STARTS, tuning.method.total)
@@ -190,14 +188,14 @@ def _stopped(tuning: Tuning, path: Path) -> str:
 
 
 def _spent(tuner: Tuner) -> str:
-    """How long the games of this session took."""
+    """Return as text how long the games of this session took."""
     before = tuner.tuning.games - tuner.played
     now = f", {tuner.played:,} of them now" if before else ""
     return f"{now} in {timedelta(seconds=round(tuner.seconds))}, {pace(tuner.played, tuner.seconds)}"
 
 
 def _print(tuning: Tuning, path: Path, spent: str, fresh_score: TrialResult | None) -> None:
-    """The finished generations, what came out, and what it is worth in fresh games."""
+    """Print the finished generations, the resulting weights and their score in fresh games."""
     best = tuning.best
     assert best is not None
     say("generation   best  median  fittest weights")

@@ -1,4 +1,4 @@
-"""What `arena-bot tune` and `arena-bot trial` read of a command line alike: preset, config, numbers, workers."""
+"""The options that `arena-bot tune` and `arena-bot trial` share: preset, config, numbers, workers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _METHOD: Mapping[str, type] = {field.name: type(field.default) for field in fiel
 
 
 def with_config(setup: Setup, given: Mapping[str, Any]) -> Setup:
-    """The setup, its config with what is given. Raises `UsageFault`."""
+    """Return the setup with these config keys replaced. Raises `UsageFault`."""
     config = {**json.loads(setup.config), **given}
     try:
         load(setup.game, config)
@@ -38,7 +38,7 @@ def with_config(setup: Setup, given: Mapping[str, Any]) -> Setup:
 
 
 def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple[Method, Setup]:
-    """Method and search with what `--set` says. Raises `UsageFault`."""
+    """Return method and setup with the values of `--set`. Raises `UsageFault`."""
     for key, text in sets.items():
         if key in _METHOD:
             method = replace(method, **{key: _read(key, text, _METHOD[key])})
@@ -50,7 +50,7 @@ def with_numbers(method: Method, setup: Setup, sets: Mapping[str, str]) -> tuple
 
 
 def with_search(setup: Setup, sets: Mapping[str, str]) -> Setup:
-    """The search with numbers and names of its own. Raises `UsageFault` for keys and numbers, not for names."""
+    """Return the setup with these search settings. Raises `UsageFault` for bad keys and numbers, not for bad names."""
     for key, text in sets.items():
         if key == _EVAL:
             setup = setup._replace(evaluation=text)
@@ -75,7 +75,7 @@ def _read(key: str, text: str, kind: type) -> Any:
 
 
 def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[WorkerPool]:
-    """The workers: so many processes, one a core where nobody says, or those of a cluster. Raises `UsageFault`."""
+    """Return the workers: `jobs` processes, by default one a core, or those of a cluster. Raises `UsageFault`."""
     if jobs is not None and dask is not None:
         raise UsageFault("--jobs is of this machine, --dask of a cluster: give one of them")
     if jobs is not None and not 1 <= jobs <= MOST_JOBS:
@@ -84,9 +84,7 @@ def read_crew(jobs: int | None, dask: str | None) -> AbstractContextManager[Work
 
 
 def compile_once(setup: Setup, value: str | None) -> None:
-    """Compile here what the processes of this machine need, and solve what luck is measured by, before all of them
-    would.
-    """
+    """Compile the search and solve the luck's value function once here, before all worker processes would."""
     rules, kernel = ready(setup)
     with warming_up("arena-bot", rules, kernel.warm_up):
         kernel.warm_up()

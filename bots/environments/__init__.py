@@ -1,7 +1,6 @@
-"""The games as environments of reinforcement learning (PettingZoo, Gymnasium), and what a learner sees of them.
+"""The games as environments for reinforcement learning (PettingZoo, Gymnasium), and the encodings that learners see.
 
-`env`, `Single` and those of many games at once need the extra `rl`; `encoding_of`, by which a learnt policy plays in an
-arena, needs numpy alone.
+The environments need the extra `rl`. `encoding_of`, with which a learnt policy plays in an arena, only needs numpy.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ _NEEDED = ("gymnasium", "numpy", "pettingzoo")
 
 
 def __getattr__(name: str) -> Any:
-    """What is offered here, imported when it is asked for. Raises `UsageFault` without the extra `rl`."""
+    """Import a public name on first use. Raises `UsageFault` if the extra `rl` is missing."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -1,4 +1,4 @@
-"""Copies of environments: `copy.copy`, `copy.deepcopy` and `pickle` all give one that plays on by itself."""
+"""Deep copies of environments: `copy.copy`, `copy.deepcopy` and `pickle` all make an independent environment."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Self
 
 
 class CopiedWhole:
-    """A class whose `copy.copy` is a deep copy. One that shared arrays with the original would mix up both games."""
+    """A class whose `copy.copy` makes a deep copy. A shallow one would share arrays and mix up both games."""
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)

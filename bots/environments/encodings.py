@@ -1,4 +1,4 @@
-"""What a learner sees of a game under one config, and by which numbers it names the moves: found by the game's name."""
+"""Encodings: the vectors in which a learner sees a game under one config, and the numbers of its moves."""
 
 from __future__ import annotations
 
@@ -31,45 +31,45 @@ _WHERE = {
 
 
 class Encoding(ABC, Generic[S, M]):
-    """States as vectors and moves as numbers, both of one size for all states of a config.
+    """States as vectors and moves as numbers, both of fixed size for a config.
 
-    What each number means stays the same within a `version`, so that a policy can be kept.
+    The meaning of each number stays the same within a `version`, so that stored policies remain valid.
     """
 
     version: ClassVar[int] = 1
     size: int
     """The length of a vector."""
     actions: int
-    """How many numbers there are, from 0 on."""
+    """The number of actions; they are numbered from 0."""
 
     @abstractmethod
     def __init__(self, rules: Game[S, M]) -> None: ...
 
     @abstractmethod
     def vector(self, state: S, seat: int) -> Vector:
-        """The state as `seat` sees it, itself always in the first place: `size` numbers from 0 to 1."""
+        """Return the state as `seat` sees it, as `size` numbers from 0 to 1. The seat itself always comes first."""
 
     @abstractmethod
     def moves(self, state: S) -> dict[int, M]:
-        """The legal moves that have a number, by that number; empty only when nobody is to move."""
+        """Return the legal moves that have a number, by number. It is empty only if no seat is to move."""
 
     def moves_of(self, state: S, seat: int) -> dict[int, M]:
-        """Those of a seat that is to move, where several move at once."""
+        """Return the moves of a seat that is to move, in games with simultaneous moves."""
         return self.moves(state)
 
     def mask(self, state: S) -> Mask:
-        """1 for every number that `moves` has, 0 for the others: `actions` of them."""
+        """Return an array of `actions` numbers: 1 for every number in `moves`, else 0."""
         return self.masked(self.moves(state))
 
     def masked(self, numbers: Iterable[int]) -> Mask:
-        """1 for each of these numbers, 0 for the others: `actions` of them."""
+        """Return an array of `actions` numbers: 1 for each of these numbers, else 0."""
         mask = np.zeros(self.actions, np.int8)
         mask[list(numbers)] = 1
         return mask
 
 
 def encoding_of(rules: Game[Any, Any]) -> Encoding[Any, Any]:
-    """How a learner sees the game under its config. Raises `UsageFault` for a game that has no encoding."""
+    """Return the game's encoding under its config. Raises `UsageFault` for a game that has none."""
     if rules.name not in _WHERE:
         raise UsageFault(f"{rules.name} has no encoding: one of {', '.join(_WHERE)}")
     found: type[Encoding[Any, Any]] = resolve_name(_WHERE[rules.name])

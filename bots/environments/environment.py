@@ -1,6 +1,6 @@
-"""A game as an environment: for PettingZoo with an agent a seat, for Gymnasium one seat against others.
+"""A game as an environment: for PettingZoo with one agent a seat, for Gymnasium with one learner against opponents.
 
-A step is a move, and the dice are those of the arena.
+A step is a move. The dice are those of the arena.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ from referee.result import points_of
 Observation = dict[str, Any]
 
 REWARD_OF_A_POINT = 2.0
-"""A win is 1 point and a reward of 1, the last place 0 points and a reward of −1."""
+"""The reward for a point, before 1 is subtracted: a win, 1 point, gives 1; the last place, 0 points, gives −1."""
 Opponent = Callable[[Vector, Mask, np.random.Generator], int]
-"""(vector, mask, random): the action of a seat that sees this."""
+"""(vector, mask, rng) -> the action of a seat that sees this."""
 RENDER_MODES = "ansi", "human"
-"""The board as text, and the board printed as it changes."""
+""""ansi" returns the board as text; "human" prints it at every change."""
 
 
 def env(
@@ -50,7 +50,7 @@ def env(
     luck: str | None = NoLuck.name,
     render_mode: str | None = None,
 ) -> AECEnv:
-    """The environment of `game` under `config`, in the wrapper that says what was called out of order.
+    """Return the environment of `game` under `config`, in a wrapper that reports calls in the wrong order.
 
     Raises `UnknownGame`, `BadConfig` or `UsageFault`.
     """
@@ -63,7 +63,7 @@ def parallel_env(
     *,
     render_mode: str | None = None,
 ) -> ParallelEnv:
-    """A game in which all move at once as an environment in which all agents step at once.
+    """Return a game with simultaneous moves as an environment in which all agents step at once.
 
     Raises `UnknownGame`, `BadConfig` or `UsageFault`.
     """
@@ -74,27 +74,28 @@ def parallel_env(
 
 
 class _InOrder(CopiedWhole, OrderEnforcingWrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, as an environment that can be copied."""
+    """PettingZoo's wrapper, made copyable."""
 
 
 class _Parallel(CopiedWhole, aec_to_parallel_wrapper):  # type: ignore[misc]  # PettingZoo comes without types
-    """PettingZoo's wrapper, as an environment that can be copied."""
+    """PettingZoo's wrapper, made copyable."""
 
 
 class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo comes without types
-    """Agents `seat_0`, `seat_1`, …; an observation is the `vector` of the game's encoding, as `observation`, and its
-    `action_mask`, all 0 for who is not to move.
+    """A game with agents `seat_0`, `seat_1`, …
 
-    Where several move at once, agents step one after the other, and none sees what another chose before all have.
+    An observation holds the `vector` of the game's encoding as `observation`, and the `action_mask`, which is all 0
+    unless the agent is to move. With simultaneous moves, agents step one after the other; none sees a choice before all
+    have chosen.
 
-    Where it counts what is paid, a reward is that: after each round of a dilemma and each hand of poker. In other games
-    rewards come when a seat's rank is settled: 1 for the first, −1 for the last, in equal steps between, the mean of
-    what they share for seats that tie; they sum to 0. Nothing is truncated: a limit of plies or rounds is one of the
-    rules. `reset(seed=…)` fixes the dice of this game and of those after the resets without a seed that follow.
+    In the dilemma and in poker, rewards are the payoffs of each round or hand. In other games a seat is rewarded when
+    its rank is settled: 1 for the first, −1 for the last, in equal steps between; tied seats get the mean of their
+    rewards. Rewards then sum to 0. Nothing is truncated: limits of plies or rounds are rules of the game.
+    `reset(seed=…)` seeds the dice of this game and of all games until the next seed.
 
-    With `luck`, the name of a value of `measuring.value_registry` or None for the best, what the dice gave is taken off
-    every agent's reward after every throw: what a policy can expect stays the same, whatever the value, and varies
-    less.
+    `luck` names a value function of `measuring.value_registry`, None the best one. After every throw, what the dice
+    gave is subtracted from each agent's reward. A policy's expected reward stays the same, with any value function, and
+    varies less.
     """
 
     def __init__(
@@ -130,7 +131,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self._value = None if isinstance(value, NoLuck) else value
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out the value of luck: it has functions that cannot be pickled, and follows from its name."""
+        """Leave out the value function: it cannot be pickled, and it follows from its name."""
         return {name: kept for name, kept in self.__dict__.items() if name != "_value"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -148,7 +149,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         return self.observation_spaces[agent]
 
     def reset(self, seed: int | None = None, options: Mapping[str, Any] | None = None) -> None:
-        """Begin a new game; `options` has no meaning here."""
+        """Start a new game. `options` is ignored."""
         if seed is not None:
             self._random, _ = seeding.np_random(seed)
         self._dice: Callable[[int], Dice] = partial(Dice, self._random.bytes(SEED_BYTES))
@@ -179,9 +180,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         }
 
     def step(self, action: int | None) -> None:
-        """Play the move of that number; None for an agent that is terminated. Raises `IllegalMove` for one that the
-        mask excludes, and nothing has happened.
-        """
+        """Play a move by number; None for a terminated agent. Raises `IllegalMove` for a masked one."""
         agent = self.agent_selection
         if self.terminations[agent]:
             self._was_dead_step(action)
@@ -204,7 +203,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self._deads_step_first()
 
     def _choose(self, rules: SimultaneousGame[Any, Any], seat: int, move: Any) -> None:
-        """Keep what a seat chose; once all have, the round happens."""
+        """Store a seat's choice, and play the round once all have chosen."""
         self._chosen[seat] = move
         waiting = [other for other in rules.movers(self.position) if other not in self._chosen]
         if waiting:
@@ -215,9 +214,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self._arrive(rules.resolve(self.position, chosen, self._dice(rules.ply(self.position)))[0])
 
     def _arrive(self, position: Any) -> None:
-        """Take a position for the present one, and deal what is to be dealt: what can be moved and by whom, what was
-        paid, which ranks are settled.
-        """
+        """Set the position after any deals, with moves, agent to move, payoffs and settled ranks."""
         while self.rules.to_move(position) == CHANCE:
             position = self.rules.apply_chance(position, self._dice(self.rules.ply(position)))[0]
         self.position = position
@@ -239,7 +236,7 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
         self._paid = paid
 
     def _settle(self, *, over: bool) -> None:
-        """Terminate and reward those whose rank is settled: all when it is `over`, before that who is out."""
+        """Terminate and reward the agents whose rank is settled: all if the game is `over`, else those eliminated."""
         ranks = self.rules.ranks(self.position)
         points = points_of(ranks)
         for agent in self.agents:
@@ -249,21 +246,20 @@ class Environment(CopiedWhole, AECEnv):  # type: ignore[misc]  # PettingZoo come
                 self.rewards[agent] = REWARD_OF_A_POINT * points[seat] - 1
 
     def render(self) -> str | None:
-        """The board drawn for a terminal, with `render_mode="ansi"`; with "human" every new one has been printed."""
+        """Return the board as text with `render_mode="ansi"`; with "human" it has been printed already."""
         return self.rules.board(self.position) if self.render_mode == "ansi" else None
 
 
 def at_random(vector: Vector, mask: Mask, random: np.random.Generator) -> int:
-    """The opponent that takes any legal action, each as likely as any other."""
+    """Return a random legal action, for an opponent that plays uniformly."""
     return int(random.choice(np.flatnonzero(mask)))
 
 
 class Single(CopiedWhole, Env[Vector, np.int64]):
-    """A learner in a seat that is drawn for each game, while `opponent` plays all others; at random, where none is
-    given. Games in which it is out before its first turn are left out.
+    """A learner in a random seat of each game; `opponent` plays all other seats, by default uniformly at random.
 
-    Observations are vectors of the game's encoding, rewards those of `Environment`, which says what `luck` is. The
-    legal actions are `action_masks()`, as sb3-contrib asks for them. A masked action raises `IllegalMove`.
+    Games that eliminate the learner before its first turn are skipped. Observations are vectors of the game's encoding;
+    `Environment` explains rewards and `luck`. `action_masks()` returns the legal actions, as sb3-contrib expects.
     """
 
     metadata = {"render_modes": [*RENDER_MODES]}  # noqa: RUF012  the base class declares it so
@@ -288,7 +284,7 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
         self.action_space = self.world.action_space(first)
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Vector, dict[str, Any]]:
-        """Begin a new game; `options` has no meaning here. Raises `UsageFault` where nobody ever has a turn."""
+        """Start a new game. `options` is ignored. Raises `UsageFault` if the config allows no move at all."""
         super().reset(seed=seed)
         self.world.reset(seed)
         while True:
@@ -301,15 +297,16 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
             self.world.reset()
 
     def step(self, action: np.int64) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Play a move, and those of the others up to the learner's next turn or end. Raises `IllegalMove`, and
-        `UsageFault` before the first reset.
+        """Play a move, then the opponents' up to the learner's next turn or its end.
+
+        Raises `IllegalMove` for a masked action, `UsageFault` before the first reset.
         """
         self._check_begun()
         self.world.step(int(action))
         return self._proceed()
 
     def action_masks(self) -> Mask:
-        """1 for every action that is legal now, 0 for the others. Raises `UsageFault` before the first reset."""
+        """Return 1 for every legal action, else 0. Raises `UsageFault` before the first reset."""
         self._check_begun()
         return self._mask
 
@@ -318,7 +315,7 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
             raise UsageFault("the game has not begun: call reset() first")
 
     def _proceed(self) -> tuple[Vector, float, bool, bool, dict[str, Any]]:
-        """Let the others play. What the learner was rewarded since its last move is not lost."""
+        """Let the opponents play; the learner's rewards meanwhile add up."""
         while self.world.agent_selection != self.agent:
             agent = self.world.agent_selection
             seen = None if self.world.terminations[agent] else self.world.observe(agent)
@@ -330,6 +327,6 @@ class Single(CopiedWhole, Env[Vector, np.int64]):
         return seen["observation"], float(reward), terminated, truncated, {**info}
 
     def render(self) -> str | None:
-        """As `Environment.render`. Raises `UsageFault` before the first reset."""
+        """Return the board as `Environment.render` does. Raises `UsageFault` before the first reset."""
         self._check_begun()
         return self.world.render()

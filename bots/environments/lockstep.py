@@ -1,4 +1,4 @@
-"""Random playouts in a batch and in the environment of the reference rules, by the same dice: all have to be equal."""
+"""A check of batches against the reference rules: random playouts of both with the same dice must be equal."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from protocol.games.risk.campaign import Attack
 
 
 class Difference(Exception):
-    """What a batch and the reference rules do not agree on, and what each has."""
+    """A disagreement between a batch and the reference rules, with the value of each."""
 
 
 Thrown = Counter[tuple[int, int, int]]
-"""How often a throw of so many attacking and defending dice took so many attackers."""
+"""Counts of throws by attacking dice, defending dice and attackers lost."""
 
 
 @cache
 def limits(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
-    """The attackers that a throw takes, each with the number below which it does that is drawn."""
+    """Return the possible losses of attackers, each with the threshold below which a random number means it."""
     odds = round_odds(attacking, defending)
     below = accumulate(chance for chance, *_ in odds)
     return tuple((int(limit * SPAN), lost) for limit, (_, lost, _) in zip(below, odds, strict=True))
@@ -39,7 +39,7 @@ def limits(attacking: int, defending: int) -> tuple[tuple[int, int], ...]:
 
 @cache
 def faces(attacking: int, defending: int, lost: int) -> bytes:
-    """Dice that take so many attackers."""
+    """Return dice with which the attacker loses `lost` units."""
     stake = min(attacking, defending)
     for dice in product(range(1, SIDES + 1), repeat=attacking + defending):
         sides = sorted(dice[:attacking], reverse=True), sorted(dice[attacking:], reverse=True)
@@ -49,7 +49,7 @@ def faces(attacking: int, defending: int, lost: int) -> bytes:
 
 
 class FallenDice(Dice):
-    """The dice that a game's generator is about to throw, in a battle of so many."""
+    """The dice that a game's generator will throw next, in a battle of these armies."""
 
     def __init__(self, generator: Any, attackers: int, defenders: int, thrown: Thrown) -> None:
         super().__init__(b"", 0)
@@ -75,14 +75,14 @@ class FallenDice(Dice):
 
 
 class Referee(Environment):
-    """The environment of the reference rules, whose starts and dice are given."""
+    """The environment of the reference rules, with given starts and dice."""
 
     def begin(self, position: Any) -> None:
         self.reset(seed=0)
         self._arrive(position)
 
     def play(self, action: int, generator: Any, thrown: Thrown) -> tuple[dict[str, float], dict[str, bool]]:
-        """Play an action; the rewards, and whose rank is settled."""
+        """Play an action. Return the rewards, and whose ranks are settled, by agent."""
         move, position = self.encoding.moves(self.position)[action], self.position
         battle: tuple[int, int] = (move.units, position.troops[move.to]) if isinstance(move, Attack) else (1, 1)
         self._dice = lambda ply: FallenDice(generator, *battle, thrown)
@@ -94,14 +94,14 @@ class Referee(Environment):
 
 
 class Lockstep:
-    """Games under one config, all moves by lot. `steps` and `playouts` count those that were equal."""
+    """Games under one config with random moves. `steps` and `playouts` count those that agreed."""
 
     def __init__(self, game: str, config: Mapping[str, Any], count: int, seed: int, luck: str = NoLuck.name) -> None:
         self.referees = [Referee(game, config, luck=luck) for _ in range(count)]
         self.rules = self.referees[0].rules
         self.batch: Batch[Any] = batch_of(self.rules, count, luck)
         self.steps = self.playouts = 0
-        self._close = 1e-12 if luck == NoLuck.name else 1e-7  # features are sums of whole shares there
+        self._close = 1e-12 if luck == NoLuck.name else 1e-7  # features are sums of integers in the batch
         self.thrown: Thrown = Counter()
         self._random = np.random.default_rng(seed)
         self._all = np.arange(count)
@@ -110,7 +110,7 @@ class Lockstep:
         self._begin(self._all)
 
     def run(self, playouts: int) -> None:
-        """Play on until so many are over. Raises `Difference` at the first one."""
+        """Play until `playouts` games have ended. Raises `Difference` at the first disagreement."""
         while self.playouts < playouts:
             self._step()
 
@@ -145,7 +145,7 @@ class Lockstep:
         self._begin(over)
 
     def _see(self, seats: Any) -> Any:
-        """The masks of a seat of each game, which sees what it does in the environment."""
+        """Return the masks of one seat of each game, after comparing what it sees with the environment."""
         encoding = self.batch.encoding
         vectors = np.full((len(self._all), encoding.size), np.nan, np.float32)
         masks = np.full((len(self._all), encoding.actions), -1, np.int8)
@@ -158,6 +158,6 @@ class Lockstep:
 
 
 def _agree(what: str, batch: Any, reference: Any, within: float = 0) -> None:
-    """Raises `Difference`; numbers may be less than `within` apart."""
+    """Raise `Difference` unless both are equal, or numbers less than `within` apart."""
     if abs(batch - reference) >= within if within else batch != reference:
         raise Difference(f"{what}: {batch} in the batch, {reference} by the reference rules")

@@ -1,4 +1,4 @@
-"""Games in which it counts what one is paid: the dilemma, and poker with one card each."""
+"""Encodings of games that count payoffs: the dilemma, and poker with one card each."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from protocol.games.poker import MOVES, RAISE, Poker, Table, letter_of
 class DilemmaEncoding(Encoding[Rounds, int]):
     """An action is a choice.
 
-    A vector has a 1 at what the seat itself played in the last round, of as many numbers as the larger side of the
-    matrix has choices, then one at what the other played; and last the share of rounds that are over, and a 1 before
-    the first.
+    A vector has two one-hot blocks, as long as the larger side of the matrix has choices: what the seat itself played
+    in the last round, and what the opponent played. Then follow the fraction of rounds played, and a 1 before the first
+    round.
     """
 
     def __init__(self, rules: Game[Rounds, int]) -> None:
@@ -44,12 +44,11 @@ class DilemmaEncoding(Encoding[Rounds, int]):
 
 
 class PokerEncoding(Encoding[Table, str]):
-    """An action is a move: fold, check, call, bet and, where there are raises, raise.
+    """An action is a move: fold, check, call, bet and, if there are raises, raise.
 
-    A vector has a 1 at the rank of the seat's own card; then, with a public card, one at its rank; then, for each move
-    that a round of betting may have, one at what it was, of as many numbers as there are actions; and last what the
-    seat has paid into the pot and what the other has, as shares of the most there can be, and whether it is the first
-    to act.
+    A vector has one-hot blocks: the rank of the seat's own card; the rank of the public card, if the game has one; and
+    for each possible move of a betting round, the action. Then follow what the seat and the opponent have paid into the
+    pot, as fractions of the maximum, and whether the seat acts first.
     """
 
     def __init__(self, rules: Game[Table, str]) -> None:

@@ -1,4 +1,4 @@
-"""Both games of Risk, territory by territory in the order of the map."""
+"""Encodings of both games of Risk, with territories in the order of the map."""
 
 from __future__ import annotations
 
@@ -16,11 +16,12 @@ from protocol.games.risk.duel import Action, Duel
 
 
 class DuelEncoding(Encoding[duel.Position, Action]):
-    """An action is an invasion of a territory, a reinforcement of one, or an attack: n, n, and both ways over every
-    border, by where it comes from and then where it goes.
+    """An action is an invasion of one of n territories, a reinforcement of one, or an attack across a border in either
+    direction, ordered by source, then target.
 
-    A vector is four times n territories: the seat's own, the other's, the troops on each; then the share of `max_plies`
-    that was played, and whether it is the seat's turn. Troops are a share of `max_troops`.
+    A vector has four blocks of n territories: whether the seat owns them, whether the opponent does, the seat's troops,
+    the opponent's troops. Then follow the fraction of `max_plies` played, and whether the seat is to move. Troops are
+    fractions of `max_troops`.
     """
 
     def __init__(self, rules: Game[duel.Position, Action]) -> None:
@@ -45,14 +46,14 @@ class DuelEncoding(Encoding[duel.Position, Action]):
 
 
 class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
-    """An action is a whole move: a draft by the draft rule; a draft of all units on one of n territories; an attack
-    with all that can go, both ways over every border, by where it comes from and then where it goes; or the end.
-    Left out are drafts that are split in another way, and attacks that keep more than one unit back.
+    """An action is a whole move: a draft by the draft rule; a draft of all units on one of n territories; an attack at
+    full strength across a border in either direction, ordered by source, then target; or the end of the turn. Other
+    split drafts, and attacks that hold back more than one unit, have no number.
 
-    A vector has, seat by seat from the one that looks on: n territories that are its own, the troops on each, whether
-    it is its turn, whether it is out; then whether it is a draft, the units to place, the attacks left as a share of
-    `max_attacks` and the rounds of `max_rounds`. Troops and units are logarithms, as shares of that of all units which
-    can ever be on the map.
+    A vector has a block for each seat, beginning with the observer: its n territories, the troops on each, whether it
+    is to move, whether it is eliminated. Then follow whether the turn is at its draft, the units to place, the attacks
+    left as a fraction of `max_attacks` and the round as a fraction of `max_rounds`. Troops and units are logarithms,
+    divided by the logarithm of all units that can ever be on the map.
     """
 
     def __init__(self, rules: Game[campaign.Position, campaign.Move]) -> None:
@@ -65,7 +66,7 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
         self.actions = self._end + 1
         self.size = rules.seats * (2 * self._count + 2) + 4
         self.shares = _log_shares(_most_units(rules))
-        """By number of units, what a vector has for it."""
+        """The value in vectors of each number of units."""
 
     def vector(self, state: campaign.Position, seat: int) -> Vector:
         rules, to_move = self._rules, self._rules.to_move(state)
@@ -96,12 +97,12 @@ class CampaignEncoding(Encoding[campaign.Position, campaign.Move]):
 
 
 def _attacks(board: Board) -> Sequence[tuple[int, int]]:
-    """Both ways over every border: from where, to where; ascending."""
+    """Return source and target of every attack across a border, in ascending order."""
     return [(source, to) for source, others in enumerate(board.neighbours) for to in others]
 
 
 def _most_units(rules: Campaign) -> int:
-    """No fewer than can ever be on the map: what it begins with and all that every round can bring."""
+    """Return an upper bound on the units on the map: those of the start and all that every round can bring."""
     count, bonuses = len(rules.map), sum(continent.bonus for continent in rules.map.continents)
     first = count * rules.initial_units + (rules.first_draft or 0)
     return first + rules.max_rounds * rules.seats * (3 + count + bonuses)
@@ -109,7 +110,7 @@ def _most_units(rules: Campaign) -> int:
 
 @cache
 def _log_shares(most: int) -> Vector:
-    """By number of units up to `most`, its logarithm as a share of that of `most`."""
+    """Return the logarithm of each number of units up to `most`, divided by that of `most`."""
     logs = np.log1p(np.arange(most + 1))
     shares: Vector = (logs / logs[-1]).astype(np.float32)
     return shares

@@ -1,4 +1,4 @@
-"""Games without a map: those of heaps, whose moves and sizes are those of the config's heaps, and tic-tac-toe."""
+"""Encodings of nim, Grundy's game and tic-tac-toe. Actions and sizes follow from the config's heaps."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from protocol.games.tictactoe import Grid
 
 
 class NimEncoding(Encoding[Position, Take]):
-    """An action is how many to take from which heap: heap by heap, from the fewest on.
+    """An action takes a number of objects from a heap; it is numbered heap by heap, the smallest number first.
 
-    A vector has for every heap of n a 1 at its size, of the numbers 0 to n; and last whether it is the seat's turn.
+    A vector has a one-hot block for every heap of n: its size, from 0 to n. Then follows whether the seat is to move.
     """
 
     def __init__(self, rules: Game[Position, Take]) -> None:
         assert isinstance(rules, Nim)
         self._rules = rules
         self.listed = rules.legal_moves(Position(rules.heaps, 0, 0))
-        """The moves, by their number."""
+        """The moves by number."""
         self._numbers = {move: number for number, move in enumerate(self.listed)}
         self.actions = max(1, len(self.listed))
         ends = np.cumsum([size + 1 for size in rules.heaps])
@@ -39,11 +39,11 @@ class NimEncoding(Encoding[Position, Take]):
 
 
 class GrundyEncoding(Encoding[Heaps, Split]):
-    """An action is the size of a heap and its smaller part: of heaps of 3 on, each from a part of 1 on. Which of equal
-    heaps is split makes no difference, so it is the first.
+    """An action is the size of a heap, from 3 on, and the size of its smaller part, from 1 on. Of equal heaps the first
+    is split, as it makes no difference.
 
-    A vector has for every size from 1 on how many heaps are that large, as a share of the most there can be; and last
-    whether it is the seat's turn.
+    A vector has for every size from 1 on the number of heaps of that size, as a fraction of the maximum. Then follows
+    whether the seat is to move.
     """
 
     def __init__(self, rules: Game[Heaps, Split]) -> None:
@@ -70,7 +70,7 @@ class GrundyEncoding(Encoding[Heaps, Split]):
 
 
 class GridEncoding(Encoding[Grid, int]):
-    """An action is a cell. A vector is three times nine cells: the seat's own, the other's, the empty ones."""
+    """An action is a cell. A vector has three blocks of nine cells: the seat's own, the opponent's, the empty ones."""
 
     size = 27
     actions = 9

@@ -1,4 +1,4 @@
-"""Many games at once for learners that play all seats of each."""
+"""Many games at once for learners that play all seats."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ from protocol.games import load
 from protocol.games.parsing import raise_illegal
 
 Seeds = int | Sequence[int] | None
-"""Game i has the dice of seed + i, or of the i-th of as many seeds; None: they go on from where they are."""
+"""An integer seeds game i with seed + i; a sequence has one seed a game; None continues the dice."""
 
 
 class VectorGames(CopiedWhole):
-    """`num_envs` games, each of which waits for the seat that is `to_move`, as an AEC environment of PettingZoo does.
-    What vectors, masks, actions and rewards are, `bots.environments.env` says, and what `luck` is.
+    """`num_envs` games, each of which waits for the seat in `to_move`, like an AEC environment of PettingZoo.
+    `bots.environments.env` explains vectors, masks, actions, rewards and `luck`.
 
-    The rules are compiled where numba is installed, and the dice a generator's: not those of the arena, with the same
-    odds. A game that is over begins anew at once. Raises `UnknownGame`, `BadConfig` or `UsageFault`.
+    The rules are compiled if numba is installed. The dice have the odds of the arena's, but come from a generator. A
+    game that is over restarts at once. Raises `UnknownGame`, `BadConfig` or `UsageFault`.
     """
 
     def __init__(
@@ -45,34 +45,36 @@ class VectorGames(CopiedWhole):
         self._all = np.arange(num_envs)
         self._seeded = False
         self.rewards = np.zeros((num_envs, self.rules.seats))
-        """By game and seat, what the last step gave."""
+        """The rewards of the last step by game and seat."""
         self.ended = np.zeros((num_envs, self.rules.seats), np.int8)
-        """By game and seat, 1 from when its rank is settled."""
+        """1 for each game and seat whose rank is settled, else 0."""
 
     @property
     def to_move(self) -> Numbers:
-        """By game, the seat whose turn it is."""
+        """The seat to move in each game."""
         self.check_begun()
         return self.batch.turn.copy()
 
     def reset(self, *, seed: Seeds = None) -> None:
-        """Begin all games anew; see `Seeds`. Raises `UsageFault`."""
+        """Restart all games; see `Seeds`. Raises `UsageFault`."""
         self.reseed(seed)
         self.begin(self._all)
 
     def reseed(self, seed: Seeds) -> None:
-        """Give all games other dice; None: only where they have none yet."""
+        """Set the seeds of all games' dice; None keeps the seeds that exist."""
         if seed is not None or not self._seeded:
             self.batch.seed(_spread(seed, self.num_envs))
             self._seeded = True
 
     def observe(self) -> tuple[Vectors, Masks]:
-        """What the seats that are to move see, and what each may do: games × numbers, games × actions."""
+        """Return what the seats to move see, games × numbers, and their action masks, games × actions."""
         return self.seen(self._all, self.batch.turn)
 
     def step(self, actions: NDArray[Any]) -> tuple[NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_]]:
-        """Play an action in every game. Returns the rewards, and whether a rank is settled, by game and seat; and by
-        game whether it was over, and begins anew. Raises `IllegalMove` and `UsageFault`, and nothing has happened.
+        """Play an action in every game.
+
+        Returns by game and seat the rewards and whether the rank is settled, and by game whether it was over and has
+        restarted. Raises `IllegalMove` and `UsageFault`, before any change.
         """
         self.play(self._all, actions)
         rewards, ended, over = self.rewards.copy(), self.ended.astype(bool), self.batch.over.astype(bool)
@@ -81,19 +83,19 @@ class VectorGames(CopiedWhole):
         return rewards, ended, over
 
     def check_begun(self) -> None:
-        """Raises `UsageFault` before the first reset."""
+        """Raise `UsageFault` before the first reset."""
         if not self._seeded:
             raise UsageFault("the games have not begun: call reset() first")
 
     def begin(self, games: Numbers) -> None:
-        """Begin some of the games anew. Raises `UsageFault` where they would be over."""
+        """Restart some games. Raises `UsageFault` if the config allows no move at all."""
         self.batch.begin(games)
         self.rewards[games], self.ended[games] = 0, 0
         if self.batch.over[games].all():
             raise UsageFault(f"{self.rules.name}: under this config the game is over before it begins: nobody can move")
 
     def seen(self, games: Numbers, seats: Numbers) -> tuple[Vectors, Masks]:
-        """What a seat of each of some games sees, and its mask."""
+        """Return what one seat of each of these games sees, and its action mask."""
         self.check_begun()
         vectors = np.empty((len(games), self.encoding.size), np.float32)
         masks = np.empty((len(games), self.encoding.actions), np.int8)
@@ -101,7 +103,7 @@ class VectorGames(CopiedWhole):
         return vectors, masks
 
     def play(self, games: Numbers, actions: NDArray[Any]) -> None:
-        """Play an action in some of the games: `rewards` are those of this step. Raises as `step`."""
+        """Play an action in some of the games and set `rewards` to those of this step. Raises as `step` does."""
         self.check_begun()
         actions = checked_actions(actions, len(games))
         self.rewards[games] = 0
@@ -116,7 +118,7 @@ class VectorGames(CopiedWhole):
 
 
 def checked_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
-    """As an array; raises `UsageFault` where it is not one of so many integers."""
+    """Return the actions as an array. Raises `UsageFault` unless it is one of `count` integers."""
     found = np.asarray(actions)
     if found.shape != (count,) or not np.issubdtype(found.dtype, np.integer):
         is_given = f"an array of {found.dtype} {found.shape}"
@@ -125,7 +127,7 @@ def checked_actions(actions: NDArray[Any], count: int) -> NDArray[Any]:
 
 
 def _spread(seed: Seeds, count: int) -> list[int]:
-    """A seed for every game. Raises `UsageFault`."""
+    """Return one seed for every game. Raises `UsageFault`."""
     if seed is None:
         return [int(each) for each in np.random.default_rng().integers(SEEDS, size=count)]
     try:

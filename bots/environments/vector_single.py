@@ -1,4 +1,4 @@
-"""One seat of many games at once as a vector environment of Gymnasium, and the opponents in the others."""
+"""A vector environment of Gymnasium: one learner's seat in many games at once, with opponents in the other seats."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from protocol.display import shown
 from protocol.errors import UsageFault
 
 Opponents = Callable[[Vectors, Masks, np.random.Generator], NDArray[Any]]
-"""(vectors, masks, random): the actions of seats that see this, one a row. `random` is one for all games: where
-opponents draw from it, how a game goes depends on those beside it too."""
+"""(vectors, masks, rng) -> the actions of seats that see this, one a row. All games share `rng`: if opponents use it, a
+game also depends on the games beside it."""
 
 
 def at_random(vectors: Vectors, masks: Masks, random: np.random.Generator) -> NDArray[np.int64]:
-    """The opponents that take any legal action, each as likely as any other; for who has none, some other."""
+    """Return a random legal action for each row; an arbitrary one for a row without legal actions."""
     ranks = masks.cumsum(1, dtype=np.int32)
     drawn = random.integers(np.maximum(ranks[:, -1:], 1))
     actions: NDArray[np.int64] = np.minimum((ranks <= drawn).sum(1), masks.shape[1] - 1)
@@ -31,13 +31,13 @@ def at_random(vectors: Vectors, masks: Masks, random: np.random.Generator) -> ND
 
 
 class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
-    """`Single`, `num_envs` times: a learner in a seat of each game, drawn anew for every one, while `opponent` plays
-    the others, all that wait at once; at random, where none is given.
+    """`num_envs` environments like `Single`: a learner in a random seat of each game, while `opponent` plays all other
+    seats that wait, by default uniformly at random.
 
-    Observations are vectors, games × numbers; the masks are `infos["action_mask"]`, and `action_masks()`. A game that
-    is over, or in which the learner is out, begins anew: with the next step, whose action has no meaning for it, or in
-    the same with `AutoresetMode.SAME_STEP`, `infos["final_obs"]` being the last that the learner saw. Games and dice
-    are those of `VectorGames`. Raises what that raises.
+    Observations are vectors, games × numbers; the masks are in `infos["action_mask"]` and `action_masks()`. A game that
+    is over, or has eliminated the learner, restarts with the next step, whose action it ignores. With
+    `AutoresetMode.SAME_STEP` it restarts in the same step, and `infos["final_obs"]` is the last observation before.
+    Games and dice are those of `VectorGames`, and so are the exceptions.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         self._all = np.arange(num_envs)
         self._over = np.zeros(num_envs, bool)
         self.seats: Numbers = np.zeros(num_envs, np.int64)
-        """By game, the learner's."""
+        """The learner's seat in each game."""
 
     def reset(
         self, *, seed: int | list[int] | None = None, options: dict[str, Any] | None = None
     ) -> tuple[Vectors, dict[str, Any]]:
-        """Begin all games anew, as `VectorGames.reset`. `options` have no meaning here. Raises `UsageFault`."""
+        """Restart all games as `VectorGames.reset` does. `options` is ignored. Raises `UsageFault`."""
         self.games.reseed(seed)
         if seed is not None:
             # Not the stream of `default_rng(seed)`, from which a learner of the same seed may draw its own moves.
@@ -86,9 +86,9 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
     def step(
         self, actions: NDArray[Any]
     ) -> tuple[Vectors, NDArray[np.float64], NDArray[np.bool_], NDArray[np.bool_], dict[str, Any]]:
-        """Play an action in every game, and those of the others up to the learner's next turn or end.
+        """Play an action in every game, then the opponents' moves up to the learner's next turn or the end.
 
-        Raises `IllegalMove` and `UsageFault`, and nothing has happened where it is the learner's fault.
+        Raises `IllegalMove` and `UsageFault`. If the learner is at fault, nothing has changed.
         """
         self.games.check_begun()
         actions = checked_actions(actions, self.num_envs)
@@ -112,12 +112,12 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return vectors, rewards, over, np.zeros(self.num_envs, bool), self._infos() | ends
 
     def action_masks(self) -> Masks:
-        """1 for every action that is legal now, 0 for the others: games × actions; none is where a game is over."""
+        """Return 1 for every legal action, else 0: games × actions. All are 0 in a game that is over."""
         self.games.check_begun()
         return self._masks.copy()
 
     def render(self) -> tuple[str, ...] | None:
-        """The boards drawn for a terminal, with `render_mode="ansi"`."""
+        """Return the boards as text with `render_mode="ansi"`."""
         if self.render_mode is None:
             return None
         self.games.check_begun()
@@ -128,12 +128,12 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         return {"action_mask": self._masks.copy(), "_action_mask": np.ones(self.num_envs, bool)}
 
     def _see(self) -> Vectors:
-        """What the learner sees now in every game; its masks are kept."""
+        """Return what the learner sees in every game, and store its masks."""
         vectors, self._masks = self.games.seen(self._all, self.seats)
         return vectors
 
     def _out(self, games: Numbers) -> NDArray[np.bool_]:
-        """In which of these games the learner has nothing more to do."""
+        """Return in which of these games the learner has no more moves."""
         out: NDArray[np.bool_] = (self.games.batch.over[games] + self.games.ended[games, self.seats[games]]) > 0
         return out
 
@@ -142,14 +142,14 @@ class VectorSingle(CopiedWhole, VectorEnv[Vectors, NDArray[Any], NDArray[Any]]):
         rewards[games] += self.games.rewards[games, self.seats[games]]
 
     def _let_others_play(self, games: Numbers, rewards: NDArray[np.float64]) -> None:
-        """Up to the learner's turn, or its end, in each of these games."""
+        """Let the opponents play up to the learner's turn, or its end, in each of these games."""
         turn = self.games.batch.turn
         while len(games := games[(turn[games] != self.seats[games]) & ~self._out(games)]):
             vectors, masks = self.games.seen(games, turn[games])
             self._play(games, self.opponent(vectors, masks, self.np_random), rewards)
 
     def _begin(self, games: Numbers) -> None:
-        """Begin these games anew, and again where the learner is out before its first turn."""
+        """Restart these games, repeatedly if the learner is eliminated before its first turn."""
         while len(games):
             self.games.begin(games)
             self.seats[games] = draws(self.games.batch.generators, games, self.games.rules.seats)

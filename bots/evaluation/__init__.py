@@ -1,4 +1,4 @@
-"""Evaluations of unfinished states; here they are found by the game's name and their own."""
+"""Evaluations of unfinished states, found by the names of the game and of the evaluation."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from protocol.errors import UsageFault
 
 
 class _Registered(NamedTuple):
-    """The evaluations of a game, by name, and its scale."""
+    """The evaluations of a game by name, and the scale of its values."""
 
     where: Mapping[str, str]
-    """The best first: it is the default."""
+    """Import paths; the first evaluation is the game's default."""
     scale: Scale = Scale()
     weights: Mapping[str, str] = {}
-    """Those that an evaluation has if nobody says others, where it has any."""
+    """Import paths of the default weights of evaluations that have weights."""
 
 
 _RISK = Scale(opinion=0.9 * WIN)
@@ -38,27 +38,27 @@ _GAMES: Mapping[str, _Registered] = {
 }
 _UNKNOWN = _Registered({})
 NAMES = tuple(dict.fromkeys([*(name for game in _GAMES.values() for name in game.where), "none"]))
-"""The evaluations that some game has."""
+"""The names of all evaluations."""
 
 
 def names_of(game: str) -> tuple[str, ...]:
-    """The evaluations that `game` has, its default first."""
+    """Return the names of a game's evaluations, its default first."""
     return (*_GAMES.get(game, _UNKNOWN).where, "none")
 
 
 def scale_of(game: str) -> Scale:
-    """In which numbers a search values the states of `game`."""
+    """Return the scale of the values that a search gives to the game's states."""
     return _GAMES.get(game, _UNKNOWN).scale
 
 
 def weights_of(game: str, name: str) -> tuple[float, ...]:
-    """The usual weights of an evaluation; none for one without."""
+    """Return the default weights of an evaluation; an empty tuple if it has none."""
     where = _GAMES.get(game, _UNKNOWN).weights
     return tuple(resolve_name(where[name])) if name in where else ()
 
 
 def evaluation(game: str, name: str | None = None) -> Evaluate:
-    """The evaluation of `game` called `name`: `none` calls every state a draw, None is the game's default.
+    """Return the evaluation of `game` called `name`; None is the game's default, "none" rates every state a draw.
 
     Raises `UsageFault` for a name that the game does not have.
     """

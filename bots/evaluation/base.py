@@ -1,4 +1,4 @@
-"""What an evaluation is and counts for, the one that has no opinion, and the weights that make all features equal."""
+"""The type and the scale of evaluations, the one that rates every state 0, and equal weights."""
 
 from __future__ import annotations
 
@@ -8,23 +8,22 @@ from typing import Any, NamedTuple
 from protocol.games.base import Game
 
 Evaluate = Callable[[Game[Any, Any], Any, int], float]
-"""(rules, state, seat): how good an unfinished state is for the seat, strictly between −1 and 1."""
+"""(rules, state, seat) -> how good an unfinished state is for the seat, strictly between −1 and 1."""
 EQUAL = (1.0, 1.0, 1.0, 1.0)
 WIN = 1_000_000.0
-"""The value of a win now; one after n plies is worth WIN − n, so that the quicker win is chosen."""
+"""The value of a win at the root. A win after n plies is worth WIN − n, so a search prefers the quicker win."""
 
 
 class Scale(NamedTuple):
-    """In which numbers a search values the states of a game."""
+    """The scale of the values that a search gives to a game's states."""
 
     win: float = WIN
-    """That of a win now, above the longest play."""
+    """The value of a win at the root; it exceeds the length of the longest game."""
     opinion: float = 1.0
-    """What an evaluation of 1 is worth. Where there is chance it is nearly a win, so that a throw weighs hopes and wins
-    alike; elsewhere only the order of values matters.
-    """
+    """The value of an evaluation of 1. In games with chance it is nearly a win, so that chance nodes weigh prospects
+    and wins alike; in other games only the order of values matters."""
 
 
 def no_opinion(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """The evaluation that calls every unfinished state a draw."""
+    """Return 0: every unfinished state counts as a draw."""
     return 0.0

@@ -1,7 +1,7 @@
-"""Opinions about a Risk position, to be read; bots/search/risk has the same on flat arrays.
+"""Evaluations of a Risk position, written to be read; bots/search/risk has them on flat arrays.
 
-`features` is for any Risk: four things worth having. `unam` is the evaluation of the paper that proposed bounded Risk.
-`outlook` is what a campaign promises a seat, its share of all strength: units and land, each to a power.
+`features`, for any Risk, is a mean of four features. `unam`, for bounded Risk, is from the paper that proposed that
+game. `outlook`, for campaigns, is a seat's fraction of all strength: powers of its units and its land.
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from protocol.games.risk.campaign import LEAST_CLASSIC, Campaign, Position
 from protocol.games.risk.duel import FREE
 
 WITHIN = 0.999
-"""`features` stays this far within −1 and 1."""
+"""`features` stays between minus and plus this."""
 
 
 def features(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = EQUAL) -> float:
-    """The weighted mean of `measure`, which is between 0 and 1, stretched to −1 and 1."""
+    """Return the weighted mean of the four features of `measure`, mapped from 0 … 1 to −1 … 1."""
     mean = sum(weight * feature for weight, feature in zip(weights, measure(rules, state, seat), strict=True))
     return WITHIN * (2 * mean / (sum(weights) or 1.0) - 1)
 
 
 def unam(rules: Game[Any, Any], state: Any, seat: int) -> float:
-    """`score` as a share of what it can come to on this map. For bounded Risk."""
+    """Return `score` divided by its bound on this map. For bounded Risk only."""
     return score(rules, state, seat) / unam_bound(rules.map, rules.max_troops)  # type: ignore[attr-defined]
 
 
 def score(rules: Game[Any, Any], state: Any, seat: int) -> int:
-    """The function invadeReforzaAtaca of Prieto, Galicia and Galván, "Implementación de Risk con algoritmo de Minimax",
-    2014. MAX is `seat`. What is good for one seat is not as bad for the other.
+    """Return the function invadeReforzaAtaca of Prieto, Galicia and Galván, "Implementación de Risk con algoritmo de
+    Minimax", 2014, with `seat` as MAX. It is not zero-sum: the seats' scores need not add up to 0.
     """
     owner, troops = state.owner, state.troops
     points = 0
@@ -52,9 +52,10 @@ def score(rules: Game[Any, Any], state: Any, seat: int) -> int:
 
 
 def walk(map_: Board) -> list[tuple[int, int]]:
-    """The pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al. 2014).
+    """Return the pairs (v, u) in which a breadth-first walk from territory 0 scores u, seen from v (Prieto et al.
+    2014).
 
-    Territory 0 is not marked at the start and so is scored too, when it is met again.
+    Territory 0 is not marked at the start, so it is scored as well when the walk comes back to it.
     """
     pairs, queue, marked = [], [0], set[int]()
     for v in queue:
@@ -67,37 +68,36 @@ def walk(map_: Board) -> list[tuple[int, int]]:
 
 
 def unam_bound(map_: Board, max_troops: int) -> int:
-    """Above every score that `unam` can give on this map."""
+    """Return an upper bound on the absolute value of `unam`'s scores on this map."""
     return 1 + sum(max(max_troops + 4, len(others) + 1) for others in map_.neighbours)
 
 
 class Outlook(NamedTuple):
-    """The weights, from 0 to 10, in units in which the usual ones are not at an end of that."""
+    """The weights of `outlook`, from 0 to 10. Their units keep the default weights inside that range."""
 
     idle: float = 4.0
-    """Tenths of a unit, for a unit that has no enemy beside it."""
+    """The value of a unit without enemy neighbours, in tenths of a unit."""
     danger: float = 3.0
-    """Tenths of a unit, lost for each by which the strongest enemy beside a territory is above it, up to all there."""
+    """The penalty, in tenths of a unit, for each unit by which the strongest neighbouring enemy exceeds a territory's
+    troops. It is capped at the number of troops."""
     army: float = 5.0
-    """The power of the units, in fifths."""
+    """The exponent of the units, in fifths."""
     income: float = 1.0
-    """What a unit of the next draft adds to the land, of which a territory is 1."""
+    """The land value of each unit of the next draft; a territory has land value 1."""
     progress: float = 2.0
-    """What a unit of the bonus of a continent adds, times the square of the share that is held; of one held whole too.
-    """
+    """The land value of each unit of a continent's bonus, times the square of the fraction held."""
     land: float = 6.5
-    """Half of the power of the land. It is high: between bots that attack as often as they may, little land changes
-    hands.
-    """
+    """Half of the land's exponent. It is high, as little land changes hands between bots that attack at every
+    chance."""
 
 
 USUAL_OUTLOOK = Outlook()
 TEMPO = 3.0
-"""How many times stronger it is who is to move."""
+"""The factor on the strength of the seat to move."""
 
 
 def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[float] = USUAL_OUTLOOK) -> float:
-    """The share of all strength that the seat has, stretched to −1 and 1."""
+    """Return the seat's fraction of all strength, mapped from 0 … 1 to −1 … 1. For campaigns."""
     assert isinstance(rules, Campaign)
     named = Outlook(*weights)
     shares = [strength(rules, state, each, named) for each in range(rules.seats)]
@@ -105,7 +105,7 @@ def outlook(rules: Game[Any, Any], state: Any, seat: int, weights: Sequence[floa
 
 
 def strength(rules: Campaign, state: Position, seat: int, weights: Outlook) -> float:
-    """0 for a seat that is out, else more."""
+    """Return the seat's strength: 0 if it is eliminated, else positive."""
     if seat in state.out:
         return 0.0
     owner, troops = state.owner, state.troops

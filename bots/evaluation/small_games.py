@@ -1,5 +1,5 @@
-"""Opinions in games without a map: of heaps a guess from nothing but their number, whose theory is in
-protocol.games.theory; of tic-tac-toe the open lines.
+"""Evaluations of games without a map. For heaps they guess from the number of heaps alone (the theory is in
+protocol.games.theory); for tic-tac-toe they count open lines.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ _GUESS = 0.5
 
 
 def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
-    """+½ or −½: as if every heap that allows a move allowed exactly one.
+    """Return +½ or −½, as if every heap that allows a move allowed exactly one.
 
-    Then an odd number of them is good for the seat to move, in misère an even one. True at the very end, and a coin's
-    toss before: what a beginner goes by.
+    The seat to move then wins with an odd number of such heaps, in misère with an even one. This is exact only at the
+    very end; before, it is no better than a coin toss. Beginners play like that.
     """
     assert isinstance(rules, Nim)
     least = rules.take[0] if rules.take else 1
@@ -27,14 +27,14 @@ def nim_parity(rules: Game[Any, Any], state: Position, seat: int) -> float:
 
 
 def grundy_parity(rules: Game[Any, Any], state: Heaps, seat: int) -> float:
-    """+½ or −½: the same guess over the heaps that can be split."""
+    """Return +½ or −½ by the guess of `nim_parity`, over the heaps that can be split."""
     assert isinstance(rules, Grundy)
     odd = sum(heap > 2 for heap in state.heaps) % 2 == 1
     return _GUESS if odd == (rules.to_move(state) == seat) else -_GUESS
 
 
 def lines(state: Grid, seat: int) -> int:
-    """The lines still open to `seat`, free of the other's marks, minus those open to the other: −8 to 8."""
+    """Return the lines still open to `seat` minus those open to the opponent, from −8 to 8."""
     cells = state.cells
     own, other = seat + 1, 2 - seat
     difference = 0
@@ -45,5 +45,5 @@ def lines(state: Grid, seat: int) -> int:
 
 
 def lines_share(rules: Game[Any, Any], state: Grid, seat: int) -> float:
-    """`lines` as a search wants it, between −1 and 1: in ninths."""
+    """Return `lines` divided by 9, so that it lies between −1 and 1."""
     return lines(state, seat) / 9

@@ -1,1 +1,1 @@
-"""Matches in this process: bots that are called instead of connected, and the referee of every other match."""
+"""Matches in this process: their bots are called instead of connected; the referee is the arena's."""

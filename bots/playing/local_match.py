@@ -1,8 +1,8 @@
-"""One match refereed in this process, among bots that are called instead of connected.
+"""One match refereed in this process, with bots that are called instead of connected.
 
-Everything that is said is packed and unpacked as on a wire, so that neither side can change what the other one holds.
-Time is not the clock's but the referee's: what a bot thought is put on its account as if all others had thought on
-machines of their own, and where nobody has anything to say any more, the time until the deadline is passed over.
+All messages are encoded and decoded as on a wire, so that neither side can change the other's objects. Time is
+simulated: each bot is charged for its own thinking, as if all others thought on other machines. Once all bots are
+silent, the time until the deadline is skipped.
 """
 
 from __future__ import annotations
@@ -71,31 +71,31 @@ from referee.replay import Recalled
 from referee.state import MatchStanding
 
 GRACE = 0.1
-"""Seconds after its deadline at which a bot's code is stopped."""
+"""Seconds between a bot's deadline and the interruption of its code."""
 _NO_TOKEN = "-" * SHORTEST_TOKEN
-"""Nobody asks for one here."""
+"""A placeholder: no token is checked here."""
 _LIMITS = Limits(max_message=MAX_CLIENT_FRAME, strikes=MAX_STRIKES, slots=1)
 
 
 class TimeUp(BaseException):
-    """Raised in the bot's code."""
+    """Interrupts the code of a bot that exceeds its time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LocalTimeouts:
-    """The time limits of a match in this process for the code of a bot, in seconds."""
+    """The time limits for the code of a bot in a match in this process, in seconds."""
 
     match: MatchTimeouts = field(default_factory=MatchTimeouts)
     end_timeout_s: float = 10.0
-    """A bot finishes its work after the end of a match within this time."""
+    """Time for a bot to finish its work after the end of a match."""
     repeated_stop_interval_s: float = 1.0
-    """Code that goes on although it was stopped is stopped again after this time."""
+    """Interval at which code that ignores the interruption is interrupted again."""
 
 
 class Alarm:
-    """An alarm clock. It works in the main thread of a program on POSIX, where it uses SIGALRM; elsewhere it is still.
+    """A timer that interrupts code. It uses SIGALRM in the main thread on POSIX; elsewhere it does nothing.
 
-    Compiled code, which looks at no signals, is stopped when it returns.
+    Compiled code does not notice signals, so it is only interrupted when it returns.
     """
 
     def __init__(self, repeat_interval_s: float = 1.0) -> None:
@@ -106,7 +106,7 @@ class Alarm:
 
     @contextlib.contextmanager
     def wound(self) -> Iterator[None]:
-        """Ready to be `set_for`. Afterwards the signal is whoever's it was, and a timer that was set for it goes on."""
+        """Install the signal handler. On exit, restore the previous handler and its timer."""
         if sys.platform == "win32" or not self._works:
             yield
             return
@@ -120,7 +120,7 @@ class Alarm:
 
     @contextlib.contextmanager
     def set_for(self, seconds: float | None) -> Iterator[None]:
-        """Raise `TimeUp` in what is done inside once it has taken so long; None: let it take its time."""
+        """Raise `TimeUp` in the body after `seconds`; None: never."""
         if sys.platform == "win32" or not self._works or seconds is None:
             yield
             return
@@ -131,7 +131,7 @@ class Alarm:
                 yield
             finally:
                 self._still()
-        except TimeUp:  # which may have come before it was still
+        except TimeUp:  # it may have come before the alarm was off
             self._still()
             raise
 
@@ -141,16 +141,16 @@ class Alarm:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
     def _ring(self, number: int, frame: FrameType | None) -> None:
-        if self._set:  # it may have rung when that was done
+        if self._set:  # it may ring just after the body has finished
             raise TimeUp
 
 
 class LocalClient:
-    """A bot at the referee's table, for as many matches as it plays one after the other.
+    """A bot as a guest of the referee, for any number of matches, one after the other.
 
-    It plays as `name`; `seed` is what its choices and nonces follow from, `game` the one that it was warmed up with.
-    `say` is told what its author has to know. What its code raises is raised if it `raises`; else it costs the match,
-    as in an arena. Raises `UsageFault` for a name or version that no arena takes.
+    It plays as `name`. Its choices and nonces follow from `seed`; `game` is the game that it was warmed up for. `say`
+    receives messages for its author. Exceptions of its code are raised again if `raises` is set; otherwise they lose
+    the match, as in an arena. Raises `UsageFault` for a name or version that no arena accepts.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class LocalClient:
         clock: Callable[[], float] = time.perf_counter,
     ) -> None:
         self._clock = clock
-        """The clock that measures how long the bot thinks."""
+        """The clock that measures the bot's thinking time."""
         self._bot = bot
         self._say = say
         self._raises = raises
@@ -180,9 +180,9 @@ class LocalClient:
         self._conversation.receive(Welcome(games=[*bot.games], limits=_LIMITS, resumed=[]), 0.0)
 
     def hear(self, message: FromServer, alarm: Alarm, within: float | None = None) -> list[tuple[float, FromClient]]:
-        """Tell it a message: what it says then, each with the seconds that it had thought before.
+        """Send the bot a message. Return its answers, each with the seconds that it had thought until then.
 
-        What its code does not do `within` so many seconds it is stopped at, and says nothing.
+        Code that runs for longer than `within` seconds is interrupted and answers nothing.
         """
         said: list[tuple[float, FromClient]] = []
         thought_for = 0.0
@@ -207,10 +207,10 @@ class LocalClient:
         try:
             with alarm.set_for(within):
                 thought = think(self._bot, work)
-        except TimeUp:  # it rang just as that was done
+        except TimeUp:  # it rang just as the work was done
             return Thought(work)
         if isinstance(thought.cause, TimeUp):
-            place = "".join(traceback.format_tb(thought.cause.__traceback__)[1:-1]).rstrip()  # the author's part of it
+            place = "".join(traceback.format_tb(thought.cause.__traceback__)[1:-1]).rstrip()  # only the author's frames
             self._say(f"{self.name}: its time was long up in {work.match}, and it was stopped\n{place}")
             return Thought(work)
         if thought.cause is not None and (self._raises or isinstance(thought.cause, KeyboardInterrupt)):
@@ -219,10 +219,10 @@ class LocalClient:
 
 
 class LocalMatch:
-    """The match of a header between guests in seat order, None for one that does not come; `seed` is that of its
+    """The match that a header describes, between guests in seat order (None: absent). `seed` belongs to the header's
     commitment.
 
-    Unless it is `timed` nobody's thinking takes time.
+    Unless it is `timed`, thinking takes no time.
     """
 
     def __init__(
@@ -239,22 +239,22 @@ class LocalMatch:
         players = [Player(bot=seat.bot, version=seat.version) for seat in header.seats]
         self._match = Match(header, seed, players, timeouts=self._timeouts.match)
         self._guests = {seat: guest for seat, guest in enumerate(guests) if guest is not None}
-        """Those who are still to be told the end."""
+        """The guests who still have to receive the end of the match."""
         self._timed = timed
         self._told = told
         self._now = 0.0
         self._deadline: float | None = None
         self._said: list[tuple[float, int, int, FromClient]] = []
-        """What has yet to be looked at: when and as the how-manieth it was said, by which seat."""
+        """A heap of messages not yet processed: time, running number, seat, message."""
         self._messages = 0
         self._alarm = Alarm(self._timeouts.repeated_stop_interval_s)
         self._lines: list[bytes] = []
         self._failures: dict[int, str] = {}
-        """By seat, why bots failed."""
+        """The bots' failures by seat."""
         self._over = False
 
     def play(self) -> Closed:
-        """Play it to its end."""
+        """Play the match to its end."""
         with self._alarm.wound() if self._timed else contextlib.nullcontext():
             self._carry_out(self._match.open(self._now))
             absent = [seat for seat in range(self._match.game.seats) if seat not in self._guests]
@@ -263,13 +263,10 @@ class LocalMatch:
             return self._to_the_end()
 
     def play_on(self, standing: MatchStanding, acts: Sequence[MatchEvent]) -> Closed:
-        """Play it from where it stands, after these acts, to its end; the guests come in as after a restart.
-
-        What is told, and closed, begins with the acts.
-        """
+        """Play the match to its end from a standing, after these acts, with which the result begins."""
         self._match.standing = standing
         with self._alarm.wound() if self._timed else contextlib.nullcontext():
-            for act in acts:  # nobody is there yet who could be told more than the lines
+            for act in acts:  # no guest is present yet, so only lines and deadlines matter
                 done = self._match.receive(act, self._now)
                 self._carry_out([effect for effect in done if isinstance(effect, (Write, Deadline, Finish))])
             out = standing.playing.out
@@ -290,7 +287,7 @@ class LocalMatch:
         return Closed(result, tuple(self._lines), self._match.footer(result, None), self._failures)
 
     def _next(self) -> MatchEvent:
-        """What happens next, at which time has come: something is said in time, or time is up."""
+        """Advance the time and return the next event: a message in time, or the expiry of the deadline."""
         while self._said and (self._deadline is None or self._said[0][0] <= self._deadline):
             self._now, _, seat, message = heapq.heappop(self._said)
             if seat in self._guests:
@@ -303,7 +300,7 @@ class LocalMatch:
 
     def _carry_out(self, effects: Sequence[Effect]) -> None:
         for effect in effects:
-            if isinstance(effect, Deadline):  # first, as it is that of whoever is told something
+            if isinstance(effect, Deadline):  # first, as messages depend on it
                 self._deadline = effect.at
         for effect in effects:
             if isinstance(effect, Write):
@@ -342,7 +339,7 @@ class LocalMatch:
 
 
 def _event(seat: int, message: FromClient) -> MatchEvent:
-    """What a seat says, as the referee takes it; of the client's messages these belong to a match."""
+    """Return a client's message as the event that the referee takes. All of these messages belong to a match."""
     if isinstance(message, Move):
         return Played(seat, message.ply, message.move, message.info, waited=0.0)
     if isinstance(message, Ready):

@@ -1,4 +1,4 @@
-"""`play`: matches of bots for a program that wants their records, without an arena. What comes of one is a `Played`."""
+"""`play`: matches between bots for a program that wants their records, without an arena. Each returns a `Played`."""
 
 from __future__ import annotations
 
@@ -38,39 +38,39 @@ from referee.result import Result, points
 
 _PLAIN = (str, int, float, bool, type(None))
 UNTIMED = Clock(bank_ms=10_000, increment_ms=0)
-"""What a bot's clock shows at every turn where no time is taken."""
+"""The clock that bots see at every turn of an untimed match."""
 
 
 @dataclass(frozen=True)
 class Played:
-    """A finished match. `seed` plays it again."""
+    """A finished match. `seed` reproduces it."""
 
     seed: str
     closed: Closed
 
     @property
     def result(self) -> Result:
-        """Who sat where, the ranks, and why it ended."""
+        """The seats, the ranks, and why the match ended."""
         return self.closed.result
 
     @property
     def points(self) -> list[float]:
-        """By seat, from 0 to 1: 1 is a win, of more than two seats the share of the others that it left behind."""
+        """Points by seat, from 0 to 1: 1 is a win; with more than two seats, the fraction of the others beaten."""
         return points(self.result)
 
     @cached_property
     def record(self) -> Record:
-        """Its record: header, a line for every event, footer."""
+        """The record of the match: header, a line for every event, footer."""
         return record_reader.read(self.packed, self.result.match)
 
     @property
     def packed(self) -> bytes:
-        """The record as a file has it, gzip: `arena replay show` reads it as `NAME.jsonl.gz`."""
+        """The record as the bytes of a file, gzip: `arena replay show` reads it as `NAME.jsonl.gz`."""
         return self.closed.record()
 
     @property
     def states(self) -> list[Any]:
-        """The states of the rules: the first, and that after every move, every round and every seat that left."""
+        """The states of the rules: the first, and one after every move, round and departure of a seat."""
         return [
             course.state
             for line, course in replay(self.record)
@@ -78,7 +78,7 @@ class Played:
         ]
 
     def luck(self, value: str | None = None) -> Luck:
-        """What chance gave each seat, by the value called so or by the best there is. Raises `UsageFault`."""
+        """Return the luck of each seat by the value function of that name, or by the best one. Raises `UsageFault`."""
         return luck_of(self.record, value)
 
 
@@ -92,17 +92,16 @@ def play(
     raises: bool = False,
     say: Callable[[str], None] | None = None,
 ) -> Played:
-    """Play one match, in this process, of `bots` in seat order.
+    """Play one match between `bots`, in seat order, in this process.
 
-    A bot is an instance, a class that is made of a name, or a word as `arena tournament` has it: a reference bot
-    (`"greedy"`, `"deep=alphabeta:depth=4"`) or a Python file (`"mine.py"`, `"mine.py:Mine"`). Dice, the bots' own
-    chance and the match's id follow from `seed`, names, game and config, and from the bots' words or classes where two
-    have one name; without one it is drawn.
+    A bot is an instance, a class whose constructor takes a name, or a word as for `arena tournament`: a reference bot
+    (`"greedy"`, `"deep=alphabeta:depth=4"`) or a Python file (`"mine.py"`, `"mine.py:Mine"`). Dice, the bots'
+    randomness and the match's id follow from `seed`, names, game and config; if two bots share a name, also from their
+    words or classes. Without a seed it is random.
 
-    With a `clock` each bot pays for its thinking and may lose by time; without, nobody does. What a bot does wrong
-    costs it what it would in an arena, and is told to `say`, else on standard error; with `raises`, what its code
-    raises is raised here. Raises `UsageFault` for bots that can't be had and a clock that is none, `UnknownGame` and
-    `BadConfig`.
+    With a `clock` each bot is charged for its thinking and may lose on time. A bot's fault costs it the match, as in an
+    arena, and is reported to `say`, by default on standard error. With `raises`, exceptions of its code are raised
+    here. Raises `UsageFault` for bots that can't be made and for a bad clock, `UnknownGame` and `BadConfig`.
     """
     once = [os.urandom(16).hex() if seed is None else seed]
     return next(play_all(bots, game, once, config=config, clock=clock, raises=raises, say=say))
@@ -120,13 +119,13 @@ def play_all(
     jobs: int | None = 1,
     dask: str | None = None,
 ) -> Iterator[Played]:
-    """The match of every seed, as `play` has it, in the order of the seeds, each when it is asked for; bots are made
-    and warmed up once for all, at once.
+    """Yield the match of every seed, as `play` plays it, in the order of the seeds. Bots are made and warmed up once,
+    at the call.
 
-    With `jobs` other than 1, None being one a core, that many processes play, or with `dask`, the address of a Dask
-    scheduler, the cluster's workers, each with bots of its own: from when the first match is asked for, all seeds, in
-    batches. They are the same matches for bots that keep nothing from match to match. Raises what `play` raises, and
-    `ArenaFault` where the workers are lost for good.
+    With `jobs` other than 1 that many processes play, None meaning one a core; with `dask`, the address of a Dask
+    scheduler, the cluster's workers do. Each worker makes its own bots. Work begins when the first match is requested
+    and covers all seeds in batches. The matches are the same if the bots keep nothing between matches. Raises what
+    `play` raises, and `ArenaFault` if the workers are lost for good.
     """
     table = _Table(bots, game, config, clock, raises=raises)
     if jobs == 1 and dask is None:
@@ -142,7 +141,7 @@ def play_all(
 
 
 class _Table:
-    """Bots of one game, which play match after match."""
+    """The bots of one game, which play match after match."""
 
     def __init__(
         self,
@@ -154,7 +153,7 @@ class _Table:
         raises: bool,
         entrants: tuple[Any, ...] | None = None,
     ) -> None:
-        self._rules = rules_of(game, load(game, config).config)  # held here, so that every match finds them
+        self._rules = rules_of(game, load(game, config).config)  # held here, so that they stay in the cache
         self._clock, self._timed = _checked(clock), clock is not None
         if len(bots) != self._rules.seats:
             raise UsageFault(f"{game} has {self._rules.seats} seats under this config: {len(bots)} bots are given")
@@ -166,8 +165,8 @@ class _Table:
         if entrants is None:
             entrants = None if names == given else tuple(map(_identity, bots, self._bots))
         self.entrants = entrants
-        """By seat, what tells the bots apart where names do not, so that two orders of them have different matches."""
-        # A name is seed enough for a bot: its choices and nonces follow from the match's id as well.
+        """The bots' identities by seat, so that swapping two of one name makes another match; None if names differ."""
+        # A name is seed enough for a bot, as its choices and nonces follow from the match's id as well.
         self._guests = [
             LocalClient(bot, name, name, self._rules, self._tell, raises=raises)
             for bot, name in zip(self._bots, names, strict=True)
@@ -187,7 +186,7 @@ class _Table:
 
 
 def _packed(asked: tuple[Any, ...]) -> bytes:
-    """What other processes make their table of. Raises `UsageFault` where that can't be sent."""
+    """Return the arguments for the tables of other processes. Raises `UsageFault` if they can't be pickled."""
     try:
         return pickle.dumps(asked)
     except (AttributeError, TypeError, pickle.PicklingError) as exc:
@@ -198,7 +197,7 @@ def _packed(asked: tuple[Any, ...]) -> bytes:
 
 @lru_cache(maxsize=1)
 def _unpacked(packed: bytes) -> _Table:
-    """The table of a process that plays for another, kept from chunk to chunk."""
+    """Return the table of a worker process, cached from batch to batch."""
     bots, game, config, clock, raises, entrants = pickle.loads(packed)  # noqa: S301  by this program's own `_packed`
     table = _Table(bots, game, config, clock, raises=raises, entrants=entrants)
     table.warm_up()
@@ -206,7 +205,7 @@ def _unpacked(packed: bytes) -> _Table:
 
 
 def _play_some(packed: bytes, seeds: Sequence[str]) -> list[tuple[Played, list[str]]]:
-    """The matches of these seeds, each with the lines that its author has to read."""
+    """Play the matches of these seeds. Return each with the lines for its author."""
     table = _unpacked(packed)
     done = []
     for seed in seeds:
@@ -221,7 +220,7 @@ def _in_order(
     seeds: Sequence[str],
     say: Callable[[str], None],
 ) -> Iterator[Played]:
-    """What the crew played, by the order of the seeds."""
+    """Yield the matches that the workers played, in the order of the seeds."""
     waiting: dict[int, tuple[Played, list[str]]] = {}
     following = 0
     with crew as workers:
@@ -236,7 +235,7 @@ def _in_order(
 
 
 def _checked(clock: Clock | None) -> Clock:
-    """What bots are shown of time. Raises `UsageFault`."""
+    """Return the clock that bots see. Raises `UsageFault`."""
     if clock is None:
         return UNTIMED
     if not isinstance(clock, Clock):
@@ -260,7 +259,7 @@ def _made(bot: Bot | type[Bot] | str) -> Bot:
 
 
 def _apart(names: Sequence[str]) -> list[str]:
-    """The names, with a number where another one before has the same: `mine`, `mine-2`."""
+    """Return the names, with a number added to repeated ones: `mine`, `mine-2`."""
     apart: list[str] = []
     for name in names:
         taken = {folded(other) for other in apart}
@@ -270,7 +269,7 @@ def _apart(names: Sequence[str]) -> list[str]:
 
 
 def _identity(given: Bot | type[Bot] | str, bot: Bot) -> list[Any]:
-    """Return what tells a bot from another of its name: its word, or its class and the plain values that it has."""
+    """Return what distinguishes a bot from others of its name: its word, or its class and its plain attributes."""
     if isinstance(given, str):
         return [given]
     plain = {key: repr(value) for key, value in sorted(vars(bot).items()) if isinstance(value, _PLAIN)}
@@ -287,7 +286,7 @@ def _played(
     *,
     timed: bool,
 ) -> Played:
-    """A match whose id no other match of these bots has."""
+    """Play a match whose id is unique among matches of these bots."""
     what = [seed, rules.name, rules.config, [guest.name for guest in guests]]
     told = canonical(what if entrants is None else [*what, list(entrants)])
     match = f"play-{hashlib.sha256(told).hexdigest()[:16]}"

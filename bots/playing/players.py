@@ -1,6 +1,6 @@
-"""The bots of many matches in this process: each is made once, by what names it, and kept from match to match.
+"""The bots of many matches in this process. Each is made once from its spec and reused.
 
-It is the entry point of the group `bot_arena.players`, by which an arena plays bots that it does not import.
+It is the entry point of the group `bot_arena.players`, through which an arena plays bots without importing them.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from referee.state import MatchStanding
 
 
 class Players(InProcess):
-    """Bots that play one match after the other; they are warmed up for `game` before the first.
+    """Bots that play one match after the other. They are warmed up for `game` before the first.
 
-    `say` is told, with the bot's name, what an author has to know. Raises `UsageFault` where there is no such bot, it
-    cannot be made with its settings, or does not play the game; of a file that is there only if that is `strict`: else
-    the bot is among the `failing`, and does not come to its matches.
+    `say` receives a bot's name and a message for its author. Raises `UsageFault` if a bot does not exist, can't be made
+    with its settings, or does not play the game. Unless `strict`, a bot of an existing file joins `failing` instead and
+    stays away from its matches.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Players(InProcess):
         self._game = game
         self._rules = game
         self._cold: dict[str, Bot] = {}
-        """Those that have to warm up."""
+        """The bots that have not warmed up yet."""
         self._say = say
         self._guests: dict[str, LocalClient] = {}
         for spec in specs:
@@ -61,9 +61,9 @@ class Players(InProcess):
         self._specs = {spec.name: spec for spec in specs}
 
     def play(self, header: Header, seed: bytes, told: Told | None = None) -> Closed:
-        """Referee the match of a header, whose seats name these bots; `seed` is that of its commitment.
+        """Play the match of a header whose seats name these bots. `seed` belongs to its commitment.
 
-        In the main thread a bot that does not return is stopped when its time is up; elsewhere nobody can.
+        In the main thread, a bot that does not return is interrupted when its time is up; in other threads it is not.
         """
         guests = self._guests_of(header)
         seats = [
@@ -75,21 +75,20 @@ class Players(InProcess):
     def play_on(
         self, header: Header, seed: bytes, standing: MatchStanding, acts: Sequence[MatchEvent], told: Told | None = None
     ) -> Closed:
-        """The end of the match of a header from where it stands, after these acts, where nobody's thinking takes time.
+        """Play the match of a header to its end from a standing, after these acts; thinking takes no time.
 
-        Bots come in as after a restart of their programs. One that does not return is not stopped.
+        Bots return as after a restart of their programs. A bot that does not return from a call is not interrupted.
         """
         return LocalMatch(header, seed, self._guests_of(header), timed=False, told=told).play_on(standing, acts)
 
     def listen(self, bot: str, seed: str) -> Listener:
-        """One of these bots for a match that is refereed elsewhere. One that does not return is not stopped."""
+        """Return a bot as a listener for a match refereed elsewhere. A call that hangs is not interrupted."""
         self._warm_up()
         guest = LocalClient(self._bots[bot], bot, seed, self._game, partial(self._say, bot))
         alarm = Alarm()
         return lambda message: [said for _, said in guest.hear(message, alarm)]
 
     def _warm_up(self) -> None:
-        """Warm up who has not been, with the first match."""
         cold, self._cold = self._cold, {}
         for name, bot in cold.items():
             if name not in self.failing:
@@ -97,14 +96,14 @@ class Players(InProcess):
                     warmed_up(bot, self._game)
 
     def _guests_of(self, header: Header) -> list[LocalClient | None]:
-        """Who sits at a match; None for one that does not come."""
+        """Return the guests of a match by seat; None for a bot that stays away."""
         self._warm_up()
-        self._rules = rules_of(header.game, header.config)  # held, so that the next match may find them
+        self._rules = rules_of(header.game, header.config)  # held, so that the next match finds them in the cache
         return [None if seat.bot in self.failing else self._guests[seat.bot] for seat in header.seats]
 
     @contextmanager
     def _excused(self, spec: BotSpec, what: str) -> Iterator[None]:
-        """Let a bot of a file fail, where that is not strict."""
+        """Record a fault of a bot of a file instead of raising it, unless `strict`."""
         try:
             yield
         except UsageFault as fault:
@@ -114,13 +113,13 @@ class Players(InProcess):
 
 
 def _is_there(spec: BotSpec) -> bool:
-    """Whether a bot is of a file that can be read: what is wrong with it then is its author's business."""
+    """Return whether the bot comes from a readable file, whose faults are its author's business."""
     file = spec.bot if spec.bot.endswith(".py") else spec.bot.rpartition(":")[0]
     return file.endswith(".py") and os.access(file, os.R_OK)
 
 
 def bot_of(spec: BotSpec) -> Bot:
-    """The bot that a spec names. Raises `UsageFault`."""
+    """Return the bot that a spec names. Raises `UsageFault`."""
     file, _, cls = (spec.bot, "", None) if spec.bot.endswith(".py") else spec.bot.rpartition(":")
     if file.endswith(".py"):
         bot = load_bot(Path(file), cls, spec.name, spec.settings, spec.defaults)
@@ -131,7 +130,7 @@ def bot_of(spec: BotSpec) -> Bot:
 
 
 def warmed_up(bot: Bot, game: Game[Any, Any]) -> None:
-    """Warm a bot up for a game. Raises `UsageFault` where it can't be."""
+    """Warm up a bot for a game. Raises `UsageFault` if that fails."""
     try:
         warm_up(bot, game)
     except Fault:
@@ -141,7 +140,7 @@ def warmed_up(bot: Bot, game: Game[Any, Any]) -> None:
 
 
 def _check_defaults(specs: Sequence[BotSpec], bots: Sequence[Bot]) -> None:
-    """Raises `UsageFault` for a default that is of no bot: nothing would come of it."""
+    """Raise `UsageFault` for a default setting that none of the bots has."""
     known = {key for bot in bots for key in bot.settings}
     for key, value in ((key, value) for spec in specs for key, value in spec.defaults.items()):
         if key not in known:

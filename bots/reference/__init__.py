@@ -1,1 +1,1 @@
-"""The reference bots, ordinary clients all of them, and what those that search have in common."""
+"""The reference bots, all of them ordinary clients, and what the searching ones share."""

@@ -1,6 +1,7 @@
-"""The reference bots of the repeated prisoner's dilemma, and of any game of two choices each: choice 0 is to cooperate.
+"""The reference bots of the repeated prisoner's dilemma and of other games of two choices each. Choice 0 is
+cooperation.
 
-They look at what was played, which with noise is not always what was meant.
+They react to what was played, which under noise may differ from what was chosen.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from protocol.messages import Event
 
 
 class MemoryOneBot(Bot):
-    """Plays by what both played in the round before."""
+    """Decides by what both players played in the round before."""
 
     games = ("dilemma",)
 
     @abstractmethod
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
-        """How it plays on a seat. Raises `UsageFault` where it can't by these payoffs."""
+        """Return its probabilities of cooperation in a seat. Raises `UsageFault` if the payoffs allow none."""
 
     def check_game(self, game: Game[Any, Any]) -> None:
         super().check_game(game)
@@ -49,28 +50,28 @@ class MemoryOneBot(Bot):
 
 
 class AlwaysCooperate(MemoryOneBot):
-    """Cooperates whatever comes."""
+    """Always cooperates."""
 
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.ALWAYS_COOPERATE
 
 
 class AlwaysDefect(MemoryOneBot):
-    """Defects whatever comes."""
+    """Always defects."""
 
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.ALWAYS_DEFECT
 
 
 class TitForTat(MemoryOneBot):
-    """Cooperates, then does what the other did: the winner of both tournaments in Axelrod, 1980."""
+    """Cooperates, then repeats the opponent's last move: the winner of both tournaments in Axelrod, 1980."""
 
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.TIT_FOR_TAT
 
 
 class Grim(TitForTat):
-    """Cooperates until the other has defected once, then never again."""
+    """Cooperates until the opponent defects once, then always defects."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         other = 1 - turn.seat
@@ -82,14 +83,14 @@ class Grim(TitForTat):
 
 
 class Pavlov(MemoryOneBot):
-    """Keeps its choice if the other cooperated, else changes it: win-stay, lose-shift (Nowak and Sigmund, 1993)."""
+    """Keeps its choice if the opponent cooperated, else changes it: win-stay, lose-shift (Nowak and Sigmund, 1993)."""
 
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         return memory_one.PAVLOV
 
 
 class Generous(MemoryOneBot):
-    """Tit for tat that forgives as often as it can without tempting the other (Nowak and Sigmund, 1992)."""
+    """Tit for tat that forgives as often as it can without tempting the opponent (Nowak and Sigmund, 1992)."""
 
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
         _check_dilemma(self.name, game)
@@ -97,8 +98,8 @@ class Generous(MemoryOneBot):
 
 
 class Extort(MemoryOneBot):
-    """Zero-determinant: whatever the other does, over mutual defection it gains twice as much as that, on average for
-    ever (Press and Dyson, 2012). Of the strategies that do it is the one half way to the sharpest, as extort-2 is.
+    """Zero-determinant: against any opponent, its mean gain over mutual defection is twice the opponent's (Press and
+    Dyson, 2012). Of the strategies that achieve this it is the one half-way to the sharpest, as extort-2 is.
     """
 
     def chances(self, game: Dilemma, seat: int) -> MemoryOne:
@@ -113,7 +114,7 @@ class Extort(MemoryOneBot):
 
 
 def played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
-    """What both seats played in the round of an event, which with noise is in its result."""
+    """Return what both seats played in the round of an event; under noise that is in the event's result."""
     result = event.result or {}
     if "played" in result:
         one, two = result["played"]
@@ -124,7 +125,7 @@ def played(rules: Game[Any, Any], event: Event) -> tuple[int, int]:
 
 
 def _check_dilemma(name: str, game: Dilemma) -> None:
-    """Raises `UsageFault` where the matrix is no prisoner's dilemma for both."""
+    """Raise `UsageFault` unless the matrix is a prisoner's dilemma for both seats."""
     for seat in range(game.seats):
         stakes = stakes_of(game.payoffs, seat)
         if not stakes.tempt:

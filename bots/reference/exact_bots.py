@@ -1,4 +1,4 @@
-"""The reference bots that search nothing, as they know what every move is worth: `perfect`, `oracle`, `equilibrium`."""
+"""The reference bots that know the value of every move without a search: `perfect`, `oracle`, `equilibrium`."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from protocol.messages import Start
 
 
 class Perfect(Bot):
-    """Plays nim and Grundy's game by theory, and never loses from a won position; poker by an equilibrium, which loses
-    nothing on average to anybody.
+    """Plays nim and Grundy's game by theory, so it never loses from a won position, and poker by an equilibrium, which
+    loses nothing on average against any opponent.
 
-    From a lost position it leaves the opponent the least share of right replies and, among such moves, the most objects
-    in nim: the longer the game, the more often the opponent must be right.
+    From a lost position it leaves the opponent the smallest fraction of winning replies; among such moves in nim, the
+    most objects. The longer the game, the more often the opponent must find the right move.
     """
 
     games = ("nim", "grundy", *POKER)
@@ -47,9 +47,7 @@ class Perfect(Bot):
 
 
 def dealt(turn: Turn) -> Mapping[str, Any]:
-    """A move of poker by lot, each as likely as in the equilibrium. What it is worth is told nobody: it gives the card
-    away.
-    """
+    """Draw a move of poker from the equilibrium. The bot reports no value, which would reveal the card."""
     rules = turn.rules
     chances = [float(chance) for chance in _in_equilibrium(turn)]
     (move,) = turn.random.choices(rules.legal_moves(turn.position), chances)
@@ -61,22 +59,22 @@ def _in_equilibrium(turn: Turn) -> Sequence[float | Fraction]:
 
 
 def longest(moves: list[Move]) -> Move:
-    """The move that takes the fewest; the first of equals."""
+    """Return the move that takes the fewest objects; the first of equals."""
     return min(moves, key=lambda move: move.heap - sum(move.parts))
 
 
 class Oracle(Bot):
-    """Plays bounded Risk by exact tables: a move that nothing beats in expectation, one of equals by lot; its value is
-    the expected result.
+    """Plays bounded Risk by exact tables: a random one of the moves with the best expected result, which is the value
+    that it reports.
 
-    The table knows no ply limit. It is made before the bot connects, or before a match on another map; a large one
-    takes minutes the first time, then seconds from the disk. One that is larger still is `arena-bot solve`'s to make.
+    The table ignores the ply limit. It is made before the bot connects, or before a match on another map. A large one
+    takes minutes the first time, then seconds from the disk. Larger ones still must be made by `arena-bot solve`.
     """
 
     games = ("risk-duel",)
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
-        """Raises `UsageFault` where the map is too large and not solved, or numba is not there."""
+        """Raise `UsageFault` if the map is too large and not solved, or numba is missing."""
         table_for(load("risk-duel") if game is None else game)
 
     def prepare(self, start: Start) -> None:
@@ -92,8 +90,8 @@ class Oracle(Bot):
 
 
 class Equilibrium(Bot):
-    """Plays one round of a matrix in equilibrium, every round anew, by lot where that is mixed: nobody gains by playing
-    otherwise than its equilibrium against it. It knows nothing of later rounds.
+    """Plays each round of a matrix game by an equilibrium, at random where that is mixed. No opponent gains by leaving
+    its own equilibrium strategy. It ignores later rounds.
     """
 
     games = ("dilemma",)
@@ -109,6 +107,6 @@ class Equilibrium(Bot):
 
 
 def table_for(rules: Game[Any, Any]) -> Table:
-    """The table of a risk-duel. Raises `UsageFault` where there can be none."""
+    """Return the table of a risk-duel. Raises `UsageFault` if there is none."""
     assert isinstance(rules, Duel)
     return table_of(rules.map, rules.max_troops, rules.armies)

@@ -1,4 +1,4 @@
-"""A person at a terminal: shows what happened and the board, reads a move. Ctrl-D gives the match up."""
+"""A person at a terminal, who sees events and board and types moves. Ctrl-D gives up the match."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COMMANDS = "help, board, moves; Ctrl-D gives up, Ctrl-C leaves"
 
 
 class Human(Bot):
-    """Asks at the terminal, one match at a time unless told otherwise."""
+    """Asks at the terminal; plays one match at a time unless configured otherwise."""
 
     matches = 1
     person = True
@@ -30,7 +30,7 @@ class Human(Bot):
         super().__init__(name)
         self._terminal = threading.Lock()
         self._seen: dict[str, Turn] = {}
-        """By match, the turn before."""
+        """The previous turn of each match."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         with self._terminal:
@@ -40,7 +40,7 @@ class Human(Bot):
             while True:
                 _print(f"your move, {turn.time_left:.0f} s left ({COMMANDS}):")
                 try:
-                    text = input()  # without a prompt, to which the client's lines would be glued
+                    text = input()  # without a prompt, as the client's lines would be glued to it
                 except EOFError:
                     _print("you give up")
                     raise GiveUp from None
@@ -58,7 +58,7 @@ class Human(Bot):
 
 
 def before(turn: Turn, last: Turn | None = None) -> str:
-    """What a person needs to see at a turn: what happened since the last, the board or what is new on it, the moves."""
+    """Return the text for a turn: the events since the last one, the board or its changes, and the moves."""
     lines = []
     if last is None:
         rivals = ", ".join(f"{player.bot} is seat {i}" for i, player in enumerate(turn.players) if i != turn.seat)
@@ -73,7 +73,7 @@ def before(turn: Turn, last: Turn | None = None) -> str:
 
 
 def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
-    """The legal move that `text` means: a number of the list, a notation, or JSON. Raises `BotFault`."""
+    """Return the legal move that `text` names by its number in the list, its notation, or JSON. Raises `BotFault`."""
     words = " ".join(text.split())
     for label, _, move in _listed(turn):
         if words == label:
@@ -82,7 +82,7 @@ def read_move(turn: Turn, text: str) -> Mapping[str, Any]:
 
 
 def _answered(turn: Turn, text: str) -> Mapping[str, Any] | None:
-    """The move that was typed; None where it was none, and what is to be said to that was said."""
+    """Return the move that was typed. If it was none, print what is asked for or what is wrong and return None."""
     asked = text.strip().lower()
     if asked in ("", "help", "?"):
         example = json.dumps(turn.legal[0])
@@ -105,14 +105,14 @@ def _happened(turn: Turn, events: Sequence[Event]) -> list[str]:
 
 
 def _listed(turn: Turn) -> list[tuple[str, str, Mapping[str, Any]]]:
-    """Label, notation and move. Where notations are numbers themselves, they are the labels."""
+    """Return label, notation and move of each legal move. Notations that are numbers serve as labels."""
     notations = [turn_text.notation(turn.rules, move) for move in turn.legal]
     labels = notations if all(map(str.isdigit, notations)) else [str(i) for i in range(1, len(notations) + 1)]
     return list(zip(labels, notations, turn.legal, strict=True))
 
 
 def _choices(turn: Turn) -> list[str]:
-    """The moves with their labels, as many on a line as fit."""
+    """Return the lines of moves with their labels, as many on a line as fit."""
     listed = _listed(turn)
     moves = [label if label == notation else f"{label}) {notation}" for label, notation, _ in listed[:MOST_SHOWN]]
     width = max(map(len, moves)) + 2

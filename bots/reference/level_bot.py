@@ -1,4 +1,4 @@
-"""`level`: eight strengths of play, fitted to be evenly apart, from random moves to a strong bot's."""
+"""`level`: eight playing strengths at even distances, from random moves to a strong bot's."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from protocol.games.base import Game
 from protocol.messages import End, Rejected, Start
 
 TABLES = "levels.toml"
-"""Beside this module."""
+"""The file of the levels, in this package."""
 
 
 class Mixture(Struct, frozen=True):
-    """How a game is played at each level, level 1 first: as `bot` does, a word of the command line, but for the share
-    `random_share` of the moves.
+    """How a game is played at each level, level 1 first: as `bot` plays, a word of the command line, except for the
+    fraction `random_share` of moves, which are random.
     """
 
     bot: str
@@ -37,20 +37,20 @@ class Mixture(Struct, frozen=True):
 
 class _Tables(Struct, frozen=True):
     measured: Mapping[str, Mixture]
-    """By game, or by pool where a preset has levels of its own."""
+    """The mixtures by name of the game, or of the pool for presets with their own levels."""
     unmeasured: Sequence[Mixture]
-    """For other games: the first whose bot plays it."""
+    """The mixtures for other games: the first whose bot plays the game applies."""
 
 
 @cache
 def tables() -> _Tables:
-    """What `levels.toml` says."""
+    """Return the contents of `levels.toml`."""
     text = files(__package__).joinpath(TABLES).read_text("utf-8")
     return msgspec.convert(tomllib.loads(text), _Tables)
 
 
 def mixture_for(game: str, pool: str | None = None) -> Mixture | None:
-    """The levels of a game, or of the preset that a pool is; None where it has none."""
+    """Return the levels of a game, or of the preset of a pool; None if it has none."""
     measured = tables().measured
     if pool is not None and pool in measured:
         return measured[pool]
@@ -63,8 +63,8 @@ def _games_of(word: str) -> Sequence[str]:
 
 
 class Level(Bot):
-    """Plays as another bot does, but for a share of its moves, which it draws as `random` does: the less the higher its
-    level. Shares are fitted for the levels to be evenly apart on the ladder.
+    """Plays as another bot does, except for a fraction of random moves that falls with the level. The fractions are
+    fitted so that levels are evenly spaced on the ladder.
     """
 
     settings: ClassVar[Mapping[str, str]] = {
@@ -73,14 +73,14 @@ class Level(Bot):
     games = tuple(game for game in NAMES if mixture_for(game) is not None)
 
     def __init__(self, name: str, version: str = "", *, level: int | str = 1, mixture: Mixture | None = None) -> None:
-        """A `mixture` is played in place of those in the table, whatever the game."""
+        """Play by `mixture`, if given, in every game instead of by the table."""
         super().__init__(name, version)
         self._level = read_number(name, LEVEL, level, LEVELS) or 1
         self._given = mixture
         self._strong: dict[str, Bot] = {}
-        """By the word that names it."""
+        """The strong bots by the word that names them."""
         self._playing: dict[str, Bot] = {}
-        """By match, who was prepared for it."""
+        """The bot that was prepared for each match."""
         self._random = RandomBot(name)
 
     def check_game(self, game: Game[Any, Any]) -> None:

@@ -1,4 +1,4 @@
-"""`random`: every legal move is as likely as any other."""
+"""`random` plays every legal move with equal probability."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from bots.client.bot import Bot, Turn
 
 
 class RandomBot(Bot):
-    """Plays uniformly over the legal moves."""
+    """Plays uniformly among the legal moves."""
 
     def choose(self, turn: Turn) -> Mapping[str, Any]:
         if turn.options is None:

@@ -1,4 +1,4 @@
-"""The reference bots that search, or let a kernel choose: what they share, what a move may cost, and each of them."""
+"""The reference bots that search, or let a kernel choose; their common parts, and the cost of a move."""
 
 from __future__ import annotations
 
@@ -41,22 +41,23 @@ WEIGHTS = f"of the evaluation of Risk: like 1,1,1,1 or 1/1/1/1, @FILE of arena-b
 ABOUT = {key: line for game in WITH_KERNEL for key, line in settings_of(game).about.items()}
 """The settings of searches that only some games have."""
 USUAL_DEPTH = 3
-"""Of a search to a fixed depth where neither its settings nor a kernel say."""
+"""Default depth of a search with fixed depth that has no kernel."""
 MOVES_LEFT = 30
-"""How many more moves share the clock."""
+"""The number of further moves that share the clock."""
 RESERVE = 0.6
-"""Seconds that are kept for sending moves: enough for the 500 of a campaign, each made at once, on a busy machine."""
+"""Seconds reserved for sending moves: enough for the 500 of a campaign, each made at once, on a busy machine."""
 MOST_SECONDS = 0.1
-"""A longer search wins nothing in the small games, and tournaments stay quick."""
+"""The limit without a kernel. A longer search wins nothing in the small games, and tournaments stay quick."""
 MOST_SECONDS_OF_KERNELS = 1.0
 AT_ONCE = 50
-"""Nodes over the rules, about a millisecond where the reserve is whole, as a kernel's `at_once`; fewer as it dwindles.
-"""
+"""Nodes of a search without a kernel, about a millisecond, if the whole reserve is left; fewer as it shrinks."""
 
 
 def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: Paced | None = None) -> Limit:
-    """`nodes` if given; nothing to watch where the search is `bounded` otherwise; else a share of what the clock holds
-    above the reserve and half the increment, counted from when the turn came in.
+    """Return the limit of a search: `nodes` if given, none if the search is `bounded` by depth, else a deadline.
+
+    The deadline is a share of the clock above the reserve plus half the increment, counted from the arrival of the
+    turn.
     """
     if nodes is not None:
         return Limit(nodes=nodes)
@@ -72,7 +73,7 @@ def purse(turn: Turn, *, nodes: int | None, bounded: bool = False, kernel: Paced
 
 
 def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
-    """The kernel that `find` finds for the turn's rules."""
+    """Return the kernel that `find` returns for the turn's rules, cached for the match."""
     if "kernel" not in turn.memory:
         turn.memory["kernel"] = find(turn.rules)
     kernel: K = turn.memory["kernel"]
@@ -80,18 +81,18 @@ def once_a_match(turn: Turn, find: Callable[[Game[Any, Any]], K]) -> K:
 
 
 def name_for(game: str, name: str | None) -> str:
-    """The evaluation called `name` if the game has it, else the game's own: a bot may play several games."""
+    """Return `name` if the game has that evaluation, else the game's default: a bot may play several games."""
     names = names_of(game)
     return name if name in names else names[0]
 
 
 def evaluation_for(game: str, name: str | None) -> Evaluate:
-    """The evaluation that `name_for` chooses."""
+    """Return the evaluation that `name_for` chooses."""
     return evaluation(game, name_for(game, name))
 
 
 class CompiledBot(Bot):
-    """A bot that has what it plays by compiled before a match begins."""
+    """A bot whose code is compiled before a match begins."""
 
     games = SEARCHED
 
@@ -100,7 +101,7 @@ class CompiledBot(Bot):
 
 
 class SearchingBot(CompiledBot):
-    """A bot that plays what its `search` finds. Settings come as text or numbers; raises `UsageFault` for bad ones."""
+    """A bot that plays what its `search` finds. Settings may be text or numbers; bad ones raise `UsageFault`."""
 
     settings: ClassVar[Mapping[str, str]] = {
         "depth": "plies (in a campaign as horizon says) to look ahead, 1 to 64; then the clock is not looked at",
@@ -110,7 +111,7 @@ class SearchingBot(CompiledBot):
         **ABOUT,
     }
     algorithm: ClassVar[Algorithm]
-    """What the bot runs on a compiled kernel."""
+    """The algorithm that the bot runs on a compiled kernel."""
 
     def __init__(
         self,
@@ -130,9 +131,9 @@ class SearchingBot(CompiledBot):
         self.depth = read_number(kind, "depth", depth, 64)
         self.nodes = read_number(kind, "nodes", nodes, 10**9)
         self.search_settings = {game: _read(kind, settings_of(game), own) for game in WITH_KERNEL}
-        """By the name of the game."""
+        """The settings of the search by name of the game."""
         self.weights = {name: read_weights(kind, weights, name) for name in NAMES}
-        """By the name of the evaluation and of the game."""
+        """Weights by name of the evaluation, then of the game."""
         self._weights_given = weights
         self._evaluation = None if eval is None else read_one(kind, "eval", eval, NAMES)
 
@@ -151,10 +152,10 @@ class SearchingBot(CompiledBot):
 
     @abstractmethod
     def generic(self, turn: Turn) -> Callable[..., Found[Any]]:
-        """The search for games without a kernel."""
+        """Return the search for games without a kernel."""
 
     def deepest(self, kernel: Kernel | None) -> int:
-        """How deep to look."""
+        """Return the depth limit of the search."""
         return self.depth or DEEPEST
 
     def warm_up(self, game: Game[Any, Any] | None) -> None:
@@ -188,14 +189,14 @@ class SearchingBot(CompiledBot):
 
 
 def _read(bot: str, kind: type[SearchSettings], own: Mapping[str, str]) -> SearchSettings:
-    """Those of its settings that are given, and the usual ones. Raises `UsageFault`."""
+    """Return the search settings, with defaults for those not given. Raises `UsageFault`."""
     return kind(**{key: read_one(bot, key, own[key], names) for key, names in choices_of(kind).items() if key in own})
 
 
 class Minimax(SearchingBot):
-    """Minimax to a fixed depth, expectation where there is chance.
+    """Minimax to a fixed depth, expectiminimax under chance.
 
-    It comes to that depth ply by ply, so that where the clock does not allow it the answer of a lesser depth is there.
+    It deepens ply by ply, so that a shallower answer is ready if the clock runs out.
     """
 
     algorithm = "expectiminimax"
@@ -209,7 +210,7 @@ class Minimax(SearchingBot):
 
 
 class AlphaBeta(SearchingBot):
-    """Alpha-beta with a transposition table, one ply deeper each time; Star1 bounds where there is chance."""
+    """Alpha-beta with iterative deepening and a transposition table; Star1 bounds under chance."""
 
     algorithm = "alphabeta"
 
@@ -218,14 +219,14 @@ class AlphaBeta(SearchingBot):
 
 
 class Ga(AlphaBeta):
-    """Plays Risk with the weights tuned on the game it plays, for the evaluation it uses, made by `arena-bot tune`."""
+    """Plays Risk with weights that `arena-bot tune` has tuned for the game and the evaluation."""
 
     def __init__(self, name: str, version: str = "", *, weights: str = "adjusted", **settings: Any) -> None:
         super().__init__(name, version, weights=weights, **settings)
 
 
 class Greedy(CompiledBot):
-    """Takes the best expected evaluation after one move; equal ones are drawn by lot (in a campaign: the first)."""
+    """Takes the move with the best expected evaluation; chooses among equals at random (in a campaign: the first)."""
 
     settings: ClassVar[Mapping[str, str]] = {"eval": EVAL}
 
@@ -259,12 +260,12 @@ class Greedy(CompiledBot):
 
 
 def worth(tree: Tree[Any, Any], state: Any) -> float:
-    """What a state is worth to the seat to move at the root, however far from there."""
+    """Return the value of a state for the seat to move at the root, whatever its ply."""
     return tree.final(state, 0) if tree.rules.to_move(state) is None else tree.estimate(state)
 
 
 class Raider(CompiledBot):
-    """Plays what the playouts of `uct` play, each move at once."""
+    """Plays the policy of the playouts of `uct`, without a search."""
 
     games = ("risk-campaign",)
 
@@ -278,8 +279,8 @@ class Raider(CompiledBot):
 
 
 class Uct(CompiledBot):
-    """Plays the move that most simulations of its search chose; the value it tells is its share of the wins in them,
-    in a campaign a hundredth less for each turn that was played out.
+    """Plays the most visited move of its search. The value that it reports is its fraction of wins in the simulations,
+    in a campaign a hundredth less for each turn played out.
     """
 
     games = WITH_UCT

@@ -1,4 +1,4 @@
-"""Searches over any game of protocol.games: each returns the value, the move and the line, and counts its work."""
+"""Searches for any game of protocol.games, which return value, best move and principal variation, and count nodes."""
 
 from bots.evaluation.base import WIN
 from bots.search.alpha_beta import TranspositionTable, alphabeta, star1

@@ -1,6 +1,4 @@
-"""Alpha-beta and Star1: the value of minimax and expectiminimax without a look at what cannot change it; and the
-transposition table, what they remember of a position that may be met again by another way.
-"""
+"""Alpha-beta and Star1, which prune, and the transposition table in which they remember positions."""
 
 from __future__ import annotations
 
@@ -18,25 +16,25 @@ Bound = Literal["exact", "lower", "upper"]
 
 
 class Entry(NamedTuple):
-    """What is known of a position: its value, or a bound on it, as seen from the position itself."""
+    """A position's value, or a bound on it, from the point of view of the position itself."""
 
     value: float
     bound: Bound
     depth: int
-    """How far below it was searched."""
+    """Plies searched below the position."""
     complete: bool
-    """Every line searched ended with the game, so the value holds for any greater depth too."""
+    """True if every line searched ended with the game, so that the value also holds for greater depths."""
     line: tuple[Any, ...]
 
 
 class TranspositionTable(dict[Hashable, Entry]):
-    """Positions by key. When `most` are held it forgets all and begins anew."""
+    """Entries by position key. A full table is cleared."""
 
     def __init__(self, most: int = 50_000) -> None:
         super().__init__()
         self._most = most
         self.chance = False
-        """A move with more than one result was seen: values hold for an equal distance from the root only."""
+        """True once a move had several outcomes; values then only hold at the same distance from the root."""
 
     def put(self, key: Hashable, entry: Entry) -> None:
         if len(self) >= self._most:
@@ -53,9 +51,9 @@ def alphabeta(
     limit: Limit | None = None,
     table: TranspositionTable | None = None,
 ) -> Found[M]:
-    """Alpha-beta, fail-soft: a bound it returns may lie outside the window.
+    """Search by alpha-beta, fail-soft: the returned value may lie outside the window and is then a bound.
 
-    Moves that cut elsewhere are tried first. With a `table` positions met again are not searched again. Raises
+    Moves that caused cutoffs elsewhere are tried first. With a `table`, transpositions are not searched twice. Raises
     `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     return _Pruning(Tree(rules, root, evaluate=evaluate, limit=limit), table, chance=False).search(root, depth)
@@ -70,8 +68,8 @@ def star1(
     limit: Limit | None = None,
     table: TranspositionTable | None = None,
 ) -> Found[M]:
-    """Alpha-beta that also prunes under chance (Ballard 1983): the results still unseen are worth no more than a win
-    and no less than a loss, so a throw can be given up half-way. Without chance it is `alphabeta`.
+    """Search by Star1, alpha-beta that also prunes at chance nodes (Ballard 1983). The outcomes still unseen are worth
+    at most a win and at least a loss, so a chance node can be cut off early. Without chance it equals `alphabeta`.
 
     Raises `LimitReached` when `limit` is spent.
     """
@@ -79,7 +77,7 @@ def star1(
 
 
 class _Pruning(Generic[S, M]):
-    """One search."""
+    """The state of one search: its tree, table and counts of cutoffs."""
 
     def __init__(self, tree: Tree[S, M], table: TranspositionTable | None, *, chance: bool) -> None:
         self._tree = tree
@@ -95,7 +93,7 @@ class _Pruning(Generic[S, M]):
         return self._tree.found(value, line, depth)
 
     def _visit(self, state: S, left: int, ply: int, alpha: float, beta: float) -> tuple[float, Line[M]]:
-        """The value between `alpha` and `beta`, or a bound on it beyond them; `left` plies are searched below."""
+        """Return the value if it lies between `alpha` and `beta`, else a bound on it; search `left` plies below."""
         tree = self._tree
         tree.enter(ply)
         mover = self._rules.to_move(state)
@@ -120,7 +118,7 @@ class _Pruning(Generic[S, M]):
     def _best(
         self, state: S, mover: int, left: int, ply: int, window: tuple[float, float], first: Line[M]
     ) -> tuple[float, Line[M]]:
-        """The best move for the mover, until one is so good that the other side would not let it come to this."""
+        """Return the mover's best value and its line; stop at the first cutoff."""
         alpha, beta = window
         sign = 1 if mover == self._tree.seat else -1
         best = -sign * INFINITY
@@ -139,7 +137,7 @@ class _Pruning(Generic[S, M]):
         return best, line
 
     def _ordered(self, state: S, mover: int, first: Line[M]) -> list[M]:
-        """The remembered move first, then those that cut most elsewhere; else in the order of the rules."""
+        """Return the legal moves: the table's move first, then by how often they caused cutoffs."""
         cuts = self._cuts
         moves = sorted(self._rules.legal_moves(state), key=lambda move: -cuts.get((mover, move), 0))
         if first and first[0] in moves:
@@ -159,7 +157,7 @@ class _Pruning(Generic[S, M]):
         return self._throw(outcomes, left, ply, alpha, beta), ()
 
     def _throw(self, outcomes: Sequence[tuple[Fraction, S]], left: int, ply: int, alpha: float, beta: float) -> float:
-        """The mean over the results, given up when the unseen ones cannot bring it back into the window."""
+        """Return the mean over the outcomes, or a bound once the unseen ones cannot bring it back into the window."""
         win = self._tree.win
         seen, unseen = 0.0, 1.0
         for probability, result in outcomes:
@@ -177,7 +175,7 @@ class _Pruning(Generic[S, M]):
 
     @property
     def _keyed_by_ply(self) -> bool:
-        """Below a throw wins of different lengths are mixed, so a value cannot be moved to another distance."""
+        """True if keys contain the ply: below a chance node a value holds at one ply only."""
         return self._table is not None and self._table.chance
 
     def _key(self, state: S, ply: int) -> Hashable:
@@ -186,10 +184,10 @@ class _Pruning(Generic[S, M]):
 
 
 def _answers(entry: Entry, left: int) -> bool:
-    """Whether a search of `left` plies would find what is remembered, so that a table never changes a value."""
+    """Return whether a search of `left` plies would find the same, so that the table never changes a value."""
     return entry.depth == left or (entry.complete and entry.depth <= left)
 
 
 def _nearer(value: float, plies: int) -> float:
-    """A value as seen so many plies farther down: there a win is that much nearer."""
+    """Return a value as seen `plies` deeper, where a win is that much nearer."""
     return value + plies if value >= 1 else value - plies if value <= -1 else value

@@ -1,4 +1,4 @@
-"""Who wins, by AND/OR labelling, with the strategy that makes it so."""
+"""AND/OR labelling: who wins a game without chance, and the strategy that achieves it."""
 
 from __future__ import annotations
 
@@ -16,25 +16,26 @@ _LABEL: tuple[Label, ...] = ("drawn", "won", "lost")
 
 @dataclass(frozen=True, slots=True)
 class Status(Generic[M]):
-    """What `status` found for the seat to move at the root, MAX."""
+    """The label of the root for MAX, the seat to move there, with a strategy."""
 
     label: Label
     strategy: Mapping[Hashable, M]
-    """By the state's key, MAX's move wherever the opponent may lead: it reaches `label` against every reply."""
+    """MAX's move by state key, in every state that the opponent can reach: it achieves `label` against any reply."""
     nodes: int
     leaves: int
 
     @property
     def value(self) -> int:
-        """1 won, 0 drawn, −1 lost."""
+        """1 if won, 0 if drawn, −1 if lost."""
         return _SIGN[self.label]
 
 
 def status(rules: Game[S, M], root: S, *, limit: Limit | None = None) -> Status[M]:
     """Label the root won, drawn or lost for MAX.
 
-    A MAX node is won if a result is, a MIN node lost if a result is; no node is labelled twice, as a label does not
-    depend on the way there. Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
+    A MAX node is won if one of its moves wins; a MIN node is lost if one of its moves loses. Labels do not depend on
+    the path, so each state is labelled once. Raises `HasChance` in a game with chance, and `LimitReached` when `limit`
+    is spent.
     """
     tree = Tree(rules, root, limit=limit)
     labels: dict[Hashable, tuple[int, M | None]] = {}
@@ -65,7 +66,7 @@ def status(rules: Game[S, M], root: S, *, limit: Limit | None = None) -> Status[
 
 
 def _strategy(tree: Tree[S, M], root: S, labels: Mapping[Hashable, tuple[int, M | None]]) -> dict[Hashable, M]:
-    """MAX's moves where play can come when MAX makes them: against a lost root nothing is sure, so it is empty."""
+    """Return MAX's moves in the states reachable when MAX makes them; nothing if the root is lost."""
     rules = tree.rules
     chosen: dict[Hashable, M] = {}
     if labels[rules.key(root)][0] < 0:

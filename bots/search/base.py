@@ -1,6 +1,4 @@
-"""What all searches share: how a game is seen from MAX, what is counted, when to stop, what comes out; and how each may
-look one ply deeper each time.
-"""
+"""The common parts of all searches: the game as MAX sees it, node counts, limits, results, iterative deepening."""
 
 from __future__ import annotations
 
@@ -22,20 +20,20 @@ M = TypeVar("M", bound=Hashable)
 ENDLESS = 1_000_000
 """A depth that no game reaches: search to the end."""
 DEEPEST = 200
-"""How deep iterative deepening goes where nobody says."""
+"""Default depth limit of iterative deepening."""
 SEARCHED = tuple(
     name for name in NAMES if not (game_class(name).hidden or issubclass(game_class(name), SimultaneousGame))
 )
-"""The games in which one seat at a time moves, and sees all there is."""
+"""The games with perfect information in which seats move one at a time."""
 
 
 def win_value(rules: Game[Any, Any]) -> float:
-    """The value of a win now: above the game's longest play."""
+    """Return the value of a win at the root; it exceeds the length of the longest game."""
     return scale_of(rules.name).win
 
 
 def opinion(rules: Game[Any, Any]) -> float:
-    """What an evaluation of 1 is worth."""
+    """Return the value of a position that the evaluation rates 1."""
     return scale_of(rules.name).opinion
 
 
@@ -47,11 +45,11 @@ class HasChance(Fault):
 
 
 class LimitReached(Exception):
-    """The time or the nodes of a search's `Limit` are used up."""
+    """A search used up the time or the nodes of its `Limit`."""
 
 
 class Limit:
-    """What a search may spend. It may be shared by several searches, which then spend from one purse."""
+    """The nodes and the time that a search may use. Several searches may share one limit."""
 
     def __init__(
         self,
@@ -61,16 +59,16 @@ class Limit:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.left = nodes
-        """Nodes still to spend; None: as many as there are."""
+        """Nodes that may still be visited; None: no limit."""
         self.deadline = deadline
-        """By the clock given; None: whenever."""
+        """The time on `clock` at which the search stops; None: no deadline."""
         self._clock = clock
         self.spent = 0
-        """Nodes so far."""
+        """Nodes visited so far."""
 
     def spend(self) -> None:
-        """Account for one node. Raises `LimitReached` when `nodes` were spent or, by a look now and then, `deadline` is
-        past.
+        """Count one node. Raises `LimitReached` if none was left or the deadline, checked every 32 nodes, has
+        passed.
         """
         self.spent += 1
         if self.left is not None:
@@ -81,7 +79,7 @@ class Limit:
             raise LimitReached
 
     def charge(self, nodes: int) -> None:
-        """Account for nodes that a kernel visited."""
+        """Count nodes that a kernel visited."""
         self.spent += nodes
         if self.left is not None:
             self.left -= nodes
@@ -89,28 +87,28 @@ class Limit:
 
 @dataclass(frozen=True, slots=True)
 class Found(Generic[M]):
-    """What a search found."""
+    """The result of a search."""
 
     value: float
-    """For the seat to move: WIN − plies if it wins, plies − WIN if it loses, 0 for a draw, else an evaluation."""
+    """Value for the seat to move: WIN − plies for a win, plies − WIN for a loss, 0 for a draw, else an evaluation."""
     move: M | None
-    """The best move; None only where the game is over."""
+    """The best move; None only if the game is over."""
     line: tuple[M, ...]
-    """The principal variation, up to the first move that chance has a say in."""
+    """The principal variation, up to its first move with several outcomes."""
     nodes: int
-    """Positions visited, the root included."""
+    """Positions visited, including the root."""
     leaves: int
-    """Those among them that were finished or at the horizon."""
+    """Visited positions that were terminal or at the horizon."""
     deepest: int
-    """Plies from the root to the deepest node."""
+    """Plies from the root to the deepest visited position."""
     depth: int
-    """How deep it was asked to look; where a search deepens, the last depth it finished."""
+    """The depth requested; with iterative deepening, the last depth completed."""
     complete: bool
-    """The value is that of the whole game: no evaluation entered it."""
+    """True if the value is that of the whole game: no evaluation entered it."""
 
 
 class Tree(Generic[S, M]):
-    """A game seen from MAX, the seat to move at the root (every other seat is MIN), and the count of visits."""
+    """A game as MAX sees it, with counts of visits. MAX is the seat to move at the root, every other seat is MIN."""
 
     def __init__(
         self,
@@ -129,7 +127,7 @@ class Tree(Generic[S, M]):
         self.nodes = self.leaves = self.estimates = self.deepest = 0
 
     def enter(self, ply: int) -> None:
-        """Count a visit, `ply` plies below the root. Raises `LimitReached`."""
+        """Count a visit `ply` plies below the root. Raises `LimitReached`."""
         self.nodes += 1
         if ply > self.deepest:
             self.deepest = ply
@@ -137,7 +135,7 @@ class Tree(Generic[S, M]):
             self._limit.spend()
 
     def final(self, state: S, ply: int) -> float:
-        """The value of a finished state: a shared first place is a draw, any other place but the first a loss."""
+        """Return the value of a terminal state. A shared first place is a draw, any lower place a loss."""
         self.leaves += 1
         if self.seat is None:
             return 0.0
@@ -147,20 +145,20 @@ class Tree(Generic[S, M]):
         return self.win - ply if ranks.count(1) == 1 else 0.0
 
     def estimate(self, state: S) -> float:
-        """The value of an unfinished state at the horizon."""
+        """Return the evaluation of an unfinished state at the horizon."""
         self.leaves += 1
         self.estimates += 1
         return self._opinion * self._evaluate(self.rules, state, self.seat or 0)
 
     def only(self, state: S, move: M) -> S:
-        """The one result of a move. Raises `HasChance` where there are more."""
+        """Return the only outcome of a move. Raises `HasChance` if there are several."""
         outcomes = self.rules.outcomes(state, move)
         if len(outcomes) > 1:
             raise HasChance(self.rules.name)
         return outcomes[0][1]
 
     def found(self, value: float, line: tuple[M, ...], depth: int) -> Found[M]:
-        """The result, with the counts."""
+        """Return a search's result together with the counts."""
         return Found(
             value=value,
             move=line[0] if line else None,
@@ -176,12 +174,11 @@ class Tree(Generic[S, M]):
 def deepen(
     rules: Game[S, M], root: S, search: Callable[..., Found[M]], *, limit: Limit, deepest: int = DEEPEST, **options: Any
 ) -> Found[M]:
-    """Iterative deepening: `search` (any of this package that takes a depth) with `options` at depth 1, 2, 3… up to
-    `deepest`.
+    """Search by iterative deepening: call `search` with depth 1, 2, 3, … up to `deepest`, and with `options`.
 
-    It stops where `limit` is spent, the whole game is seen, or a win or loss is forced. The result is that of the last
-    depth that was finished, with the nodes of all and the leaves of those finished; when none was, the move is the
-    first legal one.
+    It stops when `limit` is spent, when the whole game was searched, or when a win or loss is forced. The result is
+    that of the last depth completed; its nodes are those of all depths, its leaves those of the completed ones. If none
+    was completed, the move is the first legal one.
     """
     found: Found[M] | None = None
     before, leaves = limit.spent, 0

@@ -1,7 +1,4 @@
-"""Searches that visit everything down to a depth: minimax, negamax, expectiminimax.
-
-Those that prune are in alpha_beta.py.
-"""
+"""Searches without pruning: minimax, negamax and expectiminimax. Those that prune are in alpha_beta.py."""
 
 from __future__ import annotations
 
@@ -18,7 +15,7 @@ def minimax(
     evaluate: Evaluate = no_opinion,
     limit: Limit | None = None,
 ) -> Found[M]:
-    """The textbook search: MAX takes the greatest value, MIN the least.
+    """Search by minimax: MAX takes the greatest value, MIN the least.
 
     Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
@@ -33,14 +30,14 @@ def negamax(
     evaluate: Evaluate = no_opinion,
     limit: Limit | None = None,
 ) -> Found[M]:
-    """Minimax with one rule for both sides: a state is worth to MIN what it is not worth to MAX.
+    """Search by negamax, minimax with one rule for both sides: a state's value for MIN is minus its value for MAX.
 
     Raises `HasChance` in a game with chance, and `LimitReached` when `limit` is spent.
     """
     tree = Tree(rules, root, evaluate=evaluate, limit=limit)
 
     def visit(state: S, ply: int, sign: int) -> tuple[float, tuple[M, ...]]:
-        """The value for the side of `sign`, 1 for MAX and −1 for MIN."""
+        """Return the value for the side of `sign`: 1 for MAX, −1 for MIN."""
         tree.enter(ply)
         mover = rules.to_move(state)
         if mover is None:
@@ -69,9 +66,9 @@ def expectiminimax(
     evaluate: Evaluate = no_opinion,
     limit: Limit | None = None,
 ) -> Found[M]:
-    """Minimax where a move is worth what its results are worth on average.
+    """Search by expectiminimax: a move is worth the mean over its outcomes.
 
-    The results of chance are nodes; the throw itself is none. Raises `LimitReached` when `limit` is spent.
+    Outcomes count as nodes, the chance node itself does not. Raises `LimitReached` when `limit` is spent.
     """
     return _search(Tree(rules, root, evaluate=evaluate, limit=limit), root, depth, chance=True)
 

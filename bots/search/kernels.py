@@ -1,5 +1,5 @@
-"""Games that have a search of their own, on flat arrays and compiled where numba is installed: where to find it, and
-what it may be told beside depth, nodes and weights, which general code passes on whole.
+"""The registry of game-specific searches ("kernels"), which work on flat arrays and are compiled if numba is installed,
+and the settings that they take besides depth, nodes and weights.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _KERNELS = {
     "risk-campaign": "bots.search.risk.campaign_kernel:CampaignKernel",
 }
 _ONE_PLY = {"risk-campaign"}
-"""Those whose kernel is also a `OnePly`."""
+"""The games whose kernel is also a `OnePly`."""
 _UCT = {
     "risk-duel": "bots.search.risk.duel_uct:DuelUct",
     "risk-campaign": "bots.search.risk.campaign_uct:CampaignUct",
@@ -34,46 +34,47 @@ _SETTINGS = {
 WITH_KERNEL = tuple(_KERNELS)
 """The games that have a kernel."""
 WITH_UCT = tuple(_UCT)
-"""Those that have a Monte Carlo tree search of their own."""
+"""The games that have their own Monte Carlo tree search."""
 
 
 class SearchSettings(Struct, frozen=True):
-    """What the search of a game may be told of its own: the fields of a subclass, each one of a few names, with a
-    default. Any text fits a field: `choices_of` says which are right.
+    """The game-specific settings of a search. Each field of a subclass is one of a few names and has a default.
+
+    Decoding accepts any text; `choices_of` lists the valid names.
     """
 
     about: ClassVar[Mapping[str, str]] = {}
-    """By field, the line that explains it."""
+    """A one-line explanation of each field."""
     heeded: ClassVar[bool] = True
-    """Whether the search does anything with them."""
+    """False if the search ignores its settings."""
 
     @property
     def draws(self) -> bool:
-        """Whether moves are drawn, with `below`."""
+        """True if the search draws random moves and therefore needs `below`."""
         return False
 
 
 class Ready(Protocol):
-    """What finds moves in one game under one config."""
+    """A move finder for one game with one configuration."""
 
     def __init__(self, rules: Any) -> None: ...
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
+        """Compile, or load from disk, all the code that a match needs. Without numba this does nothing."""
 
 
 class Paced(Ready, Protocol):
-    """A search whose nodes take as long as each other."""
+    """A search whose nodes all take about the same time."""
 
     at_once: ClassVar[int]
-    """The nodes of about a millisecond."""
+    """Nodes visited in about a millisecond."""
 
 
 class Kernel(Paced, Protocol):
-    """The search of one game."""
+    """The compiled search of one game."""
 
     usual_depth: ClassVar[int]
-    """How deep a search of fixed depth looks where nobody says."""
+    """Default depth of a search with fixed depth."""
 
     def search(
         self,
@@ -87,21 +88,21 @@ class Kernel(Paced, Protocol):
         below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Any]:
-        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+        """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        `settings` are of the kind that `settings_of` the game names; where they draw, it is with `below`, as in
-        `Game.sample`.
+        `settings` are an instance of `settings_of` the game. If they draw random moves, `below(n)` returns a random
+        number from 0 to n − 1, as in `Game.sample`.
         """
 
     def perft(self, position: Any, depth: int) -> int:
-        """The number of paths of exactly `depth` plies, every result of chance on its own."""
+        """Return the number of paths of exactly `depth` plies, counting every outcome of chance."""
 
 
 class OnePly(Kernel, Protocol):
-    """The kernel of a game whose rules are too slow to look at every result of even one move."""
+    """The kernel of a game whose rules are too slow to list every outcome of even one move."""
 
     def look_once(self, position: Any, *, evaluation: str, limit: Limit) -> Found[Any]:
-        """The best of all moves, or of those that `limit` allows, by what every result of each looks like."""
+        """Return the move with the best mean over all its outcomes, among all moves or those that `limit` allows."""
 
 
 class Sampling(Paced, Protocol):
@@ -110,51 +111,51 @@ class Sampling(Paced, Protocol):
     def search(
         self, position: Any, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
     ) -> Found[Any]:
-        """The move most looked at within `limit`; a legal one whatever happens.
+        """Return the most visited move within `limit`; always a legal one.
 
-        `events` are those since the last call in the match. `below(n)` draws a number from 0 to n - 1.
+        `events` are those since the last call in the match. `below(n)` returns a random number from 0 to n − 1.
         """
 
     def worth(self, position: Any, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
+        """Return the winning probability of `seat`, estimated by `sims` simulations of an unfinished position."""
 
 
 class Policy(Ready, Protocol):
     """A player of one game that does not search."""
 
     def move(self, position: Any) -> Any:
-        """Its move in an unfinished position."""
+        """Return its move in an unfinished position."""
 
 
 def kernel_for(rules: Game[Any, Any]) -> Kernel | None:
-    """The compiled search of this game, if it has one."""
+    """Return the compiled search of this game; None if it has none."""
     kernel: Kernel | None = resolve_name(_KERNELS[rules.name])(rules) if rules.name in _KERNELS else None
     return kernel
 
 
 def one_ply_for(rules: Game[Any, Any]) -> OnePly | None:
-    """The same for who looks one move ahead; None where the rules do for that."""
+    """Return the one-ply search of this game; None if the rules are fast enough without one."""
     return cast(OnePly, kernel_for(rules)) if rules.name in _ONE_PLY else None
 
 
 def uct_for(rules: Game[Any, Any]) -> Sampling:
-    """The Monte Carlo tree search of one of the games `WITH_UCT`."""
+    """Return the Monte Carlo tree search of one of the games in `WITH_UCT`."""
     kernel: Sampling = resolve_name(_UCT[rules.name])(rules)
     return kernel
 
 
 def raider_for(rules: Game[Any, Any]) -> Policy:
-    """The raider of a campaign."""
+    """Return the raider, a fixed policy for the campaign."""
     policy: Policy = resolve_name(_RAIDER[rules.name])(rules)
     return policy
 
 
 def settings_of(game: str) -> type[SearchSettings]:
-    """What the search of the game called so may be told of its own. Compiles nothing."""
+    """Return the class of the game's search settings. Compiles nothing."""
     kind: type[SearchSettings] = resolve_name(_SETTINGS[game]) if game in _SETTINGS else SearchSettings
     return kind
 
 
 def choices_of(kind: type[SearchSettings]) -> dict[str, tuple[str, ...]]:
-    """By field, the names that it may have."""
+    """Return the valid names of each field."""
     return {field.name: get_args(field.type) for field in structs.fields(kind)}

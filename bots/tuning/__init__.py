@@ -1,1 +1,1 @@
-"""Evolving weights: the genetic algorithm, its games and where they are played, a tuning on disk and under way."""
+"""Tuning of evaluation weights: the genetic algorithm, its games, presets, the tuning's file and its session."""

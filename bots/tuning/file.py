@@ -1,6 +1,6 @@
-"""A tuning on disk: one TOML file, with the weights found so far and all that it takes to go on.
+"""The TOML file of a tuning, with the weights found so far and all that is needed to resume it.
 
-The same tuning gives the same bytes: no time and no machine is in them.
+Equal tunings give equal bytes: the file contains no times and names no machine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _MISSING = "."
 _CHARACTERS: Mapping[float | None, str] = {1.0: "1", 0.0: "0", 0.5: "=", None: _MISSING}
 _ADJUSTED = re.compile(rf"-?\d{{1,9}}\.\d{{{SCORE_DECIMALS}}}")
 _FITNESS: Mapping[str, tuple[float, float]] = {"results": (0, 1), "adjusted": (-10, 10)}
-"""From where to where; less luck it leaves [0, 1], but a mean of games not by much."""
+"""Lowest and highest fitness. Luck-adjusted scores may leave [0, 1], but their means leave it by little only."""
 _SCORES = {character: score for score, character in _CHARACTERS.items()}
 
 
@@ -43,11 +43,11 @@ _COUNTS = {4: "four", 6: "six"}
 
 
 class NotKept(ArenaFault):
-    """The file can't be written; what was there before still is."""
+    """The file can't be written. Its earlier content is unchanged."""
 
 
 def write(tuning: Tuning, path: Path) -> None:
-    """Put the tuning in its file, whole or not at all. Raises `NotKept`."""
+    """Write the tuning to its file atomically. Raises `NotKept`."""
     text = f"# {command(tuning)}\n{tomli_w.dumps(_document(tuning), multiline_strings=True)}"
     try:
         with in_place_of(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
@@ -61,9 +61,9 @@ def write(tuning: Tuning, path: Path) -> None:
 
 @contextlib.contextmanager
 def alone(path: Path) -> Iterator[None]:
-    """Keep other processes from tuning the same file.
+    """Lock the file against other processes that would tune it.
 
-    Raises `ArenaFault` where another one tunes it, `NotKept` where there can be no lock. Windows goes without.
+    Raises `ArenaFault` if another process holds the lock, `NotKept` if the file can't be locked. Windows has no lock.
     """
     with contextlib.ExitStack() as held:
         try:
@@ -76,7 +76,7 @@ def alone(path: Path) -> Iterator[None]:
 
 
 def read(name: str) -> Tuning:
-    """The tuning in a file. Raises `UsageFault`, naming file and key, for anything that `write` would not write."""
+    """Return the tuning in a file. Raises `UsageFault`, naming file and key, unless `write` could have written it."""
     held = read_file(name)
     where = held.file if isinstance(held, FileTable) else shown(name)
     try:
@@ -98,7 +98,6 @@ def read(name: str) -> Tuning:
 
 
 def _document(tuning: Tuning) -> dict[str, Any]:
-    """What the file holds."""
     weights, fitness = tuning.best or (None, None)
     provenance = {
         "preset": tuning.preset,
@@ -135,7 +134,9 @@ def _generation_table(generation: Generation) -> dict[str, Any]:
 
 
 def _running_table(tuning: Tuning, running: Running) -> dict[str, Any]:
-    """A score is a character; less luck it is a number, with one space between two, and a full stop where it misses."""
+    """Return the table of the running generation. A plain score is one character; luck-adjusted scores are numbers
+    separated by spaces, with a full stop for a game not yet played.
+    """
     if tuning.method.fitness == "results":
         words, between, width = [_CHARACTERS[score] for score in running.scores], "", _SCORES_A_LINE
     else:
@@ -170,7 +171,7 @@ class _Running(Struct):
 
 
 class _File(Struct):
-    """What is read of a file, beside its search; the rest follows from it."""
+    """The keys that are read from a file, apart from its search. The others follow from them and are only checked."""
 
     game: str
     provenance: _Provenance
@@ -181,7 +182,7 @@ class _File(Struct):
 
 
 def _file_form(kind: type[SearchSettings]) -> type[Struct]:
-    """The file of a game with settings of this kind: in its table `search` they must all be there."""
+    """Return the file's class for a game with settings of this class. All of them must stand in the table `search`."""
     own = [(field.name, field.type) for field in structs.fields(kind)]
     numbers = [("depth", int | None, None), ("nodes", int | None, None), ("eval", str, FEATURES)]
     search = defstruct("_Search", [*own, *numbers])
@@ -254,7 +255,7 @@ def _adjusted(text: str) -> tuple[float | None, ...]:
 
 
 def _rows(text: str, method: Method, what: str, weights: int, more: int) -> tuple[tuple[float, ...], ...]:
-    """The lines of a table, a gene each: its weights and, where there is one column more, its fitness."""
+    """Return one row a gene: its weights, followed by its fitness if `more` is 1."""
     lines = text.splitlines()
     if len(lines) != method.genes:
         raise UsageFault(f"{what} has {len(lines)} lines: one for each of {method.genes} genes")
@@ -278,7 +279,7 @@ def _row(line: str, method: Method, what: str, count: int, more: int) -> tuple[f
 
 
 def _difference(held: Any, right: Any, where: str) -> str | None:
-    """The first key at which a file is not as it would be written."""
+    """Return a message about the first key at which a file differs from what would be written, or None."""
     if isinstance(held, dict) and isinstance(right, dict):
         for key in (*held, *right):
             at = f"{where}.{key}" if where else key

@@ -1,8 +1,8 @@
-"""The genetic algorithm that tunes the weights of an evaluation: who plays whom, how fit that shows a gene, who breeds.
+"""The genetic algorithm that tunes an evaluation's weights: schedule of games, fitness, selection and breeding.
 
-Pure: the games are played elsewhere. Everything drawn follows from a seed and the number of a generation, so that a
-generation can be gone on with from its genes alone. After the project arman-aminian/risk-game-ai-agent; where its code
-and its report differ, the report is followed.
+It is pure; the games are played elsewhere. All randomness follows from the seed and the number of the generation, so a
+generation can be resumed from its genes alone. The method is that of the project arman-aminian/risk-game-ai-agent;
+where its code and its report differ, this follows the report.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from protocol.display import shown
 from protocol.errors import UsageFault
 
 Gene = tuple[float, ...]
-"""The weights of an evaluation, rounded to `DECIMALS`; never all 0, which would be no evaluation."""
+"""The weights of an evaluation, rounded to `DECIMALS`. Not all are 0: that would be no evaluation."""
 Seating = Literal["drawn", "both"]
 Fitness = Literal["results", "adjusted"]
 
@@ -30,49 +30,48 @@ MOST_GENES = 1000
 MOST_STARTS = 1000
 MOST_GENERATIONS = 1000
 MOST_GAMES: Mapping[Fitness, int] = {"results": 100_000, "adjusted": 40_000}
-"""Of a generation: more would make a file too long for `read_file`."""
+"""Games of a generation. With more, the file would be too long for `read_file`."""
 MOST_WEIGHT = 1000.0
 
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How genes are evolved; the defaults are the report's. `check` says whether the numbers fit together."""
+    """The parameters of the evolution; the defaults are the report's. `check` tests whether they fit together."""
 
     genes: int = 100
     tournaments: int = 10
-    """What the genes of a generation are parted into, at random, all of one size; in each, every pair plays."""
+    """The number of random tournaments of equal size into which a generation is split; in each, every pair plays."""
     starts: int = 1
-    """How many starts a pair plays."""
+    """Starting positions that a pair plays."""
     seats: Seating = "drawn"
-    """Who sits where is drawn for every start, or a start is played twice, each way."""
+    """"drawn": seats are random for every start. "both": every start is played twice, with seats swapped."""
     best: int = 3
-    """How many of each tournament are parents."""
+    """Genes of each tournament that become parents."""
     children: int = 12
-    """How many new genes are the average of two parents."""
+    """New genes that are the average of two parents."""
     mutants: int = 3
-    """How many new genes are a parent with one weight drawn anew."""
+    """New genes that are a parent with one weight replaced at random."""
     generations: int = 4
     highest: float = 10.0
-    """Weights are drawn from 0 to this."""
+    """Weights are random from 0 to this."""
     step: float = 1.0
-    """By what the farthest that a mutant's weight is drawn from its parent's, first `highest`, is multiplied with every
-    generation."""
+    """The factor by which the greatest change of a mutant's weight, at first `highest`, shrinks each generation."""
     fitness: Fitness = "results"
-    """What makes a gene fit: what it scored, or what it scored less luck."""
+    """"results": fitness counts scores. "adjusted": it counts scores minus luck."""
 
     @property
     def games(self) -> int:
-        """Of a generation."""
+        """Games of a generation."""
         pairs = self.tournaments * comb(self.genes // self.tournaments, 2)
         return pairs * self.starts * (2 if self.seats == "both" else 1)
 
     @property
     def total(self) -> int:
-        """The games of all generations."""
+        """Games of all generations."""
         return self.games * self.generations
 
     def check(self) -> None:
-        """Raises `UsageFault` for the first number that is out of its range or does not fit the others."""
+        """Raise `UsageFault` for the first number that is out of range or does not fit the others."""
         _check_integer("genes", self.genes, 2, MOST_GENES)
         _check_integer("tournaments", self.tournaments, 1, self.genes // 2, "two genes each at least")
         if self.genes % self.tournaments:
@@ -102,7 +101,7 @@ class Method:
 
 
 class Meeting(NamedTuple):
-    """A game to play: the genes on seats 0 and 1, by index, and as in `Seats` what deal and dice follow from."""
+    """A game to play: the genes on seats 0 and 1 by index, and the seeds of deal and dice as in `Seats`."""
 
     first: int
     second: int
@@ -111,8 +110,8 @@ class Meeting(NamedTuple):
 
 
 class Generation(NamedTuple):
-    """A generation that has played. `number` counts from 1; `fitness` is by gene, to `FITNESS_DECIMALS`: from 0 to 1
-    unless luck was taken out.
+    """A generation that has played. `number` counts from 1. `fitness` is by gene, rounded to `FITNESS_DECIMALS`;
+    without adjustment for luck it is from 0 to 1.
     """
 
     number: int
@@ -121,7 +120,7 @@ class Generation(NamedTuple):
 
 
 def first_genes(method: Method, seed: str, weights: int = len(EQUAL)) -> tuple[Gene, ...]:
-    """The genes of generation 1, so many weights each, uniform from 0 to `method.highest`."""
+    """Return the genes of generation 1, with `weights` weights each, uniform from 0 to `method.highest`."""
     chance = _chance(seed, 1, "genes")
     return tuple(
         _not_all_zero(lambda: tuple(_weight(chance, method) for _ in range(weights))) for _ in range(method.genes)
@@ -129,11 +128,10 @@ def first_genes(method: Method, seed: str, weights: int = len(EQUAL)) -> tuple[G
 
 
 def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
-    """The games of a generation, tournament by tournament.
+    """Return the games of a generation, tournament by tournament.
 
-    The `start` of a game tells it from all others of the seed, but for the one that the same two play from it with
-    seats changed. These two have dice of their own where luck is taken out: with the same they would come out alike,
-    and tell no more than one.
+    Every `start` is unique for the seed, except that the two games of one start with swapped seats share it. When luck
+    is adjusted for, these two have their own dice: with the same dice they would come out alike and add no information.
     """
     chance = _chance(seed, number, "seats")
     meetings = []
@@ -150,7 +148,7 @@ def schedule(method: Method, seed: str, number: int) -> tuple[Meeting, ...]:
 
 
 def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]) -> tuple[float, ...]:
-    """By gene, its points as a share of its games. A score is seat 0's: 1 won, 0.5 drawn, 0 lost, or that less luck."""
+    """Return each gene's fraction of points. Scores are seat 0's: 1 won, 0.5 drawn, 0 lost, or that minus luck."""
     points, games = [0.0] * method.genes, [0] * method.genes
     for meeting, score in zip(meetings, scores, strict=True):
         points[meeting.first] += score
@@ -161,7 +159,7 @@ def fitness(method: Method, meetings: Sequence[Meeting], scores: Sequence[float]
 
 
 def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene, ...]:
-    """The genes of the generation after this one: children and mutants of the best in the place of the least fit."""
+    """Return the next generation's genes: children and mutants of the fittest replace the least fit."""
     parents = [generation.genes[i] for i in _parents(method, seed, generation)]
     mating, mutation = (_chance(seed, generation.number, purpose) for purpose in ("children", "mutants"))
     born = [_child(mating, parents) for _ in range(method.children)]
@@ -175,17 +173,17 @@ def next_genes(method: Method, seed: str, generation: Generation) -> tuple[Gene,
 
 
 def fittest(generation: Generation) -> int:
-    """The index of the fittest gene."""
+    """Return the index of the fittest gene."""
     return _ranked(generation, range(len(generation.genes)))[0]
 
 
 def middle(generation: Generation) -> float:
-    """The median of the fitness."""
+    """Return the median fitness."""
     return round(median(generation.fitness), FITNESS_DECIMALS)
 
 
 def _tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
-    """The genes of a generation parted at random, each part in ascending order."""
+    """Return the random tournaments of a generation, each with its genes in ascending order."""
     drawn = list(range(method.genes))
     _chance(seed, number, "tournaments").shuffle(drawn)
     size = method.genes // method.tournaments
@@ -193,24 +191,23 @@ def _tournaments(method: Method, seed: str, number: int) -> list[list[int]]:
 
 
 def _parents(method: Method, seed: str, generation: Generation) -> list[int]:
-    """The best of each tournament."""
     tournaments = _tournaments(method, seed, generation.number)
     return [gene for members in tournaments for gene in _ranked(generation, members)[: method.best]]
 
 
 def _ranked(generation: Generation, genes: Sequence[int]) -> list[int]:
-    """The fittest first; of equals the one of lower index."""
+    """Return the genes by falling fitness; of equals, the lower index first."""
     return sorted(genes, key=lambda gene: (-generation.fitness[gene], gene))
 
 
 def _child(chance: random.Random, parents: Sequence[Gene]) -> Gene:
-    """The average of two different parents. It is not all 0, as half of the smallest weight is rounded up."""
+    """Return the average of two different parents. It is never all 0, as half of the smallest weight is rounded up."""
     one, other = chance.sample(parents, 2)
     return tuple(round((a + b) / 2, DECIMALS) for a, b in zip(one, other, strict=True))
 
 
 def _mutant(chance: random.Random, method: Method, parents: Sequence[Gene], reach: float) -> Gene:
-    """A parent with one weight drawn anew, no farther away than `reach`."""
+    """Return a parent with one weight replaced by a random one at most `reach` away."""
     parent = chance.choice(parents)
     at = chance.randrange(len(parent))
     weight = chance.uniform(max(0.0, parent[at] - reach), min(method.highest, parent[at] + reach))

@@ -1,4 +1,4 @@
-"""A picture of a tuning: how fit the genes of each generation were. The only module that needs matplotlib."""
+"""A plot of a tuning: the fitness of every gene by generation. No other module needs matplotlib."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _UNDATED: Mapping[str, dict[str, Any]] = {"svg": {"Date": None}, "png": {}, "pdf": {"CreationDate": None}}
-"""By form, what keeps the time out of a picture: the same tuning gives the same bytes."""
+"""Metadata by format that keep the time out of a picture, so that equal tunings give equal bytes."""
 _INCHES = (6.4, 4.0)
 _STEP = 0.05
 _WIDEST = 0.8
-"""From one dot to the next of the same fitness, and from first to last; generations are 1 apart."""
+"""The distance between dots of equal fitness, and the greatest width of a row of them; generations are 1 apart."""
 
 
 def check_plot(path: Path) -> None:
-    """Raises `UsageFault` for a picture that can't be drawn."""
+    """Raise `UsageFault` for a picture that can't be drawn."""
     if _form(path) not in _UNDATED:
         raise UsageFault(f"--plot {path}: the name of a picture ends in .{', .'.join(_UNDATED)}")
     if find_spec("matplotlib") is None:
@@ -33,7 +33,7 @@ def check_plot(path: Path) -> None:
 
 
 def plot(tuning: Tuning, path: Path) -> None:
-    """Draw the finished generations: every gene a dot, lines through the best and the medians. Raises `ArenaFault`."""
+    """Draw the finished generations: a dot for every gene, lines for best and median. Raises `ArenaFault`."""
     from matplotlib import rc_context
     from matplotlib.figure import Figure
 
@@ -73,7 +73,7 @@ def _draw(tuning: Tuning, axes: Axes) -> None:
 
 
 def _offsets(fitness: Sequence[float]) -> list[float]:
-    """Where to put each dot beside the middle: those of equal fitness side by side."""
+    """Return the horizontal offset of each dot; dots of equal fitness stand side by side."""
     counts, seen = Counter(fitness), Counter[float]()
     offsets = []
     for value in fitness:

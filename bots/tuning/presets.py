@@ -1,4 +1,4 @@
-"""The presets of `arena-bot tune`, as data: how genes are evolved, what they play, how a move is searched."""
+"""The presets of `arena-bot tune`: how genes evolve, what they play and how a move is searched."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from protocol.errors import UsageFault
 
 
 class Preset(NamedTuple):
-    """What a tuning of one game begins with."""
+    """The method and the setup that a tuning of one game starts with."""
 
     method: Method
     setup: Setup
@@ -70,14 +70,13 @@ PRESETS: Mapping[str, Mapping[str, Preset]] = {
         "risk-campaign": Preset(_QUICK, _CAMPAIGN),
     },
 }
-"""By name and game. `adjusted` has few games a generation, as each tells much, and many mutants, as genes alike
-only learn to beat their like. `paper` is the method of the project arman-aminian/risk-game-ai-agent, as its report has
-it. `outlook` tunes the weights of the evaluation that campaigns are played with, and their search.
-"""
+"""Presets by name and game. `adjusted` has few games a generation, as each one tells much, and many mutants, as similar
+genes only learn to beat each other. `paper` is the method of the project arman-aminian/risk-game-ai-agent, according to
+its report. `outlook` tunes the weights of the default evaluation of campaigns with their default search."""
 
 
 def read_preset(name: str, game: str) -> Preset:
-    """The preset of a game. Raises `UsageFault`."""
+    """Return a game's preset. Raises `UsageFault`."""
     if name not in PRESETS:
         raise UsageFault(f"there is no preset {shown(name)}: one of {', '.join(PRESETS)}")
     if game not in PRESETS[name]:

@@ -1,6 +1,6 @@
-"""Games between two sets of weights, played in this process on the compiled search: the work that a tuning consists of.
+"""Games between two sets of weights, played in this process with the compiled search: the work of a tuning.
 
-The same setup, weights and start give the same game everywhere. No files, no processes, no clocks.
+Equal setups, weights and starts give equal games on every machine. The module uses no files, processes or clocks.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from referee.result import points_of
 
 FEATURES = "features"
 KEPT = 4
-"""Setups for which a thread keeps rules and search."""
+"""Setups for which a thread caches rules and search."""
 SCORE_DECIMALS = 4
-"""Of a score less luck: what is rounded away is a hundredth of what such scores differ by."""
+"""Decimals of a luck-adjusted score. The rounding is a hundredth of their spread."""
 
 
 class Setup(NamedTuple):
-    """What all games of a tuning have in common: what is played, and how a move is searched.
+    """The common parameters of a tuning's games: the game, and how a move is searched.
 
-    `settings` are of the kind that `settings_of` the game names. `config` is the game's config as given, in JSON.
-    `depth` None: as deep as `nodes` allow; one of them is given. `evaluation` is the one whose weights are tuned.
+    `settings` are an instance of `settings_of` the game. `config` is the game's config in JSON. One of `depth` and
+    `nodes` is given; with `depth` None only `nodes` limits the search. `evaluation` is the one whose weights are tuned.
     """
 
     game: str
@@ -55,20 +55,20 @@ class Setup(NamedTuple):
 
     @property
     def search(self) -> dict[str, Any]:
-        """How a move is searched, by the keys of `--set`; without `eval`, it is by the features."""
+        """The parameters of the search by the keys of `--set`. Without `eval` it uses the features."""
         search = {"depth": self.depth, "nodes": self.nodes, **asdict(self.settings)}
         return search if self.evaluation == FEATURES else {**search, "eval": self.evaluation}
 
     @property
     def usual(self) -> Gene:
-        """The usual weights of the evaluation."""
+        """The default weights of the evaluation."""
         return weights_of(self.game, self.evaluation)
 
 
 class Seats(NamedTuple):
-    """A game to play: the weights of seats 0 and 1, and what the deal, the dice and random drafts follow from.
+    """A game to play: the weights of seats 0 and 1, and the seed of deal, dice and random drafts.
 
-    With `dice` given, dice and drafts follow from that instead: the games of one deal may have dice of their own.
+    If `dice` is given, it seeds dice and drafts instead, so that games of one deal can have different dice.
     """
 
     first: Gene
@@ -78,9 +78,7 @@ class Seats(NamedTuple):
 
 
 class PlayedGame(NamedTuple):
-    """A finished game: its moves as the rules have them, the states before, between and after them, and the points of
-    seat 0.
-    """
+    """A finished game: its moves as objects of the rules, all states from first to last, and the points of seat 0."""
 
     moves: tuple[Any, ...]
     states: tuple[Any, ...]
@@ -88,14 +86,14 @@ class PlayedGame(NamedTuple):
 
 
 class Freed(NamedTuple):
-    """What seat 0 made of a game, and how much of it chance gave it, in points."""
+    """The points of seat 0 in a game, and the part of them that is luck."""
 
     score: float
     luck: float
 
 
 def check(setup: Setup) -> Game[Any, Any]:
-    """The rules that the games are played by. Raises `UsageFault` for a setup that can't be played."""
+    """Return the rules of the games. Raises `UsageFault` for a setup that can't be played."""
     game = setup.game
     if game not in WEIGHED:
         raise UsageFault(f"{shown(game)} has no weights to tune: one of {', '.join(WEIGHED)}")
@@ -113,9 +111,7 @@ def check(setup: Setup) -> Game[Any, Any]:
 
 
 def play_all(setup: Setup, games: Sequence[Seats], version: str) -> list[float]:
-    """The score of every game that `play` plays. Raises `ArenaFault` unless this is bot-arena `version`, `UsageFault`
-    as `check` does.
-    """
+    """Return the score of every game. Raises `ArenaFault` for another version, `UsageFault` as `check` does."""
     _check_version(version)
     return [play(setup, seats).score for seats in games]
 
@@ -123,9 +119,10 @@ def play_all(setup: Setup, games: Sequence[Seats], version: str) -> list[float]:
 def play_freed(
     setup: Setup, games: Sequence[Seats], version: str, value: str, second: Setup | None = None
 ) -> list[Freed]:
-    """As `play_all`, with the luck of every game by the value of this name. An exact table may have to be solved first.
+    """Play as `play_all` does, and measure the luck of every game by the value function of this name.
 
-    Give the games of a start dice of their own: with the same dice they come out alike, and seem surer than they are.
+    This may solve an exact table first. Games of one start need different dice: otherwise they come out alike and make
+    the result look too certain.
     """
     _check_version(version)
     freed = []
@@ -138,7 +135,7 @@ def play_freed(
 
 
 def play_adjusted(setup: Setup, games: Sequence[Seats], version: str, value: str) -> list[float]:
-    """The score of every game less luck, as `play_freed` has them, to `SCORE_DECIMALS`: what a tuning keeps."""
+    """Return the score of every game minus its luck, rounded to `SCORE_DECIMALS`, as a tuning stores it."""
     return [round(game.score - game.luck, SCORE_DECIMALS) for game in play_freed(setup, games, version, value)]
 
 
@@ -148,7 +145,7 @@ def _check_version(version: str) -> None:
 
 
 def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
-    """One game; seat 1 may search in a way of its own, that of `second`. Raises `UsageFault` as `check`."""
+    """Play one game. Seat 1 may have its own search, that of `second`. Raises `UsageFault` as `check` does."""
     rules = ready(setup)[0]
     setups = setup, second or setup
     kernels = [ready(each)[1] for each in setups]
@@ -168,7 +165,7 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
             evaluation=how.evaluation,
             weights=weights[seat],
             settings=how.settings,
-            # A generator is made only where one is drawn from: it is a tenth of what a quick search takes.
+            # A generator is made only if it is used, as making it takes a tenth of the time of a quick search.
             below=seeded(own, str(seat), ply).randrange if how.settings.draws else None,
             limit=Limit(nodes=how.nodes),
         )
@@ -179,7 +176,7 @@ def play(setup: Setup, seats: Seats, second: Setup | None = None) -> PlayedGame:
 
 
 def _rules(setup: Setup) -> Game[Any, Any]:
-    """Raises `UsageFault` for a config that the game does not have."""
+    """Return the rules of the setup's game. Raises `UsageFault` for a config that the game does not have."""
     try:
         config = json.loads(setup.config)
     except (ValueError, RecursionError):
@@ -193,16 +190,17 @@ def _rules(setup: Setup) -> Game[Any, Any]:
 
 
 def ready(setup: Setup) -> tuple[Game[Any, Any], Kernel]:
-    """The rules and the search, kept for the last few setups: this thread's own, as a search is used by one at a time.
+    """Return the rules and the search, cached for the last few setups. Each thread has its own, as a search is not
+    thread-safe.
 
-    Raises `UsageFault` as `check`.
+    Raises `UsageFault` as `check` does.
     """
     return _kept.last(setup)
 
 
 @lru_cache(KEPT)
 def value_for(setup: Setup, name: str) -> ValueFunction:
-    """The value of this name for the setup's game, kept for the last few. Raises `UsageFault` where there is none."""
+    """Return a value function of the setup's game, cached for the last few. Raises `UsageFault` if there is none."""
     return value_of(ready(setup)[0], name)
 
 

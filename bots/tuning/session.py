@@ -1,4 +1,4 @@
-"""Plays the games that a tuning lacks, keeps it on disk on the way, and tells on standard error how far it is."""
+"""Plays the missing games of a tuning, saves it meanwhile, and reports progress on standard error."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ from machine.console import Console
 from machine.workers.local import WorkerPool, spread
 
 KEEPING = 0.05
-"""The share of the time that writing the file may take between generations."""
+"""The fraction of the time within a generation that writing the file may take."""
 
 
 def pace(games: int, seconds: float) -> str:
-    """How many games a second that is."""
+    """Return the speed as text, in games a second."""
     return f"{games / max(seconds, 1e-3):,.1f} games/s"
 
 
 def _work(tuning: Tuning) -> Callable[[Sequence[Seats]], list[float]]:
-    """What workers do: play games, and give the score of each as the tuning keeps it."""
+    """Return the function that workers run: it plays games and returns their scores as the tuning stores them."""
     if tuning.value is None:
         return partial(play_all, tuning.setup, version=tuning.version)
     return partial(play_adjusted, tuning.setup, version=tuning.version, value=tuning.value)
 
 
 class Tuner:
-    """One session of a tuning. `played` counts its games."""
+    """One session of a tuning. `played` counts the games of the session."""
 
     def __init__(self, tuning: Tuning, path: Path) -> None:
         self.tuning = tuning
@@ -57,11 +57,11 @@ class Tuner:
 
     @property
     def seconds(self) -> float:
-        """How long this session has played."""
+        """Seconds since the session started to play."""
         return monotonic() - self._began
 
     def run(self, crew: WorkerPool) -> None:
-        """Play to the end. Whatever ends it before, what was played is kept, unless it is `NotKept`."""
+        """Play to the end. On any error or interrupt other than `NotKept`, save the games played so far."""
         self._began = monotonic()
         self._keep()
         try:
@@ -78,7 +78,7 @@ class Tuner:
             raise
 
     def _play(self, running: Running, crew: WorkerPool) -> list[float | None]:
-        """The scores of this generation, those that were missing played."""
+        """Play the missing games of this generation and return all its scores."""
         tuning, genes, scores = self.tuning, running.genes, list(running.scores)
         number = len(tuning.generations) + 1
         meetings = schedule(tuning.method, tuning.seed, number)
@@ -100,11 +100,11 @@ class Tuner:
         return scores
 
     def _take(self, running: Running, scores: Sequence[float | None]) -> None:
-        """Note the scores so far: a copy, which would cost more than the games if it were made after every one."""
+        """Copy the scores so far into the tuning. A copy after every game would cost more than the games."""
         self.tuning = replace(self.tuning, running=running._replace(scores=tuple(scores)))
 
     def _finish(self, running: Running, scores: Sequence[float | None]) -> None:
-        """Value the genes by the scores, and breed the next ones."""
+        """Compute the fitness of the genes from the scores, and breed the next generation."""
         method, seed, number = self.tuning.method, self.tuning.seed, len(self.tuning.generations) + 1
         known = [score for score in scores if score is not None]
         shares = fitness(method, schedule(method, seed, number), known)
@@ -118,7 +118,7 @@ class Tuner:
         self._pause = (self._kept - begin) / KEEPING
 
     def _tell(self, games: int, seconds: float) -> None:
-        """A line about the generation that is finished, of which so many games were played in this session."""
+        """Print a line about the finished generation, of which this session played `games` games."""
         last, method = self.tuning.generations[-1], self.tuning.method
         speed = f", {pace(games, seconds)}" if games else ""
         self._console.print(
@@ -128,7 +128,7 @@ class Tuner:
         )
 
     def _told(self) -> str:
-        """Beside the bar: the last finished generation, the speed, and how long the whole tuning will take."""
+        """Return the text beside the bar: the last finished generation, the speed, the time left for all."""
         told = []
         if self.tuning.generations:
             last = self.tuning.generations[-1]

@@ -1,4 +1,4 @@
-"""A tuning as a value: its preset, method and setup, and how far it is. What that means is said in genetic.py."""
+"""A tuning as a value: its preset, method, setup and progress. genetic.py explains the terms."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from protocol.display import among, shown
 from protocol.errors import UsageFault
 
 MOST_GENES_IN_ALL = 15_000
-"""Of all generations together: a file with more would be too long for `read_file`."""
+"""Genes of all generations. With more, the file would be too long for `read_file`."""
 MOST_SEED = 64
 
 
 class Running(NamedTuple):
-    """The generation under way: its genes, and by game the score of seat 0, as it counts for the fitness; None where
-    it has not been played.
+    """The generation in progress: its genes, and by game the score of seat 0 that counts for the fitness; None if the
+    game has not been played.
     """
 
     genes: tuple[Gene, ...]
@@ -34,16 +34,16 @@ class Running(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tuning:
-    """How far a tuning is. `running` is None when all generations are finished."""
+    """A tuning and its progress. `running` is None when all generations are finished."""
 
     preset: str
     seed: str
     version: str
-    """Of bot-arena: another one may play other games."""
+    """The version of bot-arena. Other versions may play different games."""
     method: Method
     setup: Setup
     value: str | None = None
-    """What luck is measured by, where fitness is less luck."""
+    """The name of the value function that measures luck, if the fitness is luck-adjusted."""
     generations: tuple[Generation, ...] = ()
     running: Running | None = None
 
@@ -55,7 +55,7 @@ class Tuning:
 
     @property
     def best(self) -> tuple[Gene, float] | None:
-        """The fittest weights of the last finished generation, and their fitness."""
+        """The fittest weights of the last finished generation, with their fitness."""
         if not self.generations:
             return None
         last = self.generations[-1]
@@ -64,7 +64,7 @@ class Tuning:
 
     @property
     def games(self) -> int:
-        """Played so far."""
+        """Games played so far."""
         now = 0 if self.running is None else sum(score is not None for score in self.running.scores)
         return len(self.generations) * self.method.games + now
 
@@ -72,9 +72,7 @@ class Tuning:
 def under_way(
     method: Method, seed: str, generations: Sequence[Generation], weights: int = len(EQUAL)
 ) -> Running | None:
-    """The generation after those that are finished, of genes of so many weights, no game of it played; None after the
-    last.
-    """
+    """Return the generation that follows the finished ones, with no game played; None after the last."""
     if len(generations) == method.generations:
         return None
     genes = next_genes(method, seed, generations[-1]) if generations else first_genes(method, seed, weights)
@@ -82,17 +80,17 @@ def under_way(
 
 
 def config_text(config: Mapping[str, Any]) -> str:
-    """A config for a `Setup`: equal configs give equal texts. What is null is left out, as TOML has no word for it."""
+    """Return a config as text for a `Setup`. Equal configs give equal texts. Nulls are dropped, as TOML has none."""
     return json.dumps(present(config), sort_keys=True, default=str)
 
 
 def present(table: Mapping[str, Any]) -> dict[str, Any]:
-    """The table without what is null."""
+    """Return the table without its nulls."""
     return {key: value for key, value in table.items() if value is not None}
 
 
 def check_tuning(tuning: Tuning) -> None:
-    """Raises `UsageFault` for a tuning that can't be played, or not be kept in a file."""
+    """Raise `UsageFault` for a tuning that can't be played, or can't be stored in a file."""
     read_preset(tuning.preset, tuning.setup.game)
     check_seed(tuning.seed)
     check(tuning.setup)
@@ -105,8 +103,8 @@ def check_tuning(tuning: Tuning) -> None:
 
 
 def value_name(method: Method, setup: Setup) -> str | None:
-    """What a tuning measures luck by: the best there is, None where fitness has luck left in. Raises `UsageFault` where
-    there is no luck to take out.
+    """Return the name of the best value function to measure luck by; None if the fitness is not luck-adjusted. Raises
+    `UsageFault` if the game has no luck.
     """
     if method.fitness == "results":
         return None
@@ -117,7 +115,7 @@ def value_name(method: Method, setup: Setup) -> str | None:
 
 
 def _check_value(tuning: Tuning) -> None:
-    """Raises `UsageFault` where luck can't be measured as the tuning says; a finished one may name what is gone."""
+    """Raise `UsageFault` if the tuning can't measure luck by its value function, unless it is finished."""
     if tuning.method.fitness == "results":
         if tuning.value is not None:
             raise UsageFault(f"value is {shown(tuning.value)}: none, as fitness is 'results'")
@@ -129,13 +127,13 @@ def _check_value(tuning: Tuning) -> None:
 
 
 def check_seed(seed: str) -> None:
-    """Raises `UsageFault`."""
+    """Raise `UsageFault` for a seed that is too long, empty or not printable."""
     if not 1 <= len(seed) <= MOST_SEED or not seed.isprintable():
         raise UsageFault(f"seed is {shown(seed)}: 1 to {MOST_SEED} printable characters")
 
 
 def command(tuning: Tuning) -> str:
-    """The command line that makes a tuning, but for where it is kept."""
+    """Return the command line that makes the tuning, without the option for its file."""
     usual = PRESETS[tuning.preset][tuning.setup.game]
     words = ["arena-bot", "tune", tuning.setup.game, "--preset", tuning.preset]
     before = numbers(*usual)
@@ -150,11 +148,11 @@ def command(tuning: Tuning) -> str:
 
 
 def numbers(method: Method, setup: Setup) -> dict[str, Any]:
-    """All that `--set` may change, by key."""
+    """Return everything that `--set` may change, by key."""
     return {**asdict(method), **setup.search}
 
 
 def _word(value: Any) -> str:
-    """A config value as `read_value` reads it."""
+    """Return a config value in the form that `read_value` reads."""
     plain = isinstance(value, str) and not value.startswith("@") and read_value(value) == value
     return value if plain else json.dumps(value)

@@ -1,1 +1,1 @@
-"""Many games under one config at once: the rules and what a learner sees of them as loops over flat arrays."""
+"""Batches of games under one config: rules and encodings as loops over flat arrays."""

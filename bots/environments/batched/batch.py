@@ -1,4 +1,4 @@
-"""Games that are played at once, whatever the game; found by its name. Each has dice of its own, from a generator."""
+"""The interface of games played in a batch, each with its own dice, and the registry of batches by game."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ S = TypeVar("S")
 
 Numbers = NDArray[np.int64]
 Vectors = NDArray[np.float32]
-"""Games × numbers."""
+"""An array of games × numbers."""
 Masks = NDArray[np.int8]
-"""Games × actions."""
+"""An array of games × actions."""
 _WHERE = {
     "nim": "bots.environments.batched.small_games:NimBatch",
     "tictactoe": "bots.environments.batched.small_games:GridBatch",
@@ -37,14 +37,13 @@ _WHERE = {
 
 
 class Batch(ABC, Generic[S]):
-    """`count` games under one config; the seats of each begin at 0. Vectors, masks and the numbers of actions are those
-    of the game's `Encoding`.
+    """`count` games under one config. Vectors, masks and action numbers are those of the game's `Encoding`.
 
-    `luck` is the name of what the luck of throws is measured by, and then taken off the rewards.
+    `luck` names the value function by which the luck of dice is measured and subtracted from rewards.
     """
 
     values: ClassVar[tuple[str, ...]] = (NoLuck.name,)
-    """What luck can be measured by here, of what `measuring.value_registry` has."""
+    """The value functions of `measuring.value_registry` that this game can measure luck by in batches."""
 
     def __init__(self, rules: Game[S, Any], count: int, luck: str = NoLuck.name) -> None:
         self.rules = rules
@@ -53,29 +52,29 @@ class Batch(ABC, Generic[S]):
         self.encoding: Encoding[S, Any] = encoding_of(rules)
         self._generators: Numbers = np.ones((count, 2), np.int64)
 
-    # `turn`, `over` and `generators` may be parts of an array of states. They are not kept as attributes: numpy copies
-    # and pickles a part as an array of its own, so a copied batch would read what its steps no longer write.
+    # `turn`, `over` and `generators` may be views of an array of states. They are not stored as attributes:
+    # numpy copies and pickles a view as an array of its own, so a copied batch would read stale data.
     @property
     @abstractmethod
     def turn(self) -> Numbers:
-        """By game, the seat to move; of a game that is over it says nothing."""
+        """The seat to move in each game; meaningless in a game that is over."""
 
     @property
     @abstractmethod
     def over(self) -> Numbers:
-        """By game, whether it is over: 1 or 0."""
+        """1 for each game that is over, 0 for the others."""
 
     @property
     def generators(self) -> Numbers:
-        """By game, what its dice are drawn with."""
+        """The state of each game's dice generator."""
         return self._generators
 
     def seed(self, seeds: Iterable[int]) -> None:
-        """Give every game dice of its own."""
+        """Give every game dice that follow from its own seed."""
         self.generators[:] = [seeded(seed % SEEDS) for seed in seeds]
 
     def begin(self, games: Numbers) -> None:
-        """Begin these games anew, as the rules do: with a deal from the game's own dice, where there is one."""
+        """Start these games from the beginning. If the rules deal, the deal comes from the game's own dice."""
         if self._start is not None:
             self._place(games, self._start)
             return
@@ -85,34 +84,34 @@ class Batch(ABC, Generic[S]):
 
     @cached_property
     def _start(self) -> Numbers | None:
-        """What every game begins with; None where it is dealt."""
+        """The initial state of every game, flat; None if it is dealt."""
         first, deal = self.rules.initial(Dice(bytes(SEED_BYTES), 0))
         return self._flat(first) if deal is None else None
 
     def write(self, games: Numbers, position: S) -> None:
-        """Make this the position of these games."""
+        """Set the position of these games."""
         self._place(games, self._flat(position))
 
     @abstractmethod
     def _flat(self, position: S) -> Numbers:
-        """A position as the numbers that `_place` takes."""
+        """Return a position in the flat form that `_place` takes."""
 
     @abstractmethod
     def _place(self, games: Numbers, flat: Numbers) -> None: ...
 
     @abstractmethod
     def position(self, game: int) -> S:
-        """Where a game has got to, as the rules have it."""
+        """Return the position of a game as an object of the rules."""
 
     @abstractmethod
     def observe(self, games: Numbers, seats: Numbers, vectors: Vectors, masks: Masks) -> None:
-        """Write what a seat of each of these games sees, and its mask, which is all 0 for who is not to move."""
+        """Write what a seat of each of these games sees, and its action mask: all 0 unless the seat is to move."""
 
     def step(self, games: Numbers, actions: Numbers, rewards: NDArray[np.float64], ended: NDArray[np.int8]) -> int:
-        """Play an action in each of these games, of which none is over.
+        """Play an action in each of these games, none of which may be over.
 
-        By all games and seats, what is won or lost is added to `rewards`, and `ended` becomes 1 for a seat whose rank
-        is settled. Returns −1; or the first place in `games` whose action is not legal, and nothing has happened.
+        `rewards` and `ended` are by game and seat for all games. Rewards are added; `ended` becomes 1 for a seat whose
+        rank is settled. Returns −1, or the index in `games` of the first illegal action; then nothing has changed.
         """
         return int(self._step(games, np.ascontiguousarray(actions, np.int64), rewards, ended))
 
@@ -127,16 +126,16 @@ def _draws(generators: Any, games: Any, below: int, drawn: Any) -> None:
 
 
 def draws(generators: Numbers, games: Numbers, below: int) -> Numbers:
-    """For each of these games a number from 0 to `below` − 1, of its own dice."""
+    """Return for each of these games a random number from 0 to `below` − 1, drawn from its own dice."""
     drawn = np.empty(len(games), np.int64)
     _draws(generators, games, below, drawn)
     return drawn
 
 
 def batch_of(rules: Game[Any, Any], count: int, luck: str | None) -> Batch[Any]:
-    """So many games by these rules; `luck` None is the best there is.
+    """Return a batch of `count` games by these rules; `luck` None chooses the best value function.
 
-    Raises `UsageFault` for a game, and for a value of luck, that is not played so.
+    Raises `UsageFault` if batches do not support the game or the value function.
     """
     if rules.name not in _WHERE:
         raise UsageFault(f"{rules.name} is not played in batches: {', '.join(_WHERE)} are")

@@ -1,4 +1,4 @@
-"""The campaign in batches, on the fields of playouts."""
+"""Batches of campaigns, on the array `field` of playouts."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ from protocol.games.base import Game
 from protocol.games.risk.campaign import MOST_PLAYERS, Campaign, Position
 
 AT, GONE, BEYOND = 0, 1, 1 + MOST_PLAYERS
-"""Behind the field, the ply; and by seat how many were out before it, where it is out."""
+"""Slots behind the field: the ply, then by seat how many seats were eliminated before it."""
 
 
 class CampaignBatch(Batch[Position]):
-    """Draft-and-attack Risk. A vector's logarithms are looked up."""
+    """Draft-and-attack Risk. The logarithms in vectors come from a table."""
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Campaign)
@@ -116,7 +116,6 @@ def legal(board: Any, field: Any, action: int) -> bool:
 
 @compiled
 def _mark(board: Any, field: Any, mask: Any) -> None:
-    """The actions that are `legal`."""
     count, seat = board[TERRITORIES], field[TURN]
     if field[DRAFTING]:
         mask[0] = 1
@@ -162,7 +161,6 @@ def _see(board: Any, shares: Any, states: Any, games: Any, seats: Any, vectors: 
 
 @compiled
 def _draft(board: Any, field: Any, room: Any, pressure: Any) -> None:
-    """By the draft rule."""
     kept = share_out(board, field, room, 0, pressure, field[TURN], field[UNITS])
     for i in range(kept):
         place(field, room[i], room[board[TERRITORIES] + i])
@@ -170,7 +168,7 @@ def _draft(board: Any, field: Any, room: Any, pressure: Any) -> None:
 
 @compiled
 def _settle(board: Any, field: Any, rewards: Any, ended: Any) -> None:
-    """Reward those that are in a game which is over: by territories, then units."""
+    """Reward the seats that are left in a finished game, ranked by territories, then units."""
     players = board[SEATS]
     for seat in range(players):
         if not field[IN + seat]:

@@ -1,4 +1,4 @@
-"""Bounded Risk in batches, on the flat positions of the searches."""
+"""Batches of bounded Risk, on the flat positions of the searches."""
 
 from __future__ import annotations
 
@@ -39,17 +39,18 @@ from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.games.risk.duel import FREE, Duel, Position
 
 TURN, OVER, AT = range(ARMY + MOST_PLAYERS, ARMY + MOST_PLAYERS + 3)
-"""In the header of a flat position, behind what the searches have there: the seat to move, whether the game is over,
+"""Slots in the header of a flat position, behind those of the searches: the seat to move, whether the game is over, and
 the ply."""
 BY_NOTHING, BY_FEATURES, BY_TABLE = range(3)
 MODES = {NoLuck.name: BY_NOTHING, value_functions.FEATURES: BY_FEATURES, value_functions.EXACT: BY_TABLE}
-"""What luck is measured by."""
+"""Modes of measuring luck, by the name of the value function."""
 _A_SEAT = 1 / 4
-"""Of a seat's mean of features, in points: half a point is what one has above the other (`measuring.risk`)."""
+"""The weight of a seat's mean of features, in points: half of the difference between the seats' means is a value in
+points (`measuring.risk`)."""
 
 
 class DuelBatch(Batch[Position]):
-    """Bounded Risk; its states are seen from seat 0, and from seat 1 as well where luck is measured by features."""
+    """Bounded Risk. States are seen from seat 0, and also from seat 1 if luck is measured by features."""
 
     values: ClassVar[tuple[str, ...]] = tuple(MODES)
 
@@ -97,8 +98,8 @@ class DuelBatch(Batch[Position]):
 
 @lru_cache(maxsize=4)
 def _values_of(board: Board, max_troops: int) -> tuple[Any, list[int]]:
-    """As `Table.flat`. A table that `arena-bot solve` left is mapped, which loops over arrays cannot read: then it is
-    solved again, in memory.
+    """Return what `Table.flat` returns. A table that `arena-bot solve` has stored is memory-mapped, which compiled
+    loops cannot read, so it is solved again in memory.
     """
     table = table_of(board, max_troops)
     return (solve(board, max_troops) if isinstance(table.values, MappedValues) else table).flat()
@@ -123,7 +124,6 @@ def legal(board: Any, state: Any, action: int) -> bool:
 
 @compiled
 def _mark(board: Any, state: Any, mask: Any) -> None:
-    """The actions that are `legal`."""
     count, seat = board[TERRITORIES], state[TURN]
     if state[EMPTY]:
         for k in range(count):
@@ -172,7 +172,7 @@ def _worth(
     owner: int,
     troops: int,
 ) -> float:
-    """What it will be worth to seat 0, in points, that a cell has this owner and these troops after the move."""
+    """Return the value to seat 0, in points, of the position in which a cell has this owner and these troops."""
     if mode == BY_FEATURES:
         return peek(board, first, scale, at, owner, troops) - peek(board, second, scale, at, owner, troops)
     following, number = 1 - first[TURN], 0

@@ -1,4 +1,4 @@
-"""Nim and tic-tac-toe in batches."""
+"""Batches of nim and tic-tac-toe."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from protocol.games.nim import Nim, Position
 from protocol.games.tictactoe import LINES, Grid
 
 TURN, OVER, AT, CELLS = range(4)
-"""state[TURN]: the seat to move; [OVER]: whether the game is; [AT]: the ply; heaps or cells from CELLS on."""
+"""Slots of a state: TURN the seat to move, OVER whether the game is over, AT the ply. Heaps or cells begin at CELLS."""
 
 
 class _SmallBatch(Batch[Any]):
-    """States that are rows of `TURN`, `OVER`, `AT` and what lies on the table."""
+    """The common part of both games: a state is a row of `TURN`, `OVER`, `AT`, and heaps or cells."""
 
     def __init__(self, rules: Game[Any, Any], count: int, luck: str, *, width: int) -> None:
         super().__init__(rules, count, luck)
@@ -42,7 +42,7 @@ class _SmallBatch(Batch[Any]):
 
 
 class NimBatch(_SmallBatch):
-    """Nim; `moves` are the actions' heaps, then what each takes."""
+    """Nim. `moves` holds the heaps of the actions, then the numbers of objects that they take."""
 
     def __init__(self, rules: Game[Position, Any], count: int, luck: str = NoLuck.name) -> None:
         assert isinstance(rules, Nim)
@@ -70,8 +70,6 @@ class NimBatch(_SmallBatch):
 
 
 class GridBatch(_SmallBatch):
-    """Tic-tac-toe."""
-
     def __init__(self, rules: Game[Grid, int], count: int, luck: str = NoLuck.name) -> None:
         super().__init__(rules, count, luck, width=9)
         self._lines = np.array(LINES, np.int64)
@@ -92,7 +90,7 @@ class GridBatch(_SmallBatch):
 
 @compiled
 def _end(state: Any, winner: int, rewards: Any, ended: Any) -> None:
-    """The game of two is over, and won by a seat; −1: drawn."""
+    """End a game of two seats: the winner gets 1, the loser −1; `winner` −1 is a draw."""
     state[OVER] = 1
     ended[0] = ended[1] = 1
     if winner >= 0:

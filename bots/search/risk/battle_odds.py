@@ -1,5 +1,5 @@
-"""Battles to the end in floating point: a table of how they come out on average, and every final result with its
-probability, which the chance nodes of a search throw.
+"""Odds of battles fought to the end, in floating point: a table of mean results, and the probability of every final
+result for chance nodes.
 
 The exact odds, as fractions, are in protocol.games.risk.battle.
 """
@@ -13,18 +13,20 @@ from machine.compiled import compiled, floats
 from protocol.games.risk.battle import ATTACKING, DEFENDING, battle_without_dice, round_odds
 
 EDGE = 80
-"""The most units of either side in the table; beyond, both are scaled down to it."""
+"""The most units of either side in the table. Larger battles are scaled down to it."""
 _ROW = 3 * (EDGE + 1)
 NEED = (EDGE + 1) * _ROW
-"""Behind the table: by defenders, how many attackers are `enough`."""
+"""Where the last part of the table begins: by number of defenders, the attackers that are `enough`."""
 ENOUGH = 0.9
-"""The chance to win with enough."""
+"""The probability of winning with `enough` attackers."""
 
 
 @cache
 def odds_table(dice: bool) -> Any:
-    """By attackers and defenders the chance to win, the attackers left on average if won, the defenders if lost; from
-    `NEED` on the fewest attackers that win with the chance `ENOUGH`, at most `EDGE`.
+    """Return, by attackers and defenders: the probability of winning, the mean attackers left after a win, and the mean
+    defenders left after a loss.
+
+    From `NEED` on it holds the fewest attackers that win with probability `ENOUGH`, at most `EDGE`.
     """
     table = [0.0] * (NEED + EDGE + 1)
     for attackers in range(EDGE + 1):
@@ -38,7 +40,7 @@ def odds_table(dice: bool) -> Any:
 
 
 def _with_dice(table: list[float], attackers: int, defenders: int) -> list[float]:
-    """From what a round leaves."""
+    """Return the three numbers of one cell, computed from the cells that a round of dice leads to."""
     if not attackers or not defenders:
         return [float(attackers > 0), float(attackers), float(defenders)]
     won = left = held = 0.0
@@ -58,7 +60,7 @@ def _without(attackers: int, defenders: int) -> list[float]:
 
 @compiled
 def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, float]:
-    """The chance to win, the attackers left on average if won, the defenders left if lost."""
+    """Return the probability of a win, the mean attackers left after it, and the mean defenders left after a loss."""
     most = max(attackers, defenders)
     if most <= EDGE:
         at = attackers * _ROW + 3 * defenders
@@ -69,16 +71,14 @@ def odds_of(odds: Any, attackers: int, defenders: int) -> tuple[float, float, fl
 
 @compiled
 def enough(odds: Any, most: int, defenders: int) -> int:
-    """The fewest of `most` units that win with the chance `ENOUGH`; all, or `EDGE` if that is less, where none in the
-    table do.
-    """
+    """Return the fewest of `most` units that win with probability `ENOUGH`; `most` if too few or beyond the table."""
     if defenders > EDGE:
         return most
     return min(most, int(odds[NEED + defenders]))
 
 
 def _round(attacking: int, defending: int) -> tuple[float, float, float]:
-    """How often a round takes nobody, one, all of the attackers that are at stake."""
+    """Return the probabilities that a round costs the attacker none, one, or all of the units at stake."""
     odds = {lost: float(chance) for chance, lost, _ in round_odds(attacking, defending)}
     return odds[0], odds[1] if min(attacking, defending) > 1 else 0.0, odds[min(attacking, defending)]
 
@@ -92,14 +92,15 @@ _ROUNDS = tuple(
 
 
 def room_for(units: int) -> int:
-    """The floats that `throw` needs at most, with so many units on the map."""
+    """Return the floats that `throw` needs at most with `units` units on the map."""
     return 4 * units + 3
 
 
 @compiled
 def results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
-    """Write from `begin` on the probabilities that `attackers` … 1 attackers are left, then that 1 … `defenders`
-    defenders are. Three rows of `defenders` + 1 behind them are used to reckon.
+    """Write the probabilities that `attackers` … 1 attackers are left, then that 1 … `defenders` defenders are left.
+
+    They begin at `begin`. The three rows of `defenders` + 1 floats behind them are scratch space.
     """
     width = defenders + 1
     rows = begin + attackers + defenders
@@ -128,19 +129,19 @@ def results(chances: Any, begin: int, attackers: int, defenders: int) -> None:
 
 @compiled
 def left_after(result: int, attackers: int) -> int:
-    """How many a result leaves, by its place in `results`: attackers if above 0, else as many defenders below 0."""
+    """Return what the result at an index of `results` leaves: attackers if positive, defenders if negative."""
     return attackers - result if result < attackers else attackers - result - 1
 
 
 @compiled
 def without_dice(attackers: int, defenders: int) -> int:
-    """The same where no dice are thrown: a bigger army wins with the difference."""
+    """Return what a battle without dice leaves, as `left_after` does: the larger army wins with the difference."""
     return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
 
 
 @compiled
 def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """`throw` by two results, won and lost, the likelier first, each with what is left on average."""
+    """Write only two results, win and loss, each with the mean number of units left; the likelier comes first."""
     results(chances, begin, attackers, defenders)
     won = lost = spared = held = 0.0
     for i in range(attackers):
@@ -159,7 +160,7 @@ def mean_results(chances: Any, begin: int, attackers: int, defenders: int) -> in
 
 @compiled
 def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> int:
-    """`throw` by all `results`, the likeliest first: a search that can stop half-way stops sooner."""
+    """Write all `results`, the likeliest first, so that a search that can cut off early does so sooner."""
     results(chances, begin, attackers, defenders)
     count = attackers + defenders
     for i in range(count):
@@ -174,14 +175,12 @@ def likely_results(chances: Any, begin: int, attackers: int, defenders: int) -> 
 
 
 SURE, MEANS, DICE = range(3)
-"""How a battle is thrown: not at all, by two results, by all of them."""
+"""How a battle is resolved: without chance, by its two mean results, or by all results of the dice."""
 
 
 @compiled
 def throw(chances: Any, begin: int, attackers: int, defenders: int, how: int) -> int:
-    """Write the results of a battle from `begin` on: first the probability of each, then what each leaves
-    (`left_after`). Returns how many there are.
-    """
+    """Write a battle's results from `begin` on: all probabilities, then all `left_after`. Return their number."""
     if how == MEANS:
         return mean_results(chances, begin, attackers, defenders)
     if how == DICE:

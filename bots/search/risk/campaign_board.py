@@ -1,4 +1,4 @@
-"""The campaign's map and rules as a flat array, `board`, for its kernels, and the numbers of search keys."""
+"""The campaign's map and rules as a flat array, `board`, and the random numbers of its search keys."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from machine.compiled import compiled, ints
 from protocol.games.risk.campaign import MOST_PLAYERS, Campaign
 
 BORDERS, SOURCES, MOVES, SEATS, ATTACKS, ROUNDS, CLASSIC, DICE, CONTINENTS, HELD, SNAKE = range(4, 15)
-"""The campaign's slots of `board`: [BORDERS] where the cells that borders lead to begin, [SOURCES] those that they lead
-from; [MOVES] the number of borders; [ATTACKS] attacks a turn in the rules; [CLASSIC], [DICE] and [SNAKE] 0 or 1;
-[CONTINENTS] where they begin, each a bonus, a count and cells, and [HELD] how many there are."""
+"""The campaign's slots of `board`. At BORDERS begins the list of the cells that borders lead to, at SOURCES that of the
+cells that they lead from; MOVES is the number of borders. ATTACKS is the number of attacks a turn under the rules.
+CLASSIC, DICE and SNAKE are 0 or 1. At CONTINENTS begin the continents, each as bonus, count and cells; HELD is their
+number."""
 
 SPAN = 64
-"""Troops enter a search key in digits of this base: two, with the owner, and a third where there are that many."""
+"""The base of the digits in which troops enter a search key: two with the owner, a third for larger armies."""
 SEAT_KEYS, LEFT_KEYS, PLY_KEYS, ROUND_KEYS, TURNS = 0, 8, 32, 256, 2048
-"""Where the numbers that are not a territory's begin, behind those of two digits; and how many they are. Those of third
-digits follow.
-"""
+"""Offsets of the random numbers that belong to no territory, relative to the end of those for two digits, and their
+total. Those for third digits follow."""
 
 
 def campaign_board(rules: Campaign) -> list[int]:
-    """`board` for the campaign, for `ints`."""
+    """Return the array `board` of a campaign as a list, for `ints`."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell(len(map_))
@@ -42,8 +42,8 @@ def campaign_board(rules: Campaign) -> list[int]:
 
 @compiled
 def next_turn(board: Any, seats: Any, alive: int, seat: int, number: int) -> tuple[int, int]:
-    """The seat that has its turn after `seat` in round `number`, and its round; `seats` has from `alive` on whether
-    each is in the game.
+    """Return the next seat after `seat` in round `number`, and its round. `seats` has from `alive` on who is in the
+    game.
     """
     step = -1 if board[SNAKE] and number % 2 == 0 else 1
     following = seat + step
@@ -61,15 +61,15 @@ def next_turn(board: Any, seats: Any, alive: int, seat: int, number: int) -> tup
 
 @lru_cache(maxsize=8)
 def keys_for(territories: int) -> Any:
-    """Zobrist's numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and round; and by
-    territory and third digit.
+    """Return the Zobrist numbers: by territory, owner and digit of its troops; then by seat, attacks left, ply and
+    round; then by territory and third digit.
     """
     return ints(random_numbers(territories * MOST_PLAYERS * 2 * SPAN + TURNS + territories * SPAN))
 
 
 @compiled
 def key_of(board: Any, state: Any, keys: Any, at: int) -> int:
-    """What a cell adds to the search key."""
+    """Return what one cell contributes to the search key."""
     begin = (board[at + 3] * MOST_PLAYERS + state[at]) * 2 * SPAN
     troops = state[at + 1]
     key = keys[begin + troops % SPAN] ^ keys[begin + SPAN + troops // SPAN % SPAN]

@@ -1,4 +1,4 @@
-"""The campaign's two ways to search: by turns, with drafts as moves, or as it was before, with drafts by the rule."""
+"""The campaign's kernel, which chooses between a search with drafts as moves and one with drafts by the rule."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RULED = CampaignSettings(draft="rule")
 
 
 class CampaignKernel:
-    """Searches under one config; one at a time."""
+    """Searches a campaign with one configuration, one search at a time."""
 
     usual_depth: ClassVar[int] = 1
     at_once: ClassVar[int] = AT_ONCE
@@ -45,10 +45,10 @@ class CampaignKernel:
         below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Move]:
-        """The best move, one turn deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+        """Return the best move by iterative deepening over turns up to `depth` within `limit`; always a legal one.
 
-        With the evaluation `outlook`, or where drafts are searched, as turn_search.py does it; a draft of one's own
-        goes by `settings.draft` then, where that is no search. Else as campaign_search.py does it.
+        It uses turn_search.py if `settings.draft` is `search`, or to attack with the evaluation `outlook`; else
+        campaign_search.py, where drafts at the root follow `settings.draft`.
         """
         if settings.draft != "search" and (evaluation != "outlook" or position.phase == "draft"):
             if evaluation == "outlook":
@@ -68,8 +68,9 @@ class CampaignKernel:
         return self._by_turns(position, limit, depth=depth, algorithm=algorithm, evaluation=evaluation, weights=weights)
 
     def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
-        """The best of all moves by what every result of each looks like, or of those that `limit` allows: with
-        `outlook` of all drafts to one place, those in halves to the likeliest, and attacks.
+        """Return the best move by the expectation over every outcome, among all moves or those that `limit` allows.
+
+        With `outlook` the moves are all drafts to one place, split drafts to the likeliest places, and attacks.
         """
         if evaluation != "outlook":
             return self.ruled.look_once(position, evaluation=evaluation, limit=limit)
@@ -78,7 +79,7 @@ class CampaignKernel:
         return self._by_turns(position, limit, evaluation=evaluation, weights=weights, **once)
 
     def _by_turns(self, position: Position, limit: Limit, **options: Any) -> Found[Move]:
-        """What `TurnSearch` finds; for want of time a move that takes microseconds."""
+        """Return what `TurnSearch` finds. If there is no time for it, return a move that takes microseconds."""
         if limit.left is None or limit.left >= LEAST_NODES:
             found = self.turns.search(position, limit=limit, **options)
             if found is not None:
@@ -89,11 +90,10 @@ class CampaignKernel:
         return replace(once, depth=0)
 
     def perft(self, position: Position, depth: int) -> int:
-        """The number of paths of exactly `depth` plies, drafts by the rule, every result of a battle on its own."""
+        """Return the number of paths of exactly `depth` plies, with drafts by the rule and every result of a battle."""
         return self.ruled.perft(position, depth)
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
         if not FAST:
             return
         self.ruled.warm_up()

@@ -1,10 +1,11 @@
-"""The search of the campaign whose drafts are the draft rule's, on flat arrays: expectiminimax, alpha-beta with Star1,
-and leaves made calm. At its own draft the seat at the root does not search.
+"""The search of the campaign in which drafts follow the draft rule: expectiminimax, alpha-beta with Star1, and
+quiescence search at the leaves. A draft at the root is answered without a search.
 
 MAX is the seat at the root, every other seat is MIN. A draft is forced, so it is no ply: it is placed on entering the
-position, and not where the table knows that already.
+position, unless the table already knows the value.
 
-A move is one number: a border to attack across, counted from 0 as board[SOURCES] lists them, or their number: the end.
+A move is one number: the index of the border to attack across, in the order of board[SOURCES]. The number of borders
+means the end of the turn.
 """
 
 from __future__ import annotations
@@ -83,38 +84,40 @@ from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Attack, Ca
 from protocol.games.risk.draft import territories_by_pressure
 
 TURN, LEFT, ROUND, ACTIVE, GONE, KEPT, KEY, A_TURN, ALIVE = range(OWN, OWN + 9)
-"""The position beside owners and troops, in `play`: the seat to move, the attacks it has left, the round, how many
-seats are in the game, the seat that the last attack put out (−1: none), where positions are kept, the search key,
-attacks a turn, and by seat whether it is in the game."""
+"""Slots of `play` for the position, apart from owners and troops: TURN the seat to move, LEFT the attacks it has left,
+ROUND the round, ACTIVE the seats in the game, GONE the seat that the last attack eliminated (−1: none), KEPT where
+saved positions begin, KEY the search key, A_TURN attacks a turn, and from ALIVE on by seat whether it is in the game.
+"""
 EVERY, FIGHT, CALM, BY_TURNS, NEAR, LISTS, HISTORY, DRAFTING = range(ALIVE + MOST_PLAYERS, ALIVE + MOST_PLAYERS + 8)
-"""How to search: whether every attack is a move (1) or the candidates are (0), whether battles are thrown, leaves made
-calm, depth is counted in turns, and the round is part of the key; where the lists of moves begin, and the moves'
-history. [DRAFTING] is whether the turn is at its draft."""
+"""Slots of `play` for the search. EVERY: 1 if every attack is a move, 0 if only candidates are. FIGHT: how battles are
+resolved. CALM: whether leaves get a quiescence search. BY_TURNS: whether depth counts turns. NEAR: whether the round is
+part of the key. LISTS and HISTORY: where move lists and history scores begin. DRAFTING: whether the turn is at its
+draft."""
 DRAFTS = DRAFTING + 1
-"""Where a draft is worked out: two slots a territory. The positions that are kept follow."""
+"""Scratch space of a draft, two slots a territory. Saved positions follow."""
 
 INFINITY = float("inf")
 MOST_ATTACKS = 3
-"""Attacks a turn that a search looks at, among candidates and behind a leaf."""
+"""Attacks a turn that a search considers, among candidates and in the quiescence search."""
 COMPLETE = 4
-"""Added to a bound in the table where no evaluation entered the value."""
+"""Flag added to a bound in the table if no evaluation entered the value."""
 USUAL = CampaignSettings(draft="rule")
 _LOOK_ONCE = CampaignSettings(battles="dice", horizon="plies", draft="rule")
 _GREEDY = CampaignSettings(draft="greedy")
 NOBODY = -1
 _THROWN: Mapping[Battles, int] = {"sure": SURE, "means": MEANS, "dice": battle_odds.DICE}
 MOST_PLIES = 40
-"""No search looks further ahead."""
+"""The greatest depth of a search, in plies."""
 LEAST_NODES = 50
-"""With fewer to spend nothing is searched."""
+"""The least number of nodes that is worth a search."""
 ENTRIES = 2**17
-"""Positions that the table holds; as many everywhere, for the same moves on every machine."""
+"""Positions that the table holds. It is the same on every machine, so that moves are the same."""
 ALIKE = 0.1
-"""Values no further apart are equal: rounding in `state` comes to some hundredths, of 900,000."""
+"""Values this close count as equal: rounding errors in `state` reach some hundredths, of 900,000."""
 
 
 def play_array(board: list[int], position: Position, depth: int) -> Any:
-    """`play` with the position's turn and room for `depth` plies of search."""
+    """Return the array `play` with the position's turn and space for `depth` plies of search."""
     count, moves, seats = board[TERRITORIES], board[MOVES], board[SEATS]
     kept = DRAFTS + 2 * count
     lines = kept + (cell(count) + 1) * (depth + 1)
@@ -131,7 +134,7 @@ def play_array(board: list[int], position: Position, depth: int) -> Any:
 
 @compiled
 def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
-    """What the turn and the distance from the root add to the search key, with the round where it matters."""
+    """Return what the turn, the ply and, where it matters, the round contribute to the search key."""
     begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
     key = keys[begin + SEAT_KEYS + play[TURN]] ^ keys[begin + LEFT_KEYS + play[LEFT]] ^ keys[begin + PLY_KEYS + ply]
     return key ^ keys[begin + ROUND_KEYS + play[ROUND]] if play[NEAR] else key  # type: ignore[no-any-return]
@@ -139,7 +142,7 @@ def turn_key(board: Any, play: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def place(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, troops: int) -> None:
-    """`put`, written to the search key."""
+    """Set a cell with `put` and update the search key."""
     play[KEY] ^= key_of(board, state, keys, at)
     put(board, state, at, owner, troops)
     play[KEY] ^= key_of(board, state, keys, at)
@@ -147,7 +150,7 @@ def place(board: Any, state: Any, play: Any, keys: Any, at: int, owner: int, tro
 
 @compiled
 def keep(state: Any, play: Any, ply: int) -> None:
-    """Lay the position aside, with its search key: one a ply."""
+    """Save the position and its search key in the slot of a ply."""
     begin = play[KEPT] + ply * (len(state) + 1)
     end = begin + len(state)
     play[begin:end] = state
@@ -156,7 +159,7 @@ def keep(state: Any, play: Any, ply: int) -> None:
 
 @compiled
 def take_back(state: Any, play: Any, ply: int) -> None:
-    """Undo what was placed since the position was kept: quicker than to place it all back."""
+    """Restore the position saved at a ply, which is faster than undoing single changes."""
     begin = play[KEPT] + ply * (len(state) + 1)
     end = begin + len(state)
     state[:] = play[begin:end]
@@ -165,7 +168,7 @@ def take_back(state: Any, play: Any, ply: int) -> None:
 
 @compiled
 def back_to(play: Any, seat: int, left: int, number: int, gone: int) -> None:
-    """Give the turn back as it was, and the seat that an attack put out its place in the game."""
+    """Restore the turn, and put the seat that an attack eliminated back into the game."""
     play[TURN], play[LEFT], play[ROUND], play[DRAFTING] = seat, left, number, 0
     if gone >= 0:
         play[ALIVE + gone] = 1
@@ -174,7 +177,7 @@ def back_to(play: Any, seat: int, left: int, number: int, gone: int) -> None:
 
 @compiled
 def income(board: Any, state: Any, seat: int) -> int:
-    """The units that a seat has to place in a draft."""
+    """Return the units that a seat has to place in a draft."""
     owned = state[OWNED + seat]
     if not board[CLASSIC]:
         return owned  # type: ignore[no-any-return]
@@ -194,7 +197,7 @@ def income(board: Any, state: Any, seat: int) -> int:
 
 @compiled
 def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
-    """Place the new units of the seat to move by the draft rule. `pressure` is room for a float a territory."""
+    """Place the new units of the seat to move by the draft rule. `pressure` has space for a float a territory."""
     seat = play[TURN]
     play[DRAFTING] = 0
     kept = share_out(board, state, play, DRAFTS, pressure, seat, income(board, state, seat))
@@ -207,7 +210,7 @@ def draft(board: Any, state: Any, play: Any, keys: Any, pressure: Any) -> None:
 
 @compiled
 def pass_turn(board: Any, play: Any) -> bool:
-    """The turn goes on to the next seat in the game; returns whether the rounds are over."""
+    """Pass the turn to the next seat in the game. Return whether the last round is over."""
     following, number = next_turn(board, play, ALIVE, play[TURN], play[ROUND])
     play[TURN], play[ROUND], play[LEFT], play[DRAFTING] = following, number, play[A_TURN], 1
     return number > board[ROUNDS]  # type: ignore[no-any-return]
@@ -215,9 +218,10 @@ def pass_turn(board: Any, play: Any) -> bool:
 
 @compiled
 def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
-    """Write the attacks of the seat to move, by index, and the end to `play` from `begin` on; returns where they end.
+    """Write the attacks of the seat to move, then the end of the turn, to `play` from `begin` on. Return where they
+    end.
 
-    Unless play[EVERY] is 1 an attack needs two units more than the enemy has.
+    Unless play[EVERY] is 1, an attack needs two units more than the enemy has.
     """
     seat, every, borders, end = play[TURN], play[EVERY], board[BORDERS], begin
     for at in range(ROWS, borders, WIDTH):
@@ -234,13 +238,14 @@ def list_moves(board: Any, state: Any, play: Any, begin: int) -> int:
 
 @entry
 def size_of(troops: int, defenders: int, every: int) -> int:
-    """The units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
+    """Return the units that an attack sends: all that can go, or for a candidate the mean of both sides, rounded up."""
     return troops - 1 if every else (troops + defenders + 1) // 2
 
 
 @compiled
 def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Fight: `remain` attackers are left and take the territory, or below 0 as many defenders.
+    """Carry out an attack. `remain` attackers are left and take the territory; if negative, −`remain` defenders are
+    left.
 
     Returns whether the game is over for MAX.
     """
@@ -263,10 +268,7 @@ def attack(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, r
 
 @compiled
 def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, remain: int) -> bool:
-    """Play an attack of so many units that leaves `remain` (see `left_after`), or the end. A draft may be due then.
-
-    Returns whether the game is over for MAX.
-    """
+    """Play an attack of `size` units that leaves `remain`, or end the turn. Return whether the game is over for MAX."""
     play[GONE] = -1
     if move < board[MOVES]:
         if attack(board, state, play, keys, move, size, remain):
@@ -278,7 +280,7 @@ def make(board: Any, state: Any, play: Any, keys: Any, move: int, size: int, rem
 
 @compiled
 def fight(board: Any, state: Any, play: Any, chances: Any, room: int, move: int) -> tuple[int, int]:
-    """The units that a move sends, and how many results it has: `throw` writes them to `chances` from `room` on."""
+    """Return the units that a move sends and its number of results; `throw` writes them to `chances` from `room` on."""
     if move == board[MOVES]:
         chances[room], chances[room + 1] = 1.0, 0.0
         return 0, 1
@@ -289,7 +291,7 @@ def fight(board: Any, state: Any, play: Any, chances: Any, room: int, move: int)
 
 @compiled
 def final(board: Any, state: Any, play: Any, ply: int) -> float:
-    """The value of a game that is over for MAX: out is lost, alone is won, else territories and then units decide."""
+    """Return the value of a game that is over for MAX; among survivors territories decide, then units."""
     note_end(play, ply)
     top = state[SEAT]
     if not play[ALIVE + top]:
@@ -308,7 +310,7 @@ def final(board: Any, state: Any, play: Any, ply: int) -> float:
 
 @compiled
 def leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, beta: float) -> float:
-    """The value at the horizon."""
+    """Return the value at the horizon, after a quiescence search if play[CALM] is set."""
     play[play[LINES] + ply * play[LINE]] = 0
     more = min(play[LEFT], MOST_ATTACKS) if play[CALM] else 0
     return calm(board, state, play, scale, more, board[MOVES], ply, alpha, beta)
@@ -316,8 +318,9 @@ def leaf(board: Any, state: Any, play: Any, scale: Any, ply: int, alpha: float, 
 
 @compiled
 def begin_after(board: Any, last: int) -> tuple[int, int]:
-    """From which cells attacks go on after `last` (board[MOVES]: none): from the first returned, and from the other,
-    where that is lower. Of attacks that have no territory in common one order is enough.
+    """Return the first cell from which attacks may follow `last`, and a lower cell that they may also start from.
+
+    board[MOVES] as `last` means none. Attacks that share no territory are only tried in one order.
     """
     if last == board[MOVES]:
         return ROWS, ROWS
@@ -329,9 +332,9 @@ def begin_after(board: Any, last: int) -> tuple[int, int]:
 def calm(
     board: Any, state: Any, play: Any, scale: Any, more: int, last: int, ply: int, alpha: float, beta: float
 ) -> float:
-    """The evaluation, or the best for the seat to move after up to `more` candidates, which a bigger army wins.
+    """Return the evaluation, or the best for the seat to move after up to `more` candidate attacks without dice.
 
-    After `last` only attacks from cells behind its source, or from the two that it changed.
+    After `last`, attacks start only from cells behind its source, or from the two cells that it changed.
     """
     play[NODES] += 1
     play[LEAVES] += 1
@@ -387,9 +390,8 @@ def calm(
 def expect(
     board: Any, state: Any, play: Any, keys: Any, scale: Any, chances: Any, room: int, left: int, ply: int
 ) -> float:
-    """Expectiminimax: the value for MAX of an unfinished position, `left` turns or plies deep.
-
-    `chances` is free from `room` on.
+    """Return the expectiminimax value of an unfinished position, `left` turns or plies deep. `chances` is free from
+    `room`.
     """
     if play[STOP] or play[NODES] >= play[BUDGET]:
         play[STOP] = 1
@@ -433,7 +435,7 @@ def expect(
 
 @compiled
 def pick(play: Any, begin: int, end: int, first: int, history: int) -> int:
-    """Move to `begin` the move to try next: the one remembered, else the one that cut most elsewhere."""
+    """Move to `begin` the move to try next: the table's move, else the one that caused most cutoffs."""
     best, chosen = -1, begin
     for i in range(begin, end):
         move = play[i]
@@ -462,9 +464,7 @@ def remember(
     best: float,
     estimates: int,
 ) -> None:
-    """Keep the value of a position and its best move, if it has one. Where the search has to stop nobody asks for them
-    again.
-    """
+    """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
     bound = UPPER if best <= alpha else LOWER if best >= beta else EXACT
     if estimates == play[ESTIMATES]:
         bound += COMPLETE
@@ -490,11 +490,11 @@ def prune(
     alpha: float,
     beta: float,
 ) -> float:
-    """Alpha-beta, fail-soft, with Star1 (Ballard 1983) where battles are thrown: the value that `expect` has or a bound
-    on it beyond `alpha` or `beta`.
+    """Search by fail-soft alpha-beta with Star1 (Ballard 1983). Return the value that `expect` has, or a bound on
+    it.
     """
-    # It is this long because it is the hot loop: its parts as functions of their own, even the look into the table,
-    # cost some 5 % of the nodes a second where it is compiled, and a call a node where it is not.
+    # It is this long because it is the hot loop. Moving its parts, even the table lookup, into functions costs some 5 %
+    # of the nodes a second when compiled, and a call a node when not.
     if play[STOP] or play[NODES] >= play[BUDGET]:
         play[STOP] = 1
         return 0.0
@@ -576,9 +576,7 @@ def prune(
 
 @entry
 def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> None:
-    """Place unit by unit, each on the own cell where the evaluation gains most, the first of equals; add to `counts`
-    how many every territory gets.
-    """
+    """Place units one by one on the own cell where the evaluation gains most; add each territory's to `counts`."""
     seat = state[SEAT]
     for _ in range(units):
         best, chosen = -float("inf"), ROWS
@@ -593,7 +591,7 @@ def place_best(board: Any, state: Any, scale: Any, counts: Any, units: int) -> N
 
 @entry
 def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: int) -> int:
-    """Paths of exactly `depth` plies from an unfinished position: every attack with the most units, every result."""
+    """Count the paths of exactly `depth` plies, with every attack at full strength and every result."""
     if depth == 0:
         return 1
     keep(state, play, depth)
@@ -625,7 +623,7 @@ def perft(board: Any, state: Any, play: Any, keys: Any, pressure: Any, depth: in
 
 
 class CampaignSearch:
-    """Searches under one config; one at a time."""
+    """Searches a campaign with one configuration, one search at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -636,7 +634,7 @@ class CampaignSearch:
 
     @cached_property
     def _memory(self) -> tuple[Any, Any]:
-        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        """The transposition table. Keys include the number of the search, so older entries never match."""
         return zeros(2 * ENTRIES), zeros(ENTRIES, float)
 
     def search(
@@ -652,12 +650,13 @@ class CampaignSearch:
         candidates: bool = True,
         limit: Limit,
     ) -> Found[Move]:
-        """The best move, one turn or ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+        """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        Depth is counted in turns, or else in plies (`settings.horizon`): a horizon in the middle of a turn makes it
-        look good to end one at once, as the next draft comes sooner. At a calm one the seat to move goes on with
-        candidates, as long as it gains. The tree has the `candidates` or else every attack with the most units; its
-        drafts are the draft rule's. At its own draft the position is answered without a search, by `settings.draft`.
+        Depth counts turns, or plies for other values of `settings.horizon`. A horizon in the middle of a turn favours
+        ending the turn early, as the next draft comes sooner. With the horizon `calm`, the seat to move goes on with
+        candidate attacks at leaves as long as it gains. The tree contains the candidate attacks or, without
+        `candidates`, every attack at full strength. A draft at the root is answered by `settings.draft` without a
+        search.
         """
         rules = self.rules
         attacks = min(rules.max_attacks, MOST_ATTACKS) if candidates else rules.max_attacks
@@ -682,7 +681,7 @@ class CampaignSearch:
         before = limit.spent
 
         def look(algorithm: Algorithm, rules: Campaign, root: Position, *, depth: int, limit: Limit) -> Found[Move]:
-            """One search of exactly `depth` turns or plies; a turn has at most `step` plies."""
+            """Search exactly `depth` turns or plies; a turn has at most `step` plies."""
             work_buffers.begin(play, limit.left)
             count = len(rules.map)
             chances = zeros(count + 2 * depth * step * units + room_for(units), float)
@@ -706,8 +705,11 @@ class CampaignSearch:
         return replace(result, nodes=limit.spent - before)
 
     def look_once(self, position: Position, *, evaluation: str, limit: Limit) -> Found[Move]:
-        """The best of every attack with the most units and the end, or of those that `limit` allows, by all that the
-        dice may give. The odds of large armies are floats here, where the rules would take seconds for their fractions.
+        """Return the best move by the expectation over the dice, among attacks at full strength and the end of the
+        turn.
+
+        `limit` may cut the list short. Odds of large armies are floats here; with the fractions of the rules this would
+        take seconds.
         """
         return self.search(
             position,
@@ -720,7 +722,6 @@ class CampaignSearch:
         )
 
     def _play(self, position: Position, depth: int, settings: CampaignSettings, candidates: bool) -> Any:
-        """Room for a search of this kind."""
         rules = self.rules
         play = play_array(self._values, position, depth)
         play[EVERY], play[CALM] = not candidates, settings.horizon == "calm"
@@ -735,15 +736,15 @@ class CampaignSearch:
 
     @cached_property
     def _most_income(self) -> int:
-        """Above what any draft places."""
+        """An upper bound on the units of any draft."""
         map_ = self.rules.map
         return len(map_) + LEAST_CLASSIC + sum(continent.bonus for continent in map_.continents)
 
     def _drafted(
         self, position: Position, how: Drafting, below: Callable[[int], int] | None, state: Any, scale: Any
     ) -> Move:
-        """The draft of the seat to move. `state`, which may change, and `scale` are what `greedy` values it by. Raises
-        `ValueError` for a `random` one without `below`.
+        """Return the draft of the seat to move. A `greedy` draft maximises the evaluation of `state`, which it changes,
+        with `scale`. Raises `ValueError` for a `random` draft without `below`.
         """
         rules = self.rules
         if how == "greedy":
@@ -760,7 +761,7 @@ class CampaignSearch:
         return rules.legal_moves(position)[0]
 
     def _at_once(self, position: Position, limit: Limit) -> Found[Move]:
-        """The attack with the most units to spare, if one has any: a microsecond's work, for want of time."""
+        """Return the attack with the most units to spare, or the end of the turn, in microseconds."""
         attacks = (move for move in self.rules.legal_moves(position) if isinstance(move, Attack))
         spare = {attack: attack.units - position.troops[attack.to] for attack in attacks}
         best = max(spare, key=lambda attack: spare[attack], default=None)
@@ -769,13 +770,13 @@ class CampaignSearch:
         return Found(0.0, move, (move,), nodes=1, leaves=0, deepest=0, depth=0, complete=False)
 
     def _unfinished(self, result: Found[Move], position: Position, play: Any) -> Found[Move]:
-        """The best move seen when there was no time to look at all."""
+        """Return the best move seen in a search that stopped before it completed any depth."""
         numbers = work_buffers.best_line(play)
         move = self._move(position, numbers[0], play) if numbers else End()
         return replace(result, move=move, line=(move,))
 
     def _line(self, root: Position, play: Any) -> tuple[Move, ...]:
-        """The principal variation that is in `play`, with its drafts, up to the first battle with dice."""
+        """Return the principal variation in `play`, with its drafts, up to the first battle with dice."""
         rules, position = self.rules, root
         line: list[Move] = []
         left = int(play[LEFT])
@@ -795,7 +796,7 @@ class CampaignSearch:
         return tuple(line)
 
     def _move(self, position: Position, number: int, play: Any) -> Move:
-        """A move of the kernels as the rules have it."""
+        """Convert a kernel's move number to a move of the rules."""
         values = self._values
         if number == values[MOVES]:
             return End()
@@ -805,7 +806,7 @@ class CampaignSearch:
         return Attack(to, source, int(size))
 
     def perft(self, position: Position, depth: int) -> int:
-        """The number of paths of exactly `depth` plies, drafts included, every result of a battle on its own."""
+        """Return the number of paths of exactly `depth` plies, counting drafts and every result of a battle."""
         if depth == 0:
             return 1
         if self.rules.to_move(position) is None:
@@ -817,7 +818,6 @@ class CampaignSearch:
         return int(perft(self._board, state, play, self._keys, pressure, depth))
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
         if not FAST:
             return
         start = self.rules.initial(Dice(bytes(32), 0))[0]

@@ -1,6 +1,7 @@
-"""Monte Carlo tree search of a campaign on flat arrays: one's own turn, draft and attacks, in one tree; then playouts.
+"""Monte Carlo tree search of a campaign on flat arrays. The tree covers the draft and attacks of the seat's own turn;
+playouts go on from there.
 
-The tree is of decisions and not of what the dice made of them (an open loop): each simulation throws its own.
+The tree holds decisions, not the results of the dice (an open loop): each simulation rolls its own dice.
 """
 
 from __future__ import annotations
@@ -38,32 +39,32 @@ from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, 
 from protocol.messages import CHANCE, Event
 
 END = 0
-"""The decision to end a turn. A draft of all to a cell is twice the cell; an attack across a border is twice the
-border's place in `board`, and one more for `enough` units."""
+"""The decision to end a turn. A draft of all units to a cell is twice the cell. An attack across a border is twice the
+border's index in `board`, plus 1 to send only `enough` units."""
 EXPLORATION, TEMPERATURE, FLOOR, RISK, HORIZON, ARMY, INCOME, TEMPO, INNER = range(9)
-"""manner[EXPLORATION]: the constant of PUCT; [TEMPERATURE]: units by which a prior falls to a quarter, [FLOOR] its
-least; [RISK]: the least chance to win of an attack in the tree; [HORIZON]: turns played out after one's own; then the
-estimate: the powers of a seat's share of the units, [ARMY], and of the [INCOME], how many times stronger it is who is
-to move, [TEMPO], and what a unit counts that has no enemy beside it, [INNER]."""
+"""Slots of `manner`. EXPLORATION: the constant of PUCT. TEMPERATURE: the gap to the best gain, in units, at which a
+prior falls to a quarter; FLOOR is added to every prior. RISK: the least winning probability of an attack in the tree.
+HORIZON: turns of a playout after the seat's own. The others belong to the estimate. ARMY and INCOME: the exponents of a
+seat's fractions of units and income. TEMPO: the factor for the seat to move. INNER: the weight of a unit without enemy
+neighbours."""
 KINDS, CHOSEN, LISTED = 2, 8, 72
-"""work[KINDS + seat]: the policy that a seat plays by; the nodes of a simulation from CHOSEN on; the candidates from
-LISTED on."""
+"""Slots of `work`: KINDS + seat a seat's policy; from CHOSEN on a simulation's nodes, from LISTED on the candidates."""
 MOST_DEPTH = LISTED - CHOSEN
 HASTE = 0.01
-"""What a turn that is played out takes from a value, as a share: a win that is sure would be put off for ever."""
+"""The fraction that each playout turn takes off a value. Without it a certain win could be put off for ever."""
 
 RIGHT = 0.95
-"""How often a policy foretells who plays it."""
+"""The likelihood of a move that a policy predicts."""
 ANYWAY = 0.35
-"""As how likely a move counts that none foretells: it speaks for the raider, who stands for all others."""
+"""The likelihood of a move that the raider does not predict. It is high, as the raider stands for all other players."""
 SHARED = 0.03
-"""Of the trust, what goes back to the start after a move: a player may change its ways."""
+"""The fraction by which trust moves back to its start after each move, as players may change their behaviour."""
 START = 0.3
-"""The trust in a rush before anything is known."""
+"""The prior trust in the rush."""
 
 
 class UctParams(NamedTuple):
-    """How a search goes; for `floats`: the slots of `manner`."""
+    """The parameters of a search, in the order of the slots of `manner`; for `floats`."""
 
     exploration: float = 1.0
     temperature: float = 5.0
@@ -77,14 +78,14 @@ class UctParams(NamedTuple):
 
 
 BY_DRAFT = {"classic": UctParams(), "territories": UctParams(army=1.0, income=12.0, tempo=10.0)}
-"""The manner under each of the rules for drafts: where every territory brings a unit, income decides."""
+"""The default parameters by draft rule. If every territory brings a unit, income decides."""
 
 
 @entry
 def list_candidates(
     board: Any, field: Any, odds: Any, weights: Any, manner: Any, work: Any, priors: Any, path: Any
 ) -> int:
-    """Write the decisions here to `work` from LISTED on and their priors; returns how many there are."""
+    """Write the decisions in this position to `work` from LISTED on, with their priors. Return how many there are."""
     seat, worth = field[TURN], balance(board, field)
     count, top, drafting = 0, 0.0, field[DRAFTING]
     if drafting:
@@ -132,7 +133,7 @@ def list_candidates(
 
 @entry
 def move_of(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int, int]:
-    """What a decision says: source, target and units, as the raider's moves are told."""
+    """Return source, target and units of a decision, in the raider's encoding of moves."""
     at, less = decision // 2, decision % 2
     if field[DRAFTING]:
         return at, NOWHERE, field[UNITS]
@@ -145,7 +146,6 @@ def move_of(board: Any, field: Any, odds: Any, decision: int) -> tuple[int, int,
 
 @compiled
 def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
-    """Do what a decision says."""
     source, target, units = move_of(board, field, odds, decision)
     if target != NOWHERE:
         flat.attack(board, field, source, target, units)
@@ -157,7 +157,7 @@ def decide(board: Any, field: Any, odds: Any, decision: int) -> None:
 def select(
     tree: Any, totals: Any, work: Any, priors: Any, found: Any, node: int, count: int, exploration: float
 ) -> int:
-    """Which candidate to look at: PUCT (Rosin 2011; Silver et al. 2017), one not yet seen at its parent's mean."""
+    """Return the candidate to visit by PUCT (Rosin 2011; Silver et al. 2017), unvisited ones at the parent's mean."""
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
@@ -184,7 +184,7 @@ def select(
 
 @compiled
 def raised(base: float, power: int) -> float:
-    """A whole power by multiplications: the same everywhere."""
+    """Return `base` to a whole power by multiplication, which gives the same result on every machine."""
     product = 1.0
     for _ in range(power):
         product *= base
@@ -193,9 +193,9 @@ def raised(base: float, power: int) -> float:
 
 @compiled
 def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
-    """Write by seat its share of the wins that are to come: its strength among all seats'.
+    """Write each seat's estimated probability of winning: its strength divided by the sum of all strengths.
 
-    The powers are those that a logistic regression on the logarithms found in games of raiders, rounded.
+    The exponents come from a logistic regression on logarithms over games of raiders, rounded.
     """
     if field[OVER]:
         flat.score(board, field, shares)
@@ -224,7 +224,7 @@ def estimate(board: Any, field: Any, manner: Any, shares: Any) -> None:
 
 @compiled
 def cast(board: Any, field: Any, limits: Any, work: Any, seat: int) -> None:
-    """Draw the policy of every other seat by its limits (`OpponentModel`); `seat` is the raider's."""
+    """Draw the policy of every other seat from `limits` (see `OpponentModel`). `seat` itself plays as a raider."""
     for other in range(board[SEATS]):
         policy = RAID
         if other != seat:
@@ -253,9 +253,7 @@ def simulate(
     seat: int,
     sims: int,
 ) -> float:
-    """Add so many simulations to the tree, of decisions of `seat` while the turn at the root is its own; returns its
-    share of the wins in them, in all.
-    """
+    """Add `sims` simulations to the tree of this turn of `seat`. Return the sum of their values for `seat`."""
     number, total = root[ROUND], 0.0
     for _ in range(sims):
         field[POSITION:] = root[POSITION:]
@@ -286,23 +284,23 @@ def simulate(
 
 
 class OpponentModel:
-    """Whether each of the others seems to rush, from how well that foretold its moves so far; else they are raiders.
+    """Trust in each opponent's policy, raider or rush, by how well it predicted the opponent's moves in one match.
 
-    Of one match. Trust in policies is a fixed-share forecaster's (Herbster, Warmuth 1998).
+    The trust is that of a fixed-share forecaster (Herbster, Warmuth 1998).
     """
 
     def __init__(self, raid: CampaignRaid) -> None:
         self._raid = raid
         self.trust = [[1 - START, START] for _ in range(MOST_PLAYERS)]
-        """By seat and policy; each seat's are 1 together."""
+        """Trust by seat and policy; each seat's trust sums to 1."""
         self._before: Position | None = None
 
     def limits(self) -> Any:
-        """By seat and policy, the sum of the trust in those up to it: what a policy is drawn by."""
+        """Return by seat the cumulative trust over policies, from which a policy is drawn."""
         return floats(sum(trust[: policy + 1]) for trust in self.trust for policy in range(POLICIES))
 
     def watch(self, position: Position, events: Sequence[Event]) -> None:
-        """Learn from what happened since the last call, or since the start; where that is not all told, from less."""
+        """Learn from the events since the last call, or since the start. Stop at the first gap in them."""
         begin, self._before = self._begin(events), position
         if begin is None:
             return
@@ -322,7 +320,7 @@ class OpponentModel:
             at += 1
 
     def _begin(self, events: Sequence[Event]) -> Position | None:
-        """The position that the events lead on from; None where nobody told it. A deal's has its units yet to come."""
+        """Return the position before the events, or None if it is unknown. After a deal, its income is not yet set."""
         rules = self._raid.rules
         if self._before is not None:
             return self._before
@@ -335,7 +333,7 @@ class OpponentModel:
         return Position(tuple(owner), troops, "draft", 0, rules.max_attacks, 1, (), 0, 1)
 
     def _learn(self, field: Any, seat: int, move: tuple[int, ...]) -> None:
-        """What a seat is about to do, against what each policy would."""
+        """Update the trust in a seat by comparing its next move with each policy's."""
         raid = self._raid
         raids, rushes = (
             tuple(map(int, advise(raid.board, field, raid.odds, raid.weights, raid.path, policy)))[:2] == move[:2]
@@ -349,7 +347,7 @@ class OpponentModel:
         self.trust[seat] = [1 - rush, rush]
 
     def _moves(self, event: Event) -> list[tuple[int, int, int, int]]:
-        """What was done as `field.do` takes it, a draft place by place."""
+        """Return the moves of an event for `field.do`; a draft becomes one move for each place."""
         move = self._raid.rules.decode_move(event.move)
         if isinstance(move, Draft):
             return [(cell(at), flat.NOWHERE, units, 0) for at, units in move.units]
@@ -360,7 +358,7 @@ class OpponentModel:
 
 
 class CampaignUct:
-    """Searches under one config; one at a time. What it watches it remembers: one is for one match."""
+    """Searches a campaign, one search at a time. It learns from a match, so each match needs its own."""
 
     at_once: ClassVar[int] = uct_tree.AT_ONCE
 
@@ -372,18 +370,18 @@ class CampaignUct:
 
     @cached_property
     def _room(self) -> tuple[Any, ...]:
-        """Tree, totals, work, priors and what `select` finds children by."""
+        """Tree, totals, `work`, priors, and the array in which `select` looks up children."""
         decisions = 2 * len(self.raid.board)
         return *uct_tree.room(), zeros(LISTED + decisions), zeros(decisions, float), zeros(decisions)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
     ) -> Found[Move]:
-        """The move most looked at within `limit`, whose nodes are simulations; the raider's where it allows none
-        or nothing is to be chosen.
+        """Return the most visited move within `limit`, which counts simulations. Without simulations, or with only one
+        candidate, return the raider's move.
 
-        From `events`, what happened since its last turn, it learns how the others play. `below(n)` draws a number from
-        0 to n - 1.
+        From `events`, those since its last turn, it learns how the others play. `below(n)` returns a random number from
+        0 to n − 1.
         """
         raid = self.raid
         if self.rules.to_move(position) is None:
@@ -408,21 +406,20 @@ class CampaignUct:
         return Found(value, move, (move,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def _simulation(self, root: Any, seat: int) -> Callable[[int], float]:
-        """Adds so many simulations from `root` to the tree; their wins of a seat, in all."""
+        """Return a function that adds simulations from `root` to the tree and returns the sum of their values."""
         raid, (tree, totals, work, priors, found) = self.raid, self._room
         given = raid.board, root, ints(root), raid.odds, raid.weights, self._manner, self.habits.limits()
         arrays = tree, totals, work, priors, found, raid.path, zeros(MOST_PLAYERS, float)
         return lambda sims: float(simulate(*given, *arrays, seat, sims))
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
+        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
         root = field_of(self.rules, position, below(SEEDS))
         tree, _, work, *_ = self._room
         uct_tree.plant(tree, work)
         return self._simulation(root, seat)(sims) / sims
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
         if not FAST:
             return
         start, deal = self.rules.initial(Dice(bytes(32), 0))

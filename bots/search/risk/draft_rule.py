@@ -1,4 +1,4 @@
-"""The draft rule on flat arrays, rounding as protocol.games.risk.draft does, whose words say what it is."""
+"""The draft rule on flat arrays. protocol.games.risk.draft defines it; rounding is the same here."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from machine.compiled import compiled
 
 @compiled
 def share_out(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int, units: int) -> int:
-    """Write the cells of `seat` under most pressure to `room` from `begin` on, and what each gets of the units as many
-    slots behind as there are territories; returns how many cells they are.
+    """Write to `room`, from `begin` on, the cells of `seat` under most pressure; `board[TERRITORIES]` slots further on,
+    write the units that each gets. Return the number of cells.
 
-    A cell of `cells` begins with its owner and its troops. `pressure` is room for a float a territory.
+    A cell of `cells` begins with its owner and its troops. `pressure` has space for a float a territory.
     """
     kept = _under_pressure(board, cells, room, begin, pressure, seat)
     total = 0.0
@@ -35,7 +35,7 @@ def share_out(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat
 
 @compiled
 def _under_pressure(board: Any, cells: Any, room: Any, begin: int, pressure: Any, seat: int) -> int:
-    """Sort the seat's cells to `room`, most pressure first; returns how many are the upper half."""
+    """Sort the seat's cells into `room` by pressure, greatest first. Return the size of the upper half."""
     own = 0
     for at in range(ROWS, board[BORDERS], WIDTH):
         if cells[at] != seat:

@@ -1,7 +1,7 @@
-"""Bounded Risk on flat arrays: its moves and their results, perft, and what searches it: expectiminimax, and alpha-beta
-with Star1 bounds under chance and a transposition table.
+"""Bounded Risk on flat arrays: moves and their results, perft, expectiminimax, and alpha-beta with Star1 bounds at
+chance nodes and a transposition table.
 
-A move is one number: the cell to invade or reinforce, or the place in `board` of the border to attack across.
+A move is one number: the cell to invade or reinforce, or the index in `board` of the border to attack across.
 """
 
 from __future__ import annotations
@@ -62,27 +62,26 @@ REPELLED = float(1 - duel.TAKEN)
 INFINITY = float("inf")
 
 BORDERS, SOURCES, ORDER, MAX_TROOPS, MAX_PLIES, MOST_MOVES, CODES, ZOBRIST, ARMIES = range(4, 13)
-"""board[BORDERS]: where the borders begin; [SOURCES]: how far beyond a border the cell that it leads from is found;
-[ORDER]: where the cells begin by degree; [CODES]: above every number of a move; [ZOBRIST]: where the random numbers
-begin, by territory, seat and troops, then by ply; [ARMIES]: where it stands, by free territories, what comes with an
-invasion."""
+"""Slots of `board`. At BORDERS begin the borders; SOURCES is the distance from a border to the cell that it leads from;
+at ORDER begin the cells sorted by degree. CODES exceeds every move number. At ZOBRIST begin the random numbers, by
+territory, seat and troops, then by ply. At ARMIES begin the troops of an invasion, by number of free territories."""
 BOUND = 7
-"""scale[BOUND]: no evaluation is worth more."""
+"""scale[BOUND] is an upper bound on evaluations."""
 
 AT, CUTS = OWN, OWN + 1
-"""work[AT]: the ply of the root; [CUTS]: where it is kept how much each move cut, by seat."""
+"""work[AT] is the ply of the root. At work[CUTS] begin the cutoff counts, by seat and move."""
 MOVES = 16
 """Where the moves of each ply begin in `work`."""
 
 SLOT = 2
-"""table[slot]: the key of a position; +1: its move, depth and kind of value, packed. worths[slot // SLOT] its value."""
+"""Entries of `table`: a position's key; then its move, depth and bound, packed. Its value is worths[slot // SLOT]."""
 USUAL = DuelSettings()
 SLOTS = 2**18
-"""Positions that are remembered; as many everywhere, for the same moves on every machine."""
+"""Positions that the table holds. It is the same on every machine, so that moves are the same."""
 
 
 def duel_board(rules: duel.Duel) -> list[int]:
-    """`board` for bounded Risk, for `ints`."""
+    """Return the array `board` of bounded Risk as a list, for `ints`."""
     map_ = rules.map
     values = board_values(map_)
     values[BORDERS] = cell(len(map_))
@@ -101,7 +100,7 @@ def duel_board(rules: duel.Duel) -> list[int]:
 
 
 def work_array(board: list[int], depth: int, at: int) -> Any:
-    """Room to search `depth` plies from a root at ply `at`."""
+    """Return the array `work` with space to search `depth` plies from a root at ply `at`."""
     lines = MOVES + (depth + 1) * board[MOST_MOVES]
     cuts = lines + (depth + 2) * (depth + 2)
     work = zeros(cuts + 2 * board[CODES])
@@ -111,7 +110,7 @@ def work_array(board: list[int], depth: int, at: int) -> Any:
 
 @compiled
 def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int:
-    """Write the legal moves to `work` from `begin` on; returns where they end."""
+    """Write the legal moves to `work` from `begin` on. Return where they end."""
     end = begin
     if state[EMPTY]:
         for i in range(board[ORDER], board[ORDER] + board[TERRITORIES]):
@@ -135,7 +134,7 @@ def list_moves(board: Any, state: Any, work: Any, mover: int, begin: int) -> int
 
 @compiled
 def placed(board: Any, state: Any, at: int) -> int:
-    """The troops there after an invasion or a reinforcement."""
+    """Return the troops in a cell after an invasion or a reinforcement."""
     if state[EMPTY]:
         return board[board[ARMIES] + state[EMPTY]]  # type: ignore[no-any-return]
     return min(state[at + 1] + REINFORCEMENT, board[MAX_TROOPS])  # type: ignore[no-any-return]
@@ -143,13 +142,13 @@ def placed(board: Any, state: Any, at: int) -> int:
 
 @compiled
 def drawn_after(board: Any, work: Any, ply: int) -> bool:
-    """Whether the ply limit ends the game with the next ply."""
+    """Return whether the ply limit ends the game with the next ply."""
     return work[AT] + ply + 1 >= board[MAX_PLIES]  # type: ignore[no-any-return]
 
 
 @entry
 def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
-    """The number of paths of exactly `left` plies, 1 or more, every result of chance on its own."""
+    """Return the number of paths of exactly `left` plies, at least 1, counting both results of each attack."""
     mover = state[SEAT] ^ (ply & 1)
     begin = MOVES + ply * board[MOST_MOVES]
     end = list_moves(board, state, work, mover, begin)
@@ -163,7 +162,7 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
         at = board[move] if attack else move
         was, before = state[at], state[at + 1]
         put(board, state, at, mover, 1 if attack else placed(board, state, at))
-        paths += count_paths(board, state, work, left - 1, ply + 1)  # who has lost has no move
+        paths += count_paths(board, state, work, left - 1, ply + 1)  # a seat that has lost has no move
         put(board, state, at, was, before)
         if attack:
             source = board[move + board[SOURCES]]
@@ -176,7 +175,7 @@ def count_paths(board: Any, state: Any, work: Any, left: int, ply: int) -> int:
 
 @compiled
 def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int) -> None:
-    """Count what was looked at one ply below a position, and the position; its line is the move `chosen`."""
+    """Count a position and the leaves one ply below it. Its line is the move `chosen`."""
     work[NODES] += leaves + 1
     work[LEAVES] += leaves
     work[ESTIMATES] += estimates
@@ -187,7 +186,7 @@ def note_frontier(work: Any, ply: int, leaves: int, estimates: int, chosen: int)
 
 @compiled
 def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
-    """Expectiminimax one ply deep: the results are looked at, not entered."""
+    """Search expectiminimax one ply deep: it evaluates the results without entering them."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -240,7 +239,7 @@ def frontier(board: Any, state: Any, scale: Any, work: Any, ply: int) -> float:
 
 @entry
 def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -> float:
-    """Expectiminimax: the value for MAX of an unfinished position, searched `left` plies, 1 or more, deep."""
+    """Return the expectiminimax value for MAX of an unfinished position, searched `left` plies deep, at least 1."""
     if work[STOP] or work[NODES] >= work[BUDGET]:
         work[STOP] = 1
         return 0.0
@@ -278,7 +277,7 @@ def expect(board: Any, state: Any, scale: Any, work: Any, left: int, ply: int) -
 
 @compiled
 def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
-    """What a cell adds to the key of a position."""
+    """Return what one cell contributes to the key of a position."""
     if owner == FREE:
         return 0
     return board[board[ZOBRIST] + (2 * board[at + INDEX] + owner) * (board[MAX_TROOPS] + 1) + troops]  # type: ignore[no-any-return]
@@ -286,15 +285,13 @@ def hash_at(board: Any, at: int, owner: int, troops: int) -> int:
 
 @compiled
 def hash_ply(board: Any, ply: int) -> int:
-    """What the distance from the root adds: below a throw wins of different lengths are mixed, so that a value holds
-    for its distance only.
-    """
+    """Return what the ply contributes to the key: below a chance node, a value holds at one ply only."""
     return board[board[ZOBRIST] + 2 * board[TERRITORIES] * (board[MAX_TROOPS] + 1) + ply]  # type: ignore[no-any-return]
 
 
 @compiled
 def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
-    """Put the remembered move first, then those that cut most elsewhere."""
+    """Put the table's move first, then those that caused most cutoffs."""
     for i in range(begin + 1, end):
         move = work[i]
         j = i
@@ -308,15 +305,15 @@ def order_moves(work: Any, cuts: int, begin: int, end: int, first: int) -> None:
 def window(
     alpha: float, beta: float, least: float, most: float, chance: float, low: float, high: float
 ) -> tuple[float, float]:
-    """Between what values a result of this `chance` matters (Ballard 1983), where the other adds `least` to `most` and
-    none is worth less than `low` or more than `high`.
+    """Return the window of one of two results (Ballard 1983). It has probability `chance`; the other one adds `least`
+    to `most`. Values lie between `low` and `high`.
     """
     return max((alpha - most) / chance, low), min((beta - least) / chance, high)
 
 
 @compiled
 def recall(table: Any, worths: Any, key: int, left: int, low: float, high: float) -> tuple[float, float]:
-    """What a position is worth, at least and at most, to the seat that moved there, as far as it is remembered."""
+    """Return the table's bounds on a position's value for the seat that moved there, else `low` and `high`."""
     slot = SLOT * (key & (len(worths) - 1))
     if table[slot] != key or (table[slot + 1] >> 2) & 255 != left:
         return low, high
@@ -337,7 +334,7 @@ def remember(
     beta: float,
     best: float,
 ) -> None:
-    """Keep the value of a position and its best move. Where the search has to stop nobody asks for them again."""
+    """Store a position's value and best move. A stopped search stores wrong values, which no other search reads."""
     kind = LOWER if best >= beta else UPPER if best <= alpha else EXACT
     move = work[work[LINES] + ply * work[LINE] + 1]
     table[slot], table[slot + 1], worths[slot // SLOT] = key, move << 10 | left << 2 | kind, best
@@ -345,9 +342,7 @@ def remember(
 
 @compiled
 def reach(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -> tuple[float, float]:
-    """Between what values a move of this seat can come out `left` plies deep: a win or a loss only where the plies are
-    enough to take the rest of the map, a territory each.
-    """
+    """Return bounds on a move's value. A win or loss is possible only if `left` plies suffice to take the whole map."""
     territories = board[TERRITORIES]
     low = ply + 2 - WIN if state[OWNED + 1 - mover] + left // 2 >= territories else -scale[BOUND]
     high = WIN - ply - 1 if state[OWNED + mover] + 1 + (left - 1) // 2 >= territories else scale[BOUND]
@@ -356,7 +351,7 @@ def reach(board: Any, state: Any, scale: Any, mover: int, left: int, ply: int) -
 
 @compiled
 def prune_frontier(board: Any, state: Any, scale: Any, work: Any, ply: int, alpha: float, beta: float) -> float:
-    """`prune` one ply deep."""
+    """Search as `prune` does, one ply deep."""
     mover = state[SEAT] ^ (ply & 1)
     sign = -1.0 if ply & 1 else 1.0
     best, chosen = -INFINITY, 0
@@ -421,11 +416,9 @@ def prune(
     beta: float,
     key: int,
 ) -> float:
-    """The value of an unfinished position between `alpha` and `beta`, or a bound on it beyond them. What the seat to
-    move wins the other loses.
-    """
-    # It is this long because it is the hot loop: what it does for a move needs nearly all that it knows of the
-    # position, and a call a move shows in the nodes a second, in plain Python above all.
+    """Return the value of an unfinished position for the seat to move, or a bound outside `alpha` to `beta`."""
+    # It is this long because it is the hot loop. What it does for a move needs nearly all that it knows of
+    # the position, and a call a move costs nodes a second, above all in plain Python.
     if work[STOP] or work[NODES] >= work[BUDGET]:
         work[STOP] = 1
         return 0.0
@@ -502,14 +495,14 @@ def prune(
 
 
 def action_of(board: list[int], position: duel.Position, move: int) -> Action:
-    """A move as the rules have it; `board` is what `duel_board` returned."""
+    """Convert a kernel's move number to an action of the rules. `board` is what `duel_board` returned."""
     if move < board[BORDERS]:
         return Action("invade" if FREE in position.owner else "reinforce", board[move + INDEX])
     return Action("attack", board[board[move] + INDEX], board[board[move + board[SOURCES]] + INDEX])
 
 
 class DuelSearch:
-    """Searches under one config; one at a time."""
+    """Searches bounded Risk with one configuration, one search at a time."""
 
     usual_depth: ClassVar[int] = 3
     at_once: ClassVar[int] = work_buffers.AT_ONCE
@@ -522,7 +515,7 @@ class DuelSearch:
 
     @cached_property
     def _memory(self) -> tuple[Any, Any]:
-        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        """The transposition table. Keys include the number of the search, so older entries never match."""
         return zeros(SLOT * SLOTS), zeros(SLOTS, float)
 
     def search(
@@ -537,9 +530,10 @@ class DuelSearch:
         below: Callable[[int], int] | None = None,
         limit: Limit,
     ) -> Found[Action]:
-        """The best move, one ply deeper each time up to `depth`, within `limit`; a legal one whatever happens.
+        """Return the best move by iterative deepening up to `depth` within `limit`; always a legal one.
 
-        Nodes run over by fewer than one position has results. The line ends early where the table knew the rest.
+        It may exceed the node limit by fewer nodes than one position has results. The line ends early at a position
+        that the table already knew.
         """
         rules = self.rules
         if rules.to_move(position) is None:
@@ -553,7 +547,7 @@ class DuelSearch:
         self._searches += 1
 
         def look(rules: Duel, root: Position, *, depth: int, limit: Limit) -> Found[Action]:
-            """One search `depth` plies deep. Raises `LimitReached`."""
+            """Search once, `depth` plies deep. Raises `LimitReached`."""
             work_buffers.begin(work, limit.left)
             arrays = self._board, state, scale, work
             if algorithm == "expectiminimax":
@@ -567,7 +561,6 @@ class DuelSearch:
             return deepen(rules, position, look, limit=limit, deepest=depth)
 
     def _line(self, root: Position, work: Any) -> tuple[Action, ...]:
-        """The principal variation that is in `work`."""
         position, line = root, []
         for move in work_buffers.best_line(work):
             action = action_of(self._values, position, move)
@@ -576,7 +569,7 @@ class DuelSearch:
         return tuple(line)
 
     def perft(self, position: Position, depth: int) -> int:
-        """The number of paths of exactly `depth` plies, every result of chance on its own."""
+        """Return the number of paths of exactly `depth` plies, counting both results of each attack."""
         depth_left = self.rules.max_plies - position.at
         if depth == 0:
             return 1
@@ -586,7 +579,6 @@ class DuelSearch:
         return int(count_paths(self._board, state_of(self._board, position, position.seat, NONE), work, depth, 0))
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
         if not FAST:
             return
         position = self.rules.initial(NO_DICE)[0]

@@ -1,4 +1,4 @@
-"""Monte Carlo tree search of bounded Risk on flat arrays: both results of a throw apart, an evaluation at the end."""
+"""Monte Carlo tree search of bounded Risk on flat arrays, with evaluated leaves and a branch for each result."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from protocol.games.risk.duel import FREE, Action, Duel, Position
 from protocol.messages import Event
 
 AT, CHOSEN, LISTED = 2, 8, 136
-"""work[AT]: the ply of the root; the nodes of a simulation from CHOSEN on; the moves from LISTED on."""
+"""work[AT] is the ply of the root; the nodes of a simulation begin at CHOSEN, the moves at LISTED."""
 MOST_DEPTH = LISTED - CHOSEN
 EXPLORATION = 0.4
 """The constant of PUCT."""
 _TAKEN = int(duel.TAKEN * SPAN)
-"""Below what number drawn an attack takes the territory."""
+"""An attack takes the territory if the random number is below this."""
 
 
 @compiled
 def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, count: int) -> int:
-    """Which move to look at after a throw that came out as `last`: PUCT (Rosin 2011) where all are as likely."""
+    """Return the move to visit by PUCT with uniform priors (Rosin 2011). `last` is 1 after a successful attack."""
     child, visits, total = tree[node + CHILD], 0, 0.0
     while child:
         found[tree[child + DECISION]] = child
@@ -58,7 +58,7 @@ def select(tree: Any, totals: Any, work: Any, found: Any, node: int, last: int, 
 
 @compiled
 def play(board: Any, state: Any, luck: Any, mover: int, move: int) -> int:
-    """Make a move; returns 1 if a throw was won."""
+    """Play a move. Return 1 if it is an attack that succeeds, else 0."""
     if move < board[BORDERS]:
         put(board, state, move, mover, placed(board, state, move))
         return 0
@@ -84,7 +84,7 @@ def simulate(
     found: Any,
     sims: int,
 ) -> None:
-    """Add so many simulations to the tree; `luck` is the generator's state."""
+    """Add `sims` simulations to the tree. `luck` is the state of the random generator."""
     for _ in range(sims):
         state[:] = root
         node = last = depth = 0
@@ -110,7 +110,7 @@ def simulate(
 
 
 class DuelUct:
-    """Searches under one config; one at a time."""
+    """Searches bounded Risk with one configuration, one search at a time."""
 
     at_once: ClassVar[int] = uct_tree.AT_ONCE
 
@@ -122,16 +122,16 @@ class DuelUct:
 
     @cached_property
     def _room(self) -> tuple[Any, ...]:
-        """Tree, totals, work and what `select` finds children by."""
+        """Tree, totals, `work`, and the array in which `select` looks up children."""
         codes = self._values[CODES]
         return *uct_tree.room(), zeros(LISTED + codes), zeros(2 * codes)
 
     def search(
         self, position: Position, *, events: Sequence[Event] = (), below: Callable[[int], int], limit: Limit
     ) -> Found[Action]:
-        """The action most looked at within `limit`, whose nodes are simulations; the first where it allows none.
+        """Return the most visited action within `limit`, which counts simulations; without any, the first legal one.
 
-        Everybody is reckoned to play well, whatever `events` say. `below(n)` draws a number from 0 to n - 1.
+        It ignores `events`: every player is assumed to play well. `below(n)` returns a random number from 0 to n − 1.
         """
         if self.rules.to_move(position) is None:
             return Found(0.0, None, (), nodes=1, leaves=1, deepest=0, depth=0, complete=True)
@@ -151,11 +151,10 @@ class DuelUct:
         return Found(value, action, (action,), nodes=sims, leaves=sims, deepest=1, depth=1, complete=False)
 
     def worth(self, position: Position, seat: int, sims: int, below: Callable[[int], int]) -> float:
-        """The share of the wins of `seat` in so many simulations from an unfinished position, whoever is to move."""
+        """Return the mean value for `seat` of `sims` simulations from an unfinished position."""
         value = self.search(position, below=below, limit=Limit(nodes=sims)).value
         return value if position.seat == seat else 1.0 - value
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
         if FAST:
             self.search(self.rules.initial(NO_DICE)[0], below=lambda _: 0, limit=Limit(nodes=uct_tree.LEAST))

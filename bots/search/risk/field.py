@@ -1,6 +1,7 @@
-"""A campaign played forward on one flat array, nothing taken back: what playouts run on. Counts are kept up to date.
+"""A campaign on one flat array, `field`, for playouts: it is played forward only and keeps its counts up to date.
 
-Territories are cells, as in flat_position.py, `board` is campaign_board's; dice are thrown by a generator in the array.
+Territories are cells, as in flat_position.py; `board` is that of campaign_board.py. The array contains the generator of
+its dice.
 """
 
 from __future__ import annotations
@@ -15,25 +16,25 @@ from protocol.games.risk.battle import ATTACKING, DEFENDING, round_odds
 from protocol.games.risk.campaign import LEAST_CLASSIC, MOST_PLAYERS, Campaign, Position
 
 TURN, LEFT, ROUND, ACTIVE, DRAFTING, UNITS, OVER, IN = range(SECOND + 1, SECOND + 9)
-"""Behind the generator, field[TURN]: the seat to move, [LEFT] the attacks it has left, [ACTIVE] how many seats are in
-the game, [DRAFTING] whether the turn is at its draft, [UNITS] what there is to place, [OVER] whether the game is;
-[IN + seat] whether the seat is in it."""
+"""Slots of `field` behind the generator. TURN is the seat to move, LEFT the attacks it has left, ROUND the round,
+ACTIVE the number of seats in the game, DRAFTING whether the turn is at its draft, UNITS the units to place, OVER
+whether the game is over. field[IN + seat] says whether the seat is in the game."""
 HELD = IN + MOST_PLAYERS
-"""field[HELD + seat]: its territories."""
+"""field[HELD + seat] is the number of the seat's territories."""
 CONTINENTS, BLOCKS = HELD + MOST_PLAYERS, HELD + MOST_PLAYERS + 1
-"""How many there are, and where their blocks begin."""
+"""The number of continents, and where their blocks begin."""
 FOES, BLOCK = 2, 3
-"""field[cell]: its owner; +1: its troops; +FOES: its neighbours that are not the owner's; +BLOCK: where the block of
-its continent begins: by seat the territories held, then SIZE and BONUS."""
+"""Offsets in a cell. It begins with owner and troops; FOES is the number of neighbours with another owner; BLOCK is
+where its continent's block begins. A block holds the number of territories by seat, then SIZE and BONUS."""
 SIZE, BONUS, BLOCK_WIDTH = MOST_PLAYERS, MOST_PLAYERS + 1, MOST_PLAYERS + 2
 NOWHERE = -1
-"""In place of a cell: no territory."""
+"""Stands for no territory in place of a cell."""
 POSITION = TURN
-"""What comes from here on is the position; before it the generator."""
+"""The position begins here; before it is the generator."""
 
 
 def field_of(rules: Campaign, position: Position, seed: int) -> Any:
-    """The position, with dice from a `seed` of `machine.generator`."""
+    """Return the array of a position, whose dice come from a `seed` of `machine.generator`."""
     map_ = rules.map
     count, continents = len(map_), len(map_.continents)
     blocks = cell(count)
@@ -60,8 +61,9 @@ def field_of(rules: Campaign, position: Position, seed: int) -> Any:
 
 
 def _rounds() -> tuple[int, ...]:
-    """By attacking and defending dice, 1 or more: below what number drawn a round takes no attacker, and below what
-    one not all that are at stake.
+    """Return two thresholds for each number of attacking and defending dice.
+
+    A random number below the first costs the attacker nothing, one below the second costs less than all at stake.
     """
     limits = []
     for attacking in range(1, ATTACKING + 1):
@@ -77,7 +79,7 @@ _LIMITS = _rounds()
 
 @compiled
 def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
-    """What is left of a battle: attackers, or below 0 as many defenders."""
+    """Return what a battle leaves: attackers if positive, defenders if negative."""
     if not dice:
         return attackers - defenders if attackers > defenders else min(-1, attackers - defenders)
     while attackers > 0 and defenders > 0:
@@ -96,7 +98,7 @@ def fight(field: Any, attackers: int, defenders: int, dice: int) -> int:
 
 @compiled
 def give(board: Any, field: Any, at: int, seat: int) -> None:
-    """A territory becomes another seat's; the same with the old one takes it back."""
+    """Give a territory to another seat. Giving it back undoes the change."""
     was = field[at]
     field[at] = seat
     foes = 0
@@ -119,7 +121,7 @@ def give(board: Any, field: Any, at: int, seat: int) -> None:
 
 @entry
 def income(board: Any, field: Any, seat: int) -> int:
-    """The units that a seat has to place in a draft."""
+    """Return the units that a seat has to place in a draft."""
     held = field[HELD + seat]
     if not board[CLASSIC]:
         return held  # type: ignore[no-any-return]
@@ -133,7 +135,7 @@ def income(board: Any, field: Any, seat: int) -> int:
 
 @compiled
 def place(field: Any, at: int, units: int) -> None:
-    """Draft units to a territory; the draft ends with the last."""
+    """Place drafted units on a territory. Placing the last unit ends the draft."""
     field[at + 1] += units
     field[UNITS] -= units
     if field[UNITS] == 0:
@@ -142,7 +144,7 @@ def place(field: Any, at: int, units: int) -> None:
 
 @compiled
 def end_turn(board: Any, field: Any) -> None:
-    """The turn goes on to the next seat in the game."""
+    """Pass the turn to the next seat in the game, or end the game after the last round."""
     following, number = next_turn(board, field, IN, field[TURN], field[ROUND])
     if number > board[ROUNDS]:
         field[OVER] = 1
@@ -152,7 +154,7 @@ def end_turn(board: Any, field: Any) -> None:
 
 @compiled
 def settle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> None:
-    """What comes of a battle that left so many, as `fight` says it; after the last attack the turn goes on."""
+    """Apply the result of a battle, encoded as by `fight`. After the last attack the turn passes."""
     field[at + 1] -= units
     field[LEFT] -= 1
     if left > 0:
@@ -172,14 +174,13 @@ def settle(board: Any, field: Any, at: int, to: int, units: int, left: int) -> N
 
 @compiled
 def attack(board: Any, field: Any, at: int, to: int, units: int) -> None:
-    """Fight for a territory."""
     settle(board, field, at, to, units, fight(field, units, field[to + 1], board[DICE]))
 
 
 @entry
 def do(board: Any, field: Any, source: int, target: int, units: int, left: int) -> None:
-    """A move as the raider's are told: a draft to `source` where there is no target, the end where there is no source
-    either, else an attack that left so many.
+    """Play a draft to `source` if there is no target, the turn's end without a source, else an attack that leaves
+    `left`.
     """
     if target != NOWHERE:
         settle(board, field, source, target, units, left)
@@ -191,7 +192,7 @@ def do(board: Any, field: Any, source: int, target: int, units: int, left: int) 
 
 @compiled
 def score(board: Any, field: Any, shares: Any) -> None:
-    """Write by seat its share of the first place of a game that is over."""
+    """Write each seat's share of first place in a finished game."""
     best, winners = -1, 0
     for seat in range(board[SEATS]):
         shares[seat] = 0.0

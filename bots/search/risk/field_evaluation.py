@@ -1,4 +1,4 @@
-"""Evaluations of a campaign on a field: the outlook of bots/evaluation/risk.py, and the four features."""
+"""Evaluations of a campaign on the array `field`: the outlook of bots/evaluation/risk.py, and the four features."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from bots.search.risk.flat_position import FEATURES, NONE, ROWS, TERRITORIES, WI
 from machine.compiled import compiled
 
 OUTLOOK = 3
-"""Beside the modes of flat_position.py."""
+"""One more evaluation, besides the modes of flat_position.py."""
 _IDLE, _DANGER, _ARMY, _INCOME, _PROGRESS, _LAND = range(6)
 
 
 @compiled
 def _progress(field: Any, seat: int) -> float:
-    """The bonuses of continents, each times the square of the share that the seat holds of it."""
+    """Return the sum of continent bonuses, each times the square of the fraction of it that the seat holds."""
     found = 0.0
     for i in range(field[CONTINENTS]):
         block = field[BLOCKS] + i * BLOCK_WIDTH
@@ -28,7 +28,7 @@ def _progress(field: Any, seat: int) -> float:
 
 @compiled
 def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> float:
-    """The share of all strength that a seat has, from 0 to 1. `strong` is room for a float a seat."""
+    """Return a seat's fraction of all strength, from 0 to 1. `strong` has space for a float a seat."""
     for each in range(board[SEATS]):
         strong[each] = 0.0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
@@ -58,7 +58,7 @@ def outlook(board: Any, field: Any, weights: Any, strong: Any, seat: int) -> flo
 
 @compiled
 def features(board: Any, field: Any, weights: Any, seat: int) -> float:
-    """The weighted mean of the four features (measuring/risk/features.py), from 0 to 1."""
+    """Return the weighted mean of the four features (measuring/risk/features.py), from 0 to 1."""
     army = units = 0
     strength = game_openness = 0.0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
@@ -86,7 +86,7 @@ def features(board: Any, field: Any, weights: Any, seat: int) -> float:
 
 @compiled
 def judge(board: Any, field: Any, weights: Any, strong: Any, seat: int, mode: int) -> float:
-    """An unfinished position by the evaluation of this mode, between -1 and 1."""
+    """Return the evaluation of an unfinished position in this mode, between −1 and 1."""
     if mode == NONE:
         return 0.0
     share = features(board, field, weights, seat) if mode == FEATURES else outlook(board, field, weights, strong, seat)

@@ -1,7 +1,7 @@
-"""A Risk map and a position on it as flat arrays; `put` and `peek` keep the sums that an evaluation needs.
+"""A Risk map and a position on it as flat arrays. `put` and `peek` keep the sums that an evaluation needs.
 
-Everything is written from MAX's side, the seat that searches: every other owner is an enemy. All sums are integers,
-so that taking back a move restores them exactly and no value depends on the way to it.
+Everything is seen from MAX's side, the seat that searches: every other owner is an enemy. All sums are integers, so
+undoing a move restores them exactly and no value depends on the path to it.
 """
 
 from __future__ import annotations
@@ -19,41 +19,42 @@ from protocol.games.risk.campaign import MOST_PLAYERS
 from protocol.games.risk.duel import FREE
 
 NONE, FEATURES, UNAM = 0, 1, 2
-"""The evaluations, as `state[MODE]`."""
+"""The values of `state[MODE]`, one an evaluation."""
 MODES = {"none": NONE, "features": FEATURES, "unam": UNAM}
 
 ROWS, WIDTH = 24, 4
-"""A territory's cell is ROWS + WIDTH * index, in `board` and `state` alike; it stands for the territory everywhere."""
+"""A territory's cell is ROWS + WIDTH * index, in `board` and `state` alike. Everywhere it stands for the territory."""
 
 # board[cell]: where its neighbours begin in `board`; +1: where they end; +2: UNIT // their number; +3: its index.
 BORDER, BORDER_END, PER_NEIGHBOUR, INDEX = 0, 1, 2, 3
 TERRITORIES, SHARES, WALK = 0, 1, 2
-"""board[TERRITORIES] is how many there are; [SHARES] where UNIT // n is found for n enemies; [WALK] where the pairs of
-cells of `unam` begin. The header's slots from 4 on are the game's own."""
+"""Slots of `board`. TERRITORIES is the number of territories; board[board[SHARES] + n] is UNIT // n, for n enemies; at
+WALK begin the pairs of cells of `unam`. From slot 4 on the header belongs to the game."""
 
-# state[cell]: its owner; +1: troops; where it is MAX's, +2: enemy neighbours, +3: the sum of its shares against them.
+# state[cell]: its owner; +1: troops. If it is MAX's, +2: enemy neighbours; +3: the sum of its shares against them.
 OWNER, TROOPS, ENEMIES, AGAINST = 0, 1, 2, 3
 SEAT, MODE, EMPTY, UNITS, STRENGTH, EXPOSED, OWNED = range(7)
 ARMY = OWNED + MOST_PLAYERS
-"""state[SEAT] is MAX; [EMPTY] the free territories; [UNITS] all troops; [STRENGTH] and [EXPOSED] the sums behind the
-third and fourth feature; [OWNED + seat] and [ARMY + seat] a seat's territories and troops."""
+"""Slots of `state`. SEAT is MAX, EMPTY the number of free territories, UNITS all troops. STRENGTH and EXPOSED are the
+sums behind the third and fourth feature. state[OWNED + seat] and state[ARMY + seat] are a seat's territories and
+troops."""
 
 BITS = 27
 UNIT = reduce(lcm, range(1, 23))
-"""A share of one among up to 22 neighbours is exact in this unit; beyond, to within 4e-7."""
+"""The unit of shares. A share of one among up to 22 neighbours is exact; beyond, its error is at most 4e-7."""
 FULL = UNIT << BITS
 """The strength of a territory without enemy neighbours."""
 LOWEST, BASE, PER_TERRITORY, PER_UNITS, PER_STRENGTH, PER_EXPOSED, PER_POINT = range(7)
-"""What `scale` holds: LOWEST is MAX's value without a territory, PER_POINT what a point of `unam` is worth."""
+"""Slots of `scale`. LOWEST is MAX's value without a territory, PER_POINT the value of a point of `unam`."""
 
 
 def cell(territory: int) -> int:
-    """Where a territory is found in `board` and `state`."""
+    """Return where a territory begins in `board` and `state`."""
     return ROWS + WIDTH * territory
 
 
 def board_values(map_: Board) -> list[int]:
-    """The map, for `ints`; a game may append to it and fill its slots of the header first."""
+    """Return the map as a list, for `ints`. A game first fills its slots of the header and may append to the list."""
     count = len(map_)
     borders = [[cell(other) for other in others] for others in map_.neighbours]
     values = [0] * ROWS
@@ -71,9 +72,10 @@ def board_values(map_: Board) -> list[int]:
 
 
 def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troops: int = 0) -> list[float]:
-    """How sums become a value, for `floats`: `weights` of the four features, `opinion` the value of an evaluation of 1.
+    """Return the factors that turn sums into a value, for `floats`.
 
-    `max_troops` is needed for `unam` only.
+    `weights` are those of the four features, `opinion` is the value of an evaluation of 1. Only `unam` needs
+    `max_troops`.
     """
     stretch = opinion * WITHIN
     territories, units, strength, compactness = (2 * stretch * weight / (sum(weights) or 1.0) for weight in weights)
@@ -90,7 +92,7 @@ def scale_values(map_: Board, weights: Sequence[float], opinion: float, max_troo
 
 @compiled
 def features(scale: Any, owned: int, army: int, units: int, strength: int, exposed: int) -> float:
-    """The features of MAX, weighed, from these sums."""
+    """Return the weighted value of MAX's features from their sums."""
     if owned == 0:
         return scale[LOWEST]  # type: ignore[no-any-return]
     return (  # type: ignore[no-any-return]
@@ -103,7 +105,7 @@ def features(scale: Any, owned: int, army: int, units: int, strength: int, expos
 
 @compiled
 def unam(board: Any, state: Any, scale: Any) -> float:
-    """The score of the walk (Prieto et al. 2014, invadeReforzaAtaca), as a share of its bound."""
+    """Return the score of the walk (Prieto et al. 2014, invadeReforzaAtaca), scaled by its bound."""
     seat = state[SEAT]
     score = 0
     begin = board[WALK]
@@ -129,7 +131,7 @@ def unam(board: Any, state: Any, scale: Any) -> float:
 
 @entry
 def estimate(board: Any, state: Any, scale: Any) -> float:
-    """The value of an unfinished position by the evaluation of `state[MODE]`."""
+    """Return the value of an unfinished position by the evaluation of `state[MODE]`."""
     if state[MODE] == FEATURES:
         seat = state[SEAT]
         owned, army = state[OWNED + seat], state[ARMY + seat]
@@ -141,7 +143,7 @@ def estimate(board: Any, state: Any, scale: Any) -> float:
 
 @compiled
 def put(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
-    """Give the cell `at` an owner and troops (FREE and 0: nobody's); the same with the old ones takes it back."""
+    """Set owner and troops of a cell; FREE and 0 make it free. Putting the old ones back undoes the change."""
     was, before = state[at + OWNER], state[at + TROOPS]
     state[at + OWNER], state[at + TROOPS] = owner, troops
     state[UNITS] += troops - before
@@ -161,7 +163,7 @@ def put(board: Any, state: Any, at: int, owner: int, troops: int) -> None:
 
 @compiled
 def _draw_borders(board: Any, state: Any, at: int, was: int, before: int) -> None:
-    """The sums along the borders of a cell that was `was`'s with `before` troops."""
+    """Update the sums along the borders of a cell whose owner was `was`, with `before` troops."""
     seat, shares = state[SEAT], board[SHARES]
     owner, troops = state[at + OWNER], state[at + TROOPS]
     strength, exposed = state[STRENGTH], state[EXPOSED]
@@ -200,7 +202,6 @@ def _draw_borders(board: Any, state: Any, at: int, was: int, before: int) -> Non
 
 @entry
 def _fill(board: Any, state: Any, owner: Any, troops: Any) -> None:
-    """Make the map empty, then put there what each territory has."""
     territories = board[TERRITORIES]
     state[EMPTY] = territories
     for i in range(territories):
@@ -210,7 +211,7 @@ def _fill(board: Any, state: Any, owner: Any, troops: Any) -> None:
 
 
 def state_of(board: Any, position: Any, seat: int, mode: int) -> Any:
-    """The owners and troops of a position, seen from `seat`."""
+    """Return the owners and troops of a position as an array, seen from `seat`."""
     state = zeros(cell(board[TERRITORIES]))
     state[SEAT], state[MODE] = seat, mode
     _fill(board, state, ints(position.owner), ints(position.troops))
@@ -219,9 +220,9 @@ def state_of(board: Any, position: Any, seat: int, mode: int) -> Any:
 
 @compiled
 def peek(board: Any, state: Any, scale: Any, at: int, owner: int, troops: int) -> float:
-    """What `estimate` would be after `put` of the same; nothing is changed.
+    """Return what `estimate` would return after `put` with the same arguments, and leave the state unchanged.
 
-    `_draw_borders` and `estimate` without a trace: nine in ten positions of a search are only looked at.
+    It repeats `_draw_borders` and `estimate` without writing: nine in ten positions of a search are leaves.
     """
     was, before = state[at], state[at + 1]
     if state[MODE] != FEATURES:

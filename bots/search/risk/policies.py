@@ -1,7 +1,8 @@
-"""The ways to play a campaign that uct reckons with: its own, the raider's, and the rush of a first idea.
+"""Fixed policies for a campaign that the tree search assumes for the players: the raider, its own, and the rush, a
+naive first idea.
 
-The raider drafts all new units where the attacks from there promise most, then attacks while they do. What an attack
-promises is the change of a value counted in units; it is the policy of playouts, and the priors of uct.
+The raider drafts all new units where the attacks from there gain most, then attacks while they gain enough. An attack's
+gain is its expected change of a value counted in units. It drives playouts and gives the tree search its priors.
 """
 
 from __future__ import annotations
@@ -22,31 +23,31 @@ TERRITORY, TAKEN, IDLE, KILLED, HOLD, PROGRESS, ELIMINATION, LEAST, FEAR = range
 
 
 class Raiding(NamedTuple):
-    """The weights of the policy, in units; for `floats`."""
+    """The weights of the raider, in units; for `floats`."""
 
     territory: float = 4.0
-    """A territory won."""
+    """The value of a territory won."""
     taken: float = 1.0
-    """A territory that an enemy lost."""
+    """The value of an enemy's loss of a territory."""
     idle: float = 0.4
-    """What a unit is worth that has no enemy beside it."""
+    """The value of a unit without enemy neighbours."""
     killed: float = 0.85
-    """An enemy's unit."""
+    """The value of an enemy unit killed."""
     hold: float = 3.3
-    """A unit of a continent's bonus, won or taken away."""
+    """The value of each unit of a continent's bonus, won or taken away."""
     progress: float = 0.9
-    """The share of `hold` that is for the way to a continent."""
+    """The fraction of `hold` that counts for progress towards a continent."""
     elimination: float = 7.5
-    """A seat put out."""
+    """The value of eliminating a seat."""
     least: float = 0.6
-    """What an attack has to promise."""
+    """The least gain for which it attacks."""
     fear: float = 0.06
-    """The loss for each unit by which the strongest enemy beside a territory outnumbers what moved in."""
+    """The loss for each unit by which the strongest neighbouring enemy outnumbers the units that moved in."""
 
 
 @compiled
 def balance(board: Any, field: Any) -> float:
-    """What units count: less than 1 where the seat to move has more than all others together."""
+    """Return the weight of units: below 1 if the seat to move has more of them than all others together."""
     seat = field[TURN]
     own, others = 1 + field[UNITS], 1
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
@@ -61,8 +62,8 @@ def balance(board: Any, field: Any) -> float:
 def gain(
     board: Any, field: Any, odds: Any, weights: Any, worth: float, at: int, army: int, units: int, to: int
 ) -> tuple[float, float, float]:
-    """What it promises to send `units` of an `army` at a territory to another's, in units that count `worth`; the
-    chance to win; the attackers left on average if won.
+    """Return the gain of attacking cell `to` from `at` with `units` of its `army`, the probability of winning, and the
+    mean attackers left after a win. Units count `worth`.
     """
     seat, enemy, defenders = field[TURN], field[to], field[to + 1]
     chance, left, held = odds_of(odds, units, defenders)
@@ -101,7 +102,7 @@ def gain(
 def site_value(
     board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any, site: int, units: int
 ) -> float:
-    """What attacks with all on and on from a site promise, with so many new units there. `path` is written over."""
+    """Return the gain of repeated attacks at full strength from a site with `units` new units. Overwrites `path`."""
     seat, taken = field[TURN], 0
     value, likely = 0.0, 1.0
     at, army = site, field[site + 1] + units
@@ -128,7 +129,7 @@ def site_value(
 
 @compiled
 def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, path: Any) -> int:
-    """Where the new units go."""
+    """Return the cell where the raider drafts its new units."""
     best, chosen, seat = -1e300, NOWHERE, field[TURN]
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
         if field[at] == seat and field[at + FOES]:
@@ -140,7 +141,7 @@ def choose_site(board: Any, field: Any, odds: Any, weights: Any, worth: float, p
 
 @compiled
 def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float) -> tuple[int, int, int]:
-    """From where to where with how many units to attack; NOWHERE to end the turn."""
+    """Return source, target and units of the raider's attack; NOWHERE to end the turn."""
     seat = field[TURN]
     best, source, target, sent = weights[LEAST], NOWHERE, NOWHERE, 0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
@@ -164,7 +165,7 @@ def choose_attack(board: Any, field: Any, odds: Any, weights: Any, worth: float)
 
 @compiled
 def rush_site(board: Any, field: Any) -> int:
-    """Where the new units go: the first of the territories with the most enemy neighbours."""
+    """Return the cell where the rush drafts its new units: the first of those with the most enemy neighbours."""
     most, chosen = -1, NOWHERE
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
         if field[at] == field[TURN] and field[at + FOES] > most:
@@ -174,7 +175,7 @@ def rush_site(board: Any, field: Any) -> int:
 
 @compiled
 def rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
-    """From where to where all that can go attack, and how many they are; NOWHERE to end the turn."""
+    """Return source, target and units of the rush's attack, always at full strength; NOWHERE to end the turn."""
     seat = field[TURN]
     most, source, target, sent = 0, NOWHERE, NOWHERE, 0
     for at in range(ROWS, ROWS + WIDTH * board[TERRITORIES], WIDTH):
@@ -188,7 +189,7 @@ def rush_attack(board: Any, field: Any) -> tuple[int, int, int]:
 
 
 RAID, RUSH, POLICIES = range(3)
-"""The policies, and how many there are."""
+"""The policies, and their number."""
 
 
 @compiled
@@ -212,7 +213,7 @@ def play_turn(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy
 
 @entry
 def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: int) -> tuple[int, int, int]:
-    """A policy's next move: a site, NOWHERE and the new units; or as `choose_attack`."""
+    """Return a policy's next move: a site, NOWHERE and the new units for a draft; else an attack."""
     worth = balance(board, field) if policy == RAID else 1.0
     if field[DRAFTING]:
         site = choose_site(board, field, odds, weights, worth, path) if policy == RAID else rush_site(board, field)
@@ -221,7 +222,7 @@ def advise(board: Any, field: Any, odds: Any, weights: Any, path: Any, policy: i
 
 
 class CampaignRaid:
-    """Plays under one config, with these weights."""
+    """Plays the raider's policy under one configuration with given weights."""
 
     def __init__(self, rules: Campaign, weights: Sequence[float] = Raiding()) -> None:
         self.rules = rules
@@ -229,24 +230,23 @@ class CampaignRaid:
         self.odds = odds_table(rules.battle == "dice")
         self.weights = floats(weights)
         self.path = zeros(2 * rules.max_attacks)
-        """Room for `site_value`."""
+        """Scratch space for `site_value`."""
 
     def move(self, position: Position) -> Move:
-        """The raider's move in an unfinished position: no search and no chance, some microseconds."""
+        """Return the raider's move in an unfinished position, without search or chance, in some microseconds."""
         return self.move_on(field_of(self.rules, position, 0))
 
     def move_on(self, field: Any) -> Move:
-        """The same on a field."""
+        """Return the raider's move on a `field`."""
         return self.told(*map(int, advise(self.board, field, self.odds, self.weights, self.path, RAID)))
 
     def told(self, source: int, target: int, units: int) -> Move:
-        """A move of the kernels as the rules have it."""
+        """Convert a move of the kernels to one of the rules."""
         if source == NOWHERE:
             return End()
         at = int(self.board[source + INDEX])
         return Draft(((at, units),)) if target == NOWHERE else Attack(int(self.board[target + INDEX]), at, units)
 
     def warm_up(self) -> None:
-        """Compile, or load from disk, all that a match needs; without numba nothing."""
         if FAST:
             self.move(self.rules.initial(Dice(bytes(32), 0))[0])

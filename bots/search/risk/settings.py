@@ -1,4 +1,4 @@
-"""How Risk is searched: battles, the horizon, drafts."""
+"""The settings of searches of Risk: battles, horizon and drafts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Drafting = Literal["search", "rule", "greedy", "random", "front"]
 
 
 class CampaignSettings(SearchSettings, frozen=True):
-    """Of draft-and-attack Risk."""
+    """The settings of the campaign's search."""
 
     about: ClassVar[Mapping[str, str]] = {
         "battles": "of a campaign, with eval=features and a draft: means, dice or sure (docs/writing-a-bot.md)",
@@ -22,13 +22,13 @@ class CampaignSettings(SearchSettings, frozen=True):
     }
 
     battles: Battles = "means"
-    """Two results, won or lost with what is left on average; or all that the dice may give; or one, a bigger army wins
-    with the difference."""
+    """The results of a battle in the tree. `means`: two results, won and lost, each with the mean units left. `dice`:
+    all results of the dice. `sure`: one result, the larger army wins with the difference."""
     horizon: Horizon = "turns"
-    """So many turns away, or plies, or plies and then the attacks after them that are sure to win."""
+    """The unit of depth. `turns`, `plies`, or `calm`: plies, followed at the leaves by attacks that are sure to win."""
     draft: Drafting = "search"
-    """Where the own units go: what the search finds, by the draft rule, where the features like them best, by lot, or
-    all to the front."""
+    """Where the own units go. `search`: what the search finds. `rule`: the draft rule. `greedy`: where the features
+    gain most. `random`: at random. `front`: all to the territory under most pressure."""
 
     @property
     def draws(self) -> bool:
@@ -36,8 +36,8 @@ class CampaignSettings(SearchSettings, frozen=True):
 
 
 class DuelSettings(CampaignSettings, frozen=True):
-    """Bounded Risk takes the same, so that one command line does for both games, and heeds none: an attack is one
-    throw, a turn one ply, and there is no draft.
+    """The settings of bounded Risk, which ignores them all: an attack is one throw, a turn one ply, and there is no
+    draft. They exist so that one command line works for both games.
     """
 
     heeded: ClassVar[bool] = False

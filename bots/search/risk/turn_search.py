@@ -1,7 +1,8 @@
-"""The campaign's search by turns, on a field: drafts and attacks in one tree, expectiminimax and alpha-beta with Star1.
+"""The campaign's search over whole turns, on the array `field`: drafts and attacks in one tree, by expectiminimax or
+alpha-beta with Star1.
 
-MAX is the seat at the root, every other seat is MIN. Of drafts and attacks the few are looked at that promise the
-raider most. A battle has two results, won and lost, with what is left on average.
+MAX is the seat at the root, every other seat is MIN. Only the few drafts and attacks that gain the raider most are
+searched. A battle has two results, won and lost, each with the mean units left.
 """
 
 from __future__ import annotations
@@ -54,35 +55,36 @@ from machine.compiled import compiled, entry, floats, ints, zeros
 from protocol.games.risk.campaign import MOST_PLAYERS, Attack, Campaign, Draft, End, Move, Position
 
 END, RULE = 0, 1
-"""The moves that end a turn, and that place by the draft rule. A draft to a cell is twice the cell, and one more for
-half of the units; an attack across a border is twice the border's place in `board`, and one more for `enough`."""
+"""The moves that end a turn and that draft by the draft rule. A draft to a cell is twice the cell, plus 1 for half of
+the units. An attack across a border is twice the border's index in `board`, plus 1 to send only `enough` units."""
 ME, MODE, SEARCH, PLIES, FIRST, KEPT, LISTS, PLACES, SPLITS, WIDE = range(OWN, OWN + 10)
-"""work[ME] is MAX; [MODE] the evaluation; [SEARCH] the number of the search, where it is alpha-beta, else 0; [PLIES]
-how many it looks ahead at most; [FIRST] the move to begin with at the root, −1 for none; [KEPT] where positions are
-kept, one a ply, [LISTS] the moves, MOST of a ply, and [PLACES] what the draft rule places at the root, by index;
-[SPLITS] how many of its sites may have half of a draft; from WIDE on by turn the most drafts, then the most attacks."""
+"""Slots of `work`. ME is MAX, MODE the evaluation, SEARCH the number of an alpha-beta search, else 0. PLIES is the
+greatest number of plies, FIRST the move to try first at the root, −1 for none. KEPT is where saved positions begin, one
+a ply; LISTS the moves, MOST of a ply; PLACES what the draft rule places at the root, by territory index. SPLITS is the
+number of best sites that also get split drafts. From WIDE on: by turn the limit of drafts, then the limit of attacks.
+"""
 TURNS = 4
-"""Turns that differ in how wide they are searched; later ones are as the last."""
+"""Turns with their own limits of moves. Later turns have the last one's."""
 ROOM = WIDE + 2 * TURNS
-"""What comes in `work` from here on begins where its slots say."""
+"""The end of the fixed slots of `work`. Behind it are the arrays that begin where the slots above say."""
 MOST = 64
-"""Moves of a position at most."""
+"""The greatest number of moves of a position."""
 SCORES = MOST_PLAYERS
-"""In `scores`, behind a float a seat: the promises of the moves, MOST of a ply."""
+"""Where the gains of moves begin in `scores`, MOST of a ply, behind a float a seat."""
 RARE = 0.001
-"""The chance of a result that is taken for none."""
+"""Results with a lower probability are ignored."""
 EVALUATIONS = {**MODES, "outlook": OUTLOOK}
-"""As `work[MODE]`."""
+"""The values of `work[MODE]`."""
 PLIES_A_TURN = MOST_ATTACKS + 2
-"""A draft in halves, and attacks."""
+"""The most plies of a turn: a draft in two halves, then attacks."""
 DEEPEST_TURNS = 6
-"""No search looks further ahead."""
+"""The greatest depth of a search, in turns."""
 ENTRIES = 2**17
-"""Positions that the table holds; as many everywhere, for the same moves on every machine."""
+"""Positions that the table holds. It is the same on every machine, so that moves are the same."""
 
 
 class Width(NamedTuple):
-    """The moves that are looked at: by turn, the last for all that follow, and half drafts at the root."""
+    """Limits on the moves searched: drafts and attacks by turn, and split drafts at the root."""
 
     drafts: Sequence[int]
     attacks: Sequence[int]
@@ -91,12 +93,12 @@ class Width(NamedTuple):
 
 USUAL = Width((6, 2, 2, 2), (3, 1, 1, 1), 2)
 EVERY = Width((MOST // 2,) * TURNS, (MOST - 1,) * TURNS, 2)
-"""As many as a list has room for."""
+"""The widest search: as many moves as a list has space for."""
 
 
 @compiled
 def insert(work: Any, scores: Any, begin: int, first: int, count: int, most: int, move: int, score: float) -> int:
-    """Put a move in its place among the `most` best of a list of `count`; returns how many there are then."""
+    """Insert a move into a sorted list of `count` moves that keeps the `most` best. Return its new length."""
     if count == most:
         if most == 0 or score <= scores[first + count - 1]:
             return count
@@ -114,8 +116,9 @@ def insert(work: Any, scores: Any, begin: int, first: int, count: int, most: int
 def list_drafts(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, most: int
 ) -> int:
-    """Write the drafts of a ply, those first that promise most; returns how many they are. At the root halves of the
-    best sites and the rule's are among them.
+    """Write the drafts of a ply, greatest gain first. Return how many there are.
+
+    At the root they include split drafts to the best sites and the draft of the rule.
     """
     seat, worth = field[TURN], balance(board, field)
     begin, first = work[LISTS] + ply * MOST, SCORES + ply * MOST
@@ -135,7 +138,7 @@ def list_drafts(
 
 @compiled
 def list_attacks(board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, ply: int, most: int) -> int:
-    """Write the attacks of a ply, those first that promise most, and the end; returns how many moves they are."""
+    """Write the attacks of a ply, greatest gain first, then the end of the turn. Return the number of moves."""
     seat, worth = field[TURN], balance(board, field)
     begin, first = work[LISTS] + ply * MOST, SCORES + ply * MOST
     count = 0
@@ -161,9 +164,7 @@ def list_attacks(board: Any, field: Any, odds: Any, raid: Any, work: Any, scores
 def list_moves(
     board: Any, field: Any, odds: Any, raid: Any, work: Any, scores: Any, path: Any, ply: int, turn: int, first: int
 ) -> int:
-    """Write the moves of a ply, in the turn of this number, `first` before the others if it is one of them; returns
-    how many they are.
-    """
+    """Write the moves of a ply in this turn, `first` before the others if it is one. Return how many there are."""
     wide = WIDE + min(turn, TURNS - 1)
     if field[DRAFTING]:
         count = list_drafts(board, field, odds, raid, work, scores, path, ply, work[wide])
@@ -181,14 +182,14 @@ def list_moves(
 
 @entry
 def units_of(board: Any, field: Any, odds: Any, move: int) -> int:
-    """The units that an attack sends."""
+    """Return the units that an attack sends."""
     units = field[board[board[SOURCES] + move // 2 - board[BORDERS]] + 1] - 1
     return enough(odds, units, field[board[move // 2] + 1]) if move % 2 else units
 
 
 @compiled
 def results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, int]:
-    """The chance of the first result of a move, and what both leave, as `settle` has it; of other moves 1."""
+    """Return the probability of a move's first result (1 unless it is an attack), and what both results leave."""
     if move // 2 < board[BORDERS]:
         return 1.0, 0, 0
     chance, spared, held = odds_of(odds, units_of(board, field, odds, move), field[board[move // 2] + 1])
@@ -201,7 +202,7 @@ def results(board: Any, field: Any, odds: Any, move: int) -> tuple[float, int, i
 
 @compiled
 def make(board: Any, field: Any, odds: Any, work: Any, move: int, left: int) -> None:
-    """Play a move, an attack with the result that leaves so many."""
+    """Play a move. If it is an attack, its result is `left`."""
     at = move // 2
     if at >= board[BORDERS]:
         source = board[board[SOURCES] + at - board[BORDERS]]
@@ -218,7 +219,7 @@ def make(board: Any, field: Any, odds: Any, work: Any, move: int, left: int) -> 
 
 @compiled
 def key_at(board: Any, field: Any, keys: Any, ply: int) -> int:
-    """The search key of a position, so many plies from the root."""
+    """Return the search key of a position `ply` plies from the root."""
     begin = board[TERRITORIES] * MOST_PLAYERS * 2 * SPAN
     key = keys[begin + SEAT_KEYS + field[TURN]] ^ keys[begin + LEFT_KEYS + 2 * field[LEFT] + field[DRAFTING]]
     key ^= keys[begin + PLY_KEYS + ply] ^ keys[begin + ROUND_KEYS + field[ROUND]]
@@ -229,7 +230,7 @@ def key_at(board: Any, field: Any, keys: Any, ply: int) -> int:
 
 @compiled
 def final(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
-    """The value of a game that is over for MAX."""
+    """Return the value of a game that is over for MAX."""
     note_end(work, ply)
     if not field[IN + work[ME]]:
         return ply - WIN
@@ -240,7 +241,7 @@ def final(board: Any, field: Any, work: Any, scores: Any, ply: int) -> float:
 
 @compiled
 def leaf(board: Any, field: Any, weights: Any, work: Any, scores: Any, opinion: float, ply: int) -> float:
-    """The value at the horizon."""
+    """Return the evaluation at the horizon and count a leaf."""
     work[LEAVES] += 1
     work[ESTIMATES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)
@@ -268,8 +269,8 @@ def look(
     alpha: float,
     beta: float,
 ) -> float:
-    """The value for MAX of an unfinished position, `left` of `depth` turns before the horizon; or with pruning a bound
-    on it beyond `alpha` or `beta`. `opinion` is what an evaluation of 1 is worth.
+    """Return the value for MAX of an unfinished position, `left` of `depth` turns before the horizon. With pruning it
+    may be a bound outside `alpha` to `beta`. `opinion` is the value of an evaluation of 1.
     """
     # As long as prune in campaign_search.py, and for the same reason.
     if work[STOP] or work[NODES] >= work[BUDGET]:
@@ -348,7 +349,7 @@ def look(
 
 
 class TurnSearch:
-    """Searches under one config; one at a time."""
+    """Searches a campaign with one configuration, one search at a time."""
 
     def __init__(self, rules: Campaign) -> None:
         self.rules = rules
@@ -363,7 +364,7 @@ class TurnSearch:
 
     @cached_property
     def _memory(self) -> tuple[Any, Any]:
-        """The transposition table. The keys of a search begin with its number: it knows nothing of those before."""
+        """The transposition table. Keys include the number of the search, so older entries never match."""
         return zeros(2 * ENTRIES), zeros(ENTRIES, float)
 
     def search(
@@ -378,9 +379,10 @@ class TurnSearch:
         width: Width = USUAL,
         limit: Limit,
     ) -> Found[Move] | None:
-        """The best move, one turn deeper each time up to `depth` or, at once, so many `plies` deep; None where `limit`
-        allowed to look at no move. Where the last depth was not finished its best move counts: it began with that of
-        the depth before.
+        """Return the best move by iterative deepening over turns up to `depth`; expectiminimax searches only `depth`.
+
+        At most `plies` plies are searched. Returns None if `limit` did not suffice for one move. If the last depth was
+        cut short, its best move so far counts, as it tried the previous depth's move first.
         """
         deepest = min(depth, DEEPEST_TURNS)
         field = field_of(self.rules, position, 0)
@@ -412,7 +414,7 @@ class TurnSearch:
         return None if best is None else replace(best, nodes=limit.spent - before)
 
     def _room(self, position: Position, field: Any, depth: int, width: Width) -> tuple[Any, Any]:
-        """`work` and `scores` for so many turns."""
+        """Return the arrays `work` and `scores` for a search of `depth` turns."""
         plies = depth * PLIES_A_TURN + 1
         lines = ROOM
         kept = lines + (plies + 2) * (plies + 2)
@@ -430,13 +432,12 @@ class TurnSearch:
         return work, zeros(SCORES + MOST * (plies + 1), float)
 
     def _ruled(self, position: Position) -> Draft:
-        """The draft of the draft rule."""
         move = self.rules.legal_moves(position)[0]
         assert isinstance(move, Draft)
         return move
 
     def _move(self, position: Position, field: Any, line: list[int]) -> Move:
-        """The move that a line begins with, as the rules have it: a draft in halves is one."""
+        """Return the first move of a line as a move of the rules. The halves of a split draft are one move."""
         board, first = self._board, line[0]
         if position.phase == "draft":
             return self._ruled(position) if first == RULE else self._drafted(position, line)
@@ -448,7 +449,7 @@ class TurnSearch:
         return Attack(int(board[to + INDEX]), int(board[source + INDEX]), int(units))
 
     def _drafted(self, position: Position, line: list[int]) -> Draft:
-        """The draft of a line, its last part where the line does not end it."""
+        """Return the draft that a line begins with. If the line ends within it, its last place gets the rest."""
         placed, left = dict[int, int](), position.units
         for number in line:
             if left == 0 or number // 2 >= self._board[BORDERS]:

@@ -1,4 +1,4 @@
-"""What Monte Carlo tree searches share: a tree in flat arrays, and simulations in portions until time is up."""
+"""The common parts of the Monte Carlo tree searches: a tree in flat arrays, and batches of simulations."""
 
 from __future__ import annotations
 
@@ -11,36 +11,37 @@ from bots.search.base import Limit
 from machine.compiled import FAST, compiled, zeros
 
 DECISION, SIBLING, CHILD, VISITS, NODE = range(5)
-"""tree[node + DECISION]: what led there; [SIBLING]: the next child of the same parent, [CHILD]: its own first, 0 for
-none; [VISITS]; a node is NODE long, and the root the first. totals[node // NODE]: what its visits brought."""
+"""Offsets in a node of `tree`, which is NODE slots long; the root is the first. DECISION led to the node, SIBLING is
+its parent's next child, CHILD its own first child (0: none), VISITS its count of visits. totals[node // NODE] is the
+sum of the values of its visits."""
 NEXT, END_OF_ROOM = 0, 1
-"""work[NEXT]: where the next node goes, [END_OF_ROOM]: where there is no more room."""
+"""work[NEXT] is where the next node goes, work[END_OF_ROOM] where the tree is full."""
 NODES = 2**18
-"""That a tree has room for: as many everywhere, for the same moves on every machine. Further simulations add none."""
+"""Nodes that a tree holds, the same on every machine, so that moves are the same. A full tree gets no new nodes."""
 LEAST = 10
-"""With fewer simulations to spend nothing is searched."""
+"""The least number of simulations that is worth a search."""
 AT_ONCE = 1
-"""For want of time nothing is searched."""
+"""Simulations in about a millisecond."""
 FIRST = 100 if FAST else 1
-"""The simulations before the first look at the clock."""
+"""Simulations before the first look at the clock."""
 PORTION = 0.004
 """Seconds of simulations between two looks at the clock."""
 
 
 def room() -> tuple[Any, Any]:
-    """Tree and totals."""
+    """Return the arrays for a tree and its totals."""
     return zeros(NODE * NODES), zeros(NODES, float)
 
 
 def plant(tree: Any, work: Any) -> None:
-    """Make the tree empty but for the root."""
+    """Reset the tree to an empty root."""
     tree[CHILD], tree[VISITS] = 0, 0
     work[NEXT], work[END_OF_ROOM] = NODE, NODE * NODES
 
 
 @compiled
 def follow(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
-    """The child of a node by that decision, a new one where there is none and room for it; else 0."""
+    """Return a node's child for a decision. Add it if it is missing and the tree has space; else return 0."""
     child = tree[node + CHILD]
     while child and tree[child + DECISION] != decision:
         child = tree[child + SIBLING]
@@ -55,7 +56,7 @@ def follow(tree: Any, totals: Any, work: Any, node: int, decision: int) -> int:
 
 
 def children(tree: Any, node: int) -> Iterator[int]:
-    """All of a node, the newest first."""
+    """Yield the children of a node, the newest first."""
     child = int(tree[node + CHILD])
     while child:
         yield child
@@ -63,7 +64,7 @@ def children(tree: Any, node: int) -> Iterator[int]:
 
 
 def favourite(tree: Any, totals: Any, node: int) -> int:
-    """The child most looked at, the better of equals; 0 where there is none."""
+    """Return the most visited child, the one with the higher mean of equals; 0 if there is none."""
 
     def rank(child: int) -> tuple[int, float]:
         visits = int(tree[child + VISITS])
@@ -73,14 +74,15 @@ def favourite(tree: Any, totals: Any, node: int) -> int:
 
 
 def lead(tree: Any) -> int:
-    """How many visits the root's favourite has more than any other child."""
+    """Return how many more visits the root's favourite has than the next child."""
     first, second = nlargest(2, [0, 0, *(int(tree[child + VISITS]) for child in children(tree, 0))])
     return first - second
 
 
 def in_portions(simulate: Callable[[int], object], tree: Any, limit: Limit) -> None:
-    """Have as many simulations made as `limit` allows: all at once, or in portions where there is a deadline, until
-    the time left is too short for another move to become the favourite.
+    """Run simulations until `limit` is spent: all at once if it counts nodes, in batches if it is a deadline.
+
+    With a deadline it stops once no other move can become the favourite in the time left.
     """
     if limit.left is not None:
         sims = limit.left

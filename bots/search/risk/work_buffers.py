@@ -1,4 +1,4 @@
-"""What the kernels' searches have in common: the array that they count and keep lines in, and how they are stopped."""
+"""The common parts of the kernels' searches: the array with their counts and lines, and how they are stopped."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from bots.search.base import Found, Limit, LimitReached, M
 from machine.compiled import FAST, compiled
 
 NODES, LEAVES, ESTIMATES, DEEPEST, BUDGET, STOP, LINES, LINE = range(8)
-"""work[BUDGET]: the nodes it may visit; [STOP]: 1 to make it come to an end; [LINES]: where the lines begin, each LINE
-long: a count, then moves. The slots from OWN on are the game's own."""
+"""Slots of `work`, after the counts. BUDGET is the limit of nodes; 1 in STOP makes the search end. At LINES begin the
+lines, each LINE slots long: a count, then moves. From OWN on the slots belong to the game."""
 OWN = 8
 AT_ONCE = 500 if FAST else 10
-"""The nodes of about a millisecond."""
+"""Nodes visited in about a millisecond."""
 UNBOUNDED = 2**62
 EXACT, LOWER, UPPER = 0, 1, 2
-"""What a remembered value is: the value, or a bound on it."""
+"""The kinds of a stored value: exact, or a bound."""
 
 
 def random_numbers(count: int) -> list[int]:
-    """The same signed 64-bit numbers everywhere, for search keys: splitmix64 (Steele, Lea, Flood 2014)."""
+    """Return signed 64-bit numbers for search keys, the same on every machine: splitmix64 (Steele, Lea, Flood 2014)."""
     numbers, at = [], 0
     for _ in range(count):
         at = (at + 0x9E3779B97F4A7C15) % 2**64
@@ -36,26 +36,26 @@ def random_numbers(count: int) -> list[int]:
 
 
 def begin(work: Any, budget: int | None) -> None:
-    """Count from 0, up to `budget` nodes; None: without end."""
+    """Reset the counts and set the limit of nodes; None: no limit."""
     work[NODES] = work[LEAVES] = work[ESTIMATES] = work[DEEPEST] = 0
     work[BUDGET] = UNBOUNDED if budget is None else budget
 
 
 def charge(work: Any, limit: Limit) -> None:
-    """Account for the nodes visited. Raises `LimitReached` if the search had to."""
+    """Add the visited nodes to `limit`. Raises `LimitReached` if the search was stopped."""
     limit.charge(int(work[NODES]))
     if work[STOP]:
         raise LimitReached
 
 
 def best_line(work: Any) -> list[int]:
-    """The principal variation."""
+    """Return the principal variation."""
     first = int(work[LINES]) + 1
     return [int(move) for move in work[first : first + int(work[first - 1])]]
 
 
 def found(work: Any, value: float, line: tuple[M, ...], depth: int) -> Found[M]:
-    """The result of a search that was finished."""
+    """Return the result of a completed search."""
     return Found(
         value=float(value),
         move=line[0],
@@ -70,7 +70,7 @@ def found(work: Any, value: float, line: tuple[M, ...], depth: int) -> Found[M]:
 
 @contextmanager
 def stopping(work: Any, deadline: float | None) -> Iterator[None]:
-    """Tell the search to stop at `deadline`: compiled code cannot look at the clock."""
+    """Stop the search at `deadline` by a timer, as compiled code cannot read the clock."""
     if deadline is None:
         yield
         return
@@ -89,7 +89,7 @@ def stopping(work: Any, deadline: float | None) -> Iterator[None]:
 
 @compiled
 def keep_line(work: Any, ply: int, move: int, whole: int) -> None:
-    """The line from this ply on is `move` and, if it is `whole`, the line from the next."""
+    """Set the line of this ply to `move`, followed by the next ply's line if `whole` is set."""
     width = work[LINE]
     here = work[LINES] + ply * width
     work[here + 1] = move
@@ -101,7 +101,7 @@ def keep_line(work: Any, ply: int, move: int, whole: int) -> None:
 
 @compiled
 def note_end(work: Any, ply: int) -> None:
-    """Count a finished position, `ply` plies below the root; no line goes on from it."""
+    """Count a finished position `ply` plies below the root, and clear its line."""
     work[NODES] += 1
     work[LEAVES] += 1
     work[DEEPEST] = max(work[DEEPEST], ply)

@@ -1,4 +1,4 @@
-"""Sets of weights for the evaluation of Risk: by name (the files beside this one), from a tuning, as text."""
+"""Sets of weights for evaluations of Risk: by name (the files in this folder), from a tuning's file, or as text."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ NAMES = (
     _EQUAL,
     *sorted(set.intersection(*({file.stem for file in (_FOLDER / game).glob("*.toml")} for game in WEIGHED))),
 )
-"""The sets that have a name: equal weights, and the tunings that come with the package for both games."""
+"""The named sets: equal weights, and the tunings that the package contains for both games."""
 _MOST = {
     len(weights_of("risk-campaign", "features")): sys.float_info.max,
     len(weights_of("risk-campaign", "outlook")): 10.0,
 }
-"""How high a weight may be, by how many there are: those of `outlook` are powers."""
+"""The highest weight by number of weights. Those of `outlook` are exponents."""
 _RIGHT = "four numbers from 0 up, or six from 0 to 10 of outlook, like 1,1,1,1, one above 0"
 
 
 def read_weights(
     bot: str, text: str, evaluation: str = "features", *, strict: bool = False
 ) -> Mapping[str, tuple[float, ...]]:
-    """The weights for each of `WEIGHED` that has the evaluation, from as many numbers as it has (`1,2,3,4`,
-    `1/2/3/4`), a name, or `@FILE`, a tuning; the usual ones for `equal`, and where those are of another evaluation,
-    which is refused if `strict`.
+    """Return the weights of each game in `WEIGHED` that has the evaluation.
 
-    Numbers and a file hold for both games. Raises `UsageFault`, which begins with the name of the bot.
+    `text` is a list of numbers (`1,2,3,4` or `1/2/3/4`), a name, or `@FILE`, a tuning. Numbers and files hold for both
+    games. `equal` gives the default weights; so do weights of another evaluation, unless `strict`. Raises `UsageFault`,
+    whose message begins with the bot's name.
     """
     usual = {game: weights for game in WEIGHED if (weights := weights_of(game, evaluation))}
     if text == _EQUAL:
@@ -53,7 +53,6 @@ def read_weights(
 
 
 def _read(bot: str, text: str) -> tuple[float, ...]:
-    """Numbers in text."""
     try:
         weights = [float(part) for part in re.split("[,/]", text)]
     except ValueError:
@@ -65,19 +64,19 @@ def _read(bot: str, text: str) -> tuple[float, ...]:
 
 
 def are_weights(values: Sequence[float]) -> bool:
-    """Whether these are as many numbers as some evaluation has, none negative or too high, and not all 0."""
+    """Return whether some evaluation has this number of weights, all are in its range, and one is above 0."""
     return len(values) in _MOST and all(0 <= value <= _MOST[len(values)] for value in values) and any(values)
 
 
 def _named(bot: str, game: str, evaluation: str, name: str) -> tuple[float, ...] | None:
-    """What was tuned for the evaluation; None where nothing was, under that name."""
+    """Return the named set for the evaluation; None if it has none of that name."""
     folder = _FOLDER / game if evaluation == "features" else _FOLDER / game / evaluation
     file = folder / f"{name}.toml"
     return _held(bot, str(file)) if file.exists() else None
 
 
 def _held(bot: str, name: str) -> tuple[float, ...]:
-    """The key `weights` of a file."""
+    """Return the key `weights` of a file."""
     held = read_file(name)
     where = f"{bot}: in {held.file if isinstance(held, FileTable) else repr(name)}"
     if not isinstance(held, FileTable) or "weights" not in held:
@@ -91,7 +90,7 @@ def _held(bot: str, name: str) -> tuple[float, ...]:
 
 
 def _numbers(value: object) -> list[float]:
-    """The numbers in a list that a file holds; none if anything else is there."""
+    """Return the numbers of a list from a file; an empty list if it holds anything else."""
     if not isinstance(value, list) or not all(type(number) in (int, float) for number in value):
         return []
     try:
