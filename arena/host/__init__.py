@@ -1,1 +1,3 @@
-"""Hosts matches: connections, sessions, runners, clocks, journals and spectators. It knows no ladder and no store."""
+"""Hosts matches: sessions of clients, match runners, clocks, journals and spectators. It does not depend on the ladder,
+and of the store it only uses the types of records.
+"""
