@@ -1,3 +1,3 @@
-"""Hosts matches: sessions of clients, match runners, clocks, journals and spectators. It does not depend on the ladder,
-and of the store it only uses the types of records.
+"""Hosts matches: sessions of clients, match runners, clocks, journals and spectators. It uses no ladder, no tournament
+and no database.
 """

@@ -52,9 +52,7 @@ class ClientRegistry:
         """The time at which `_listing` was made, in seconds of the event loop."""
 
     def enter(self, session: Session) -> list[str]:
-        """Register a bot's session and close its older one, if any. Return its running matches, which `resume` gives
-        back.
-        """
+        """Register a bot's session, closing its older one. Return its running matches, which `resume` gives back."""
         assert session.bot is not None
         older = self.sessions.get(session.key)
         if older is not None:

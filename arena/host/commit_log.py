@@ -109,8 +109,7 @@ class CommitLog:
     def _empty(self, which: int, matches: Iterable[str], again: bool) -> None:
         """Sync the journals of some matches, and empty the log that they no longer need.
 
-        A disk drops data that it failed to sync, so with `again` the entries are first written to the journals once
-        more.
+        A disk drops data that it failed to sync. So with `again` the entries are first written once more.
         """
         try:
             if again:
@@ -183,9 +182,7 @@ def _groups(path: Path) -> Iterator[_Group]:
 
 
 def _write_entries(folder: Path, entries: dict[str, list[Entry]], *, cut: bool = False) -> None:
-    """Write logged entries to their journals and sync them; with `cut`, truncate each after its last entry. Raise
-    `OSError`.
-    """
+    """Write logged entries to their journals and sync; `cut` truncates each after its last entry. Raise `OSError`."""
     for match, of_it in entries.items():
         path = journal_path(folder, match)
         try:

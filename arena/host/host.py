@@ -270,8 +270,8 @@ class MatchHost:
         return session
 
     def unready(self) -> str | None:
-        """Return why clients should not connect now: matches can't start, or bots wait for admission. None if all is
-        well.
+        """Return why clients should not connect now: matches can't start, or bots wait for admission. None if
+        they may.
         """
         reason = self.health.reason or self._handler.unready()
         if reason is None and not self._answers.is_set():
