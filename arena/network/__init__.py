@@ -1,1 +1,3 @@
-"""Connections: who may have one, what it may cost, and the WebSocket itself. Nothing here knows of bots or matches."""
+"""Connections: admission, limits, fair scheduling, TLS, and the WebSocket itself. Nothing here knows bots or
+matches.
+"""
