@@ -1,1 +1,3 @@
-"""The arena's side: the referee, its records, the ladder, the server and the `arena` command."""
+"""The arena: everything of the server's side, with the ladder, tournaments, the store, web pages and the `arena`
+command.
+"""

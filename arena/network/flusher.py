@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 MOST = 64
-"""A flush comes at the latest after this many writes, so that in a long turn the first need not wait for all."""
+"""Calls of `end_soon` after which a flush comes at once: in a long turn, the first need not wait for the last."""
 
 log = logging.getLogger("arena.network.flusher")
 
@@ -21,7 +21,7 @@ class Flushable(Protocol):
 
 
 class Flusher:
-    """Flushes, at the end of the loop's turn, whatever registered with `soon`; after `MOST` of them, earlier.
+    """Flushes registered connections when the event loop's turn ends, or after `MOST` calls of `end_soon`.
 
     `before` is called first, and what it sends is flushed as well.
     """

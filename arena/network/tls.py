@@ -69,9 +69,7 @@ class Encryption:
         self._ends = ssl.cert_time_to_seconds(str(shown["notAfter"]))
 
     def trouble(self) -> str | None:
-        """Return why clients will reject the certificate: it has expired or is not valid yet. None if it is
-        valid now.
-        """
+        """Return why clients will reject the certificate: it has expired or is not valid yet. None if it is valid."""
         try:
             _as_seen_by_clients(self._context, self._certificate)
         except ssl.SSLCertVerificationError as exc:
