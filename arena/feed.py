@@ -217,8 +217,7 @@ class Feed:
         """Messages given to the broker; some more than once."""
         self.crowded_out: Counter[str] = Counter()
         """The number of messages dropped for lack of room, by kind: `turns` or `lasting`."""
-        # All connections of this feed share one identifier: a new connection ends the old one without publishing its
-        # will.
+        # All connections share one identifier, so that a new one ends the old one without its will.
         self._identifier = f"arena-{secrets.token_hex(6)}"
 
     @property

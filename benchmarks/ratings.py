@@ -1,4 +1,6 @@
-"""What rating a match costs, in milliseconds of processor time: decided, and tied in several degrees."""
+"""Measure the cost of rating a match in milliseconds of processor time, for matches decided or tied to
+several degrees.
+"""
 
 from __future__ import annotations
 
