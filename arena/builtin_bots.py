@@ -100,7 +100,6 @@ def _bot(word: str, known: Sequence[str]) -> BuiltinBot:
 
 
 def demo_bots() -> list[BuiltinBot]:
-    """Return the bots of a demo."""
     pairs = zip(NAMES, house_bots(SEEKING), strict=False)  # open bots also play the games that have no bot here
     seeking = [bot.with_options("--game", game, *PACE) for game, bot in pairs]
     return [bot.with_options("--open", *PACE) for bot in house_bots(OPEN)] + seeking

@@ -319,7 +319,6 @@ class Feed:
             await connection.end()
 
     def _publish_news(self) -> None:
-        """Publish the events collected so far."""
         if self._due is not None:
             self._due.cancel()
             self._due = None

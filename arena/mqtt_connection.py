@@ -102,7 +102,6 @@ class MqttConnection(asyncio.Protocol):
         return connection
 
     async def _start(self) -> None:
-        """Start the process and connect to it."""
         ours, theirs = socket.socketpair()
         try:
             with theirs:

@@ -69,7 +69,6 @@ async def _serve(line: socket.socket) -> None:
 
 
 def client_of(order: MqttOrder) -> aiomqtt.Client:
-    """Return the client to connect."""
     client = aiomqtt.Client(
         order.host,
         order.port,

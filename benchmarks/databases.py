@@ -36,9 +36,7 @@ from postgres import PostgresServer, postgres_server
 
 
 def stored(where: Database, matches: Sequence[StorableMatch], batch: int) -> str:
-    """Store matches in transactions of `batch`. Return the results per second and the processor time per result, as
-    text.
-    """
+    """Store matches in transactions of `batch`. Return the speed and the processor time per result as text."""
     with closing(Store.open(where)) as store:
         began, busy = time.perf_counter(), time.process_time()
         for at in range(0, len(matches), batch):

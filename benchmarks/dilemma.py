@@ -35,7 +35,6 @@ def main() -> None:
 
 
 def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> Scores:
-    """Play all pairs and return their payoffs."""
     found: Scores = {(one, two): [] for one in bots for two in bots if one != two}
     for one, two in combinations(bots, 2):
         for seated in ((one, two), (two, one)):
@@ -48,9 +47,7 @@ def scores(bots: Sequence[str], config: dict[str, Any] | None, matches: int) -> 
 
 
 def table(bots: Sequence[str], found: Scores) -> str:
-    """Return a table with a row per bot, best first: its mean payoff, a 95 % interval, and its mean against each other
-    bot.
-    """
+    """Return a table with a row per bot, best first: its mean payoff with a 95 % interval, overall and by opponent."""
     means = {bot: fmean(fmean(found[bot, other]) for other in bots if other != bot) for bot in bots}
     order = sorted(bots, key=lambda bot: -means[bot])
     lines = [

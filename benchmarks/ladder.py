@@ -5,8 +5,7 @@ between rating and strength, the share of possible pairs that met, and the fewes
 All are means over several ladders.
 
 With `--in-rounds` every bot is present and plays once a round, so that only the pairing differs. Printed are the
-matches per bot until tau reaches some values, for random and for optimal pairing. `--spread 0.5` halves the differences
-of strength.
+matches per bot until tau reaches some values, for random and for optimal pairing. `--spread 0.5` halves differences.
 """
 
 from __future__ import annotations
@@ -85,7 +84,6 @@ def as_before(waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], 
 def as_now(
     waiting: Sequence[Seeker], now: float, playing: Sequence[Seeker], chance: Random
 ) -> Sequence[Sequence[Seeker]]:
-    """Pair as the arena does now."""
     return ladder_groups(waiting, now, playing=playing)
 
 

@@ -52,9 +52,7 @@ class Field(NamedTuple):
 def play_rounds(
     players: Sequence[Bot], game: str, config: Mapping[str, Any], rounds: int, seed: str
 ) -> Iterator[Field]:
-    """Play all pairs from both seats, round by round, so that ratings of all players settle together.
-    Yield after each.
-    """
+    """Play all pairs from both seats, round by round, so that all ratings settle together. Yield after each round."""
     rules = load(game, config)
     less_luck = names_in_points(rules)[0] != NoLuck.name
     seeds = [f"{seed}-{number}" for number in range(rounds)]
@@ -141,9 +139,7 @@ def ladder(game: str, config: Mapping[str, Any], matches: int, seed: str) -> Non
 
 
 def gaps_of(scores: Mapping[tuple[int, int], Sequence[float]]) -> tuple[list[float], list[tuple[float, float]]]:
-    """Return the gaps between neighbouring levels with 95 % bootstrap intervals, which resample the rounds of each
-    pair.
-    """
+    """Return the gaps between neighbouring levels, with 95 % bootstrap intervals over the rounds of each pair."""
     chance = Random(1)
 
     def gaps(found: Mapping[tuple[int, int], Sequence[float]]) -> list[float]:

@@ -1,5 +1,4 @@
-"""Compare matches in one process (`bots.play_all`) with the same bots as processes of a tournament, one match at a
-time.
+"""Compare matches in one process (`bots.play_all`) with those of the same bots as processes of a tournament.
 
 Prints matches per second, processor milliseconds per match, and the ratios. Takes a minute on two idle cores. Startup
 is excluded. On a busy machine, look at the processor time.
@@ -56,9 +55,7 @@ def in_process(game: str, bots: Sequence[str], matches: int) -> Pace:
 
 
 def as_processes(game: str, bots: Sequence[str], matches: int) -> Pace:
-    """Measure from the start of the first match to the end of the last; one match's processor time is subtracted as
-    startup.
-    """
+    """Measure from the first start to the last end, less the processor time of a tournament of one match."""
     tournament(game, bots, 1)  # warm up whatever is compiled or solved once
     alone, _ = tournament(game, bots, 1)
     spent, results = tournament(game, bots, 1 + matches)

@@ -57,7 +57,6 @@ def main() -> None:
 
 
 def speeds() -> dict[str, tuple[float, float]]:
-    """Return simulations and turns per second by campaign."""
     return {name: speeds_of(Campaign(config)) for name, config in CONFIGS.items()}
 
 

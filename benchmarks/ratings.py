@@ -1,6 +1,4 @@
-"""Measure the cost of rating a match in milliseconds of processor time, for matches decided or tied to
-several degrees.
-"""
+"""Measure the processor time of rating a match in milliseconds, for matches decided or tied to several degrees."""
 
 from __future__ import annotations
 

@@ -183,9 +183,7 @@ class Load(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The results of loads: plies per second and sorted delays of each, and the processors used by
-    servers and clients.
-    """
+    """The results of loads: plies per second and sorted delays of each, and the processors that both sides used."""
 
     rates: list[float]
     delays: list[list[float]]
@@ -250,7 +248,6 @@ def keep_on(server: Server, processor: int | None) -> None:
 
 
 def owner(game: str, names: Sequence[str]) -> str:
-    """Return the node that pairs a game."""
     return max(names, key=lambda name: weight(name, game))
 
 

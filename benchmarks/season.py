@@ -106,9 +106,7 @@ def make(folder: Path, sizes: list[int]) -> None:
 
 
 def cost(words: str, folder: Path, url: str | None) -> Cost:
-    """Run a command on a data folder, or on the database at `url`, and return its cost. Raise
-    `SystemExit` if it fails.
-    """
+    """Run a command on a data folder, or the database at `url`, and return its cost. Raise `SystemExit` if it fails."""
     out = folder / "out"
     command = [sys.executable, "-m", "arena", *words.replace("OUT", str(out)).split(), "--data", str(folder)]
     where = {} if url is None else {"ARENA_DB": url}
@@ -128,9 +126,7 @@ def cost(words: str, folder: Path, url: str | None) -> Cost:
 
 
 def held(process: int) -> int:
-    """Return the peak memory of a process's own program in KiB. Its resource usage at exit would include this
-    process's.
-    """
+    """Return a process's peak memory in KiB. Its resource usage at exit would include the memory of this process."""
     with contextlib.suppress(OSError, IndexError):
         return int(Path(f"/proc/{process}/status").read_text().split("VmHWM:")[1].split()[0])
     return 0
@@ -155,7 +151,6 @@ def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> 
 
 
 def on_server(server: PostgresServer, folder: Path, sizes: list[int]) -> dict[int, str]:
-    """Copy the databases to a server and return their URLs."""
     urls = {}
     for size in sizes:
         server.execute(f"CREATE DATABASE of_{size}")

@@ -1,5 +1,4 @@
-"""Measure the error rates of sequential tests and confidence sequences on many tests with a known mean, at h0 and at
-h1.
+"""Measure the error rates of sequential tests and confidence sequences, on many tests at h0 and at h1.
 
     python benchmarks/sequential.py
     python benchmarks/sequential.py --only "a game lost"
@@ -95,16 +94,12 @@ def heavy_tails(spread: float) -> Draw:
 
 
 def skewed(spread: float) -> Draw:
-    """Draw exponential scores: mostly a little above the mean, sometimes far below; the reverse if `spread` is
-    negative.
-    """
+    """Draw exponential scores: mostly just above the mean, sometimes far below; reversed if `spread` is negative."""
     return lambda chance, pairs, mean: mean + spread - spread * chance.exponential(1, pairs)
 
 
 def blunders(pairs_in_one: int, spread: float, turned: float) -> Draw:
-    """Draw nearly even pairs, of which one in `pairs_in_one` is turned by `turned`, for either side as the mean
-    requires.
-    """
+    """Draw nearly even pairs; one in `pairs_in_one` is shifted by `turned`, to either side as the mean requires."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         often, edge = 1 / pairs_in_one, (mean - 0.5) / turned
@@ -138,9 +133,7 @@ def dependent(share: float, spread: float) -> Draw:
 
 
 def drifting(way: float, spread: float) -> Draw:
-    """Draw normal scores that drift, in each `DRIFT` pairs, from `way` above the mean to `way` below: a bot is learnt
-    by the other.
-    """
+    """Draw normal scores that drift from `way` above the mean to `way` below in `DRIFT` pairs: an opponent learns."""
 
     def draw(chance: numpy.random.Generator, pairs: int, mean: float) -> Scores:
         passed = numpy.arange(pairs) % DRIFT / DRIFT
@@ -274,9 +267,7 @@ def _leaves(scores: Scores, mean: float, limit: float) -> bool:
 
 
 class Found(NamedTuple):
-    """The shares of tests that accepted the wrong hypothesis and whose interval ever left the mean, and the mean number
-    of games.
-    """
+    """The shares of tests that erred and whose interval ever excluded the mean, and the mean number of games."""
 
     errors: float
     games: float
@@ -304,7 +295,6 @@ def tested(kind: Kind, holds: str, tests: int, seed: str) -> Found:
 
 
 def _compare(test: SequentialTest, scores: Scores, decided: int) -> None:
-    """Check that the compiled test decides like the original class."""
     for score in scores.tolist():
         test.add(score)
     if (test.pairs, test.verdict) != (abs(decided), "h1" if decided > 0 else "h0"):

@@ -1,5 +1,4 @@
-"""Measure plies per second through the whole server (journal, digest, records, store) relative to an echo of equal
-frames.
+"""Measure plies per second through the whole server (journal, digest, records, store), relative to an echo.
 
 Both use the same library, clients and number of connections, with server and clients in a process each. A ply is one
 frame in and one frame out, like an echo. Servers of other versions, as of a commit, are measured in turn with the same
@@ -236,7 +235,6 @@ def mosquitto(folder: Path) -> Iterator[str]:
 
 
 def _commit(name: str) -> str:
-    """Return the short hash of a commit."""
     command = ["git", "-C", str(HERE), "rev-parse", "--verify", "--quiet", "--short", f"{name}^{{commit}}"]
     found = subprocess.run(command, capture_output=True, text=True, check=False)
     if found.returncode:
@@ -301,7 +299,6 @@ def _print_latencies(contenders: list[_Contender], options: argparse.Namespace) 
 
 
 def _measure(contender: _Contender, options: argparse.Namespace) -> _Run:
-    """Run one server in its own process and measure it."""
     command = [*contender.command, "--connections", str(options.connections)]
     environment = os.environ | {"PYTHONPATH": str(contender.root)}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as server:

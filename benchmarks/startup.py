@@ -39,7 +39,6 @@ class Start(NamedTuple):
 
 
 def start(folder: Path) -> Start:
-    """Start a server on a data folder, use it a little, and stop it."""
     told = folder / "notify"
     told.unlink(missing_ok=True)
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notices:
@@ -69,7 +68,6 @@ def start(folder: Path) -> Start:
 
 
 def _play(url: str) -> None:
-    """Let two bots play some matches."""
     command = [sys.executable, "-m", "bots", "run", "random", "--url", url, "--game", "nim", "--matches", str(MATCHES)]
     names = [f"new-{time.time_ns() // 1000 % 10**10}-{number}" for number in range(2)]
     bots = [subprocess.Popen([*command, "--name", name], stdout=subprocess.DEVNULL) for name in names]

@@ -67,15 +67,12 @@ def report(name: str, game: str, preset: Preset, crews: Mapping[str, WorkerPool]
 
 
 def generation(preset: Preset) -> list[Seats]:
-    """Return the games of the first generation."""
     genes = first_genes(preset.method, SEED)
     return [Seats(genes[m.first], genes[m.second], m.start, m.dice) for m in schedule(preset.method, SEED, 1)]
 
 
 def warm_up(crew: WorkerPool, play: Play, games: Sequence[Seats]) -> None:
-    """Run as many tasks as are handed out at once: while one worker loads the code for its first, the others get
-    theirs.
-    """
+    """Run as many tasks as are in flight at once: while one worker loads the code, the others get their tasks."""
     for _ in crew.run(play, ([game] for game in islice(games, IN_FLIGHT * crew.size))):
         pass
 

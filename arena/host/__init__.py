@@ -1,3 +1,1 @@
-"""Hosts matches: sessions of clients, match runners, clocks, journals and spectators. It uses no ladder, no tournament
-and no database.
-"""
+"""Hosts matches: sessions, match runners, clocks, journals and spectators. Uses no ladder, tournament or database."""

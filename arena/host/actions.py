@@ -17,9 +17,7 @@ EVERY_MATCH = "*"
 LOOKING = 0.0005
 """Seconds charged to a client for one database lookup."""
 RESIGNING = 0.0013
-"""Seconds charged to a client that resigns: what a match costs the arena from seek to storage, apart from its plies.
-Resigning at once would otherwise be a cheap way to cause that work.
-"""
+"""Seconds charged to a client that resigns: the arena's work for a match from seek to storage, without its plies."""
 
 
 def act(clients: ClientRegistry, session: Session, message: ClientMessage) -> None:

@@ -67,9 +67,7 @@ class Broadcaster:
         self._loop = asyncio.get_running_loop()
 
     def begin(self, portions: Iterator[None]) -> None:
-        """Queue batches. The first is sent now unless a batch was sent just before; each of the others gets a turn of
-        its own.
-        """
+        """Queue batches. The first is sent now, unless a pause is running; each of the others gets its own turn."""
         self._under_way.append(portions)
         if not self._waits:
             self._tell()
@@ -125,7 +123,6 @@ class Audience:
         self._newcomers = True
 
     def unwatch(self, peer: Peer) -> None:
-        """Send a peer no more turns."""
         self._watchers.pop(peer, None)
 
     def show(self, message: FromServer) -> None:

@@ -226,7 +226,6 @@ class ClientRegistry:
         runner.watch(session)
 
     def unwatch(self, session: Session, match: str) -> None:
-        """Send a client no more turns of a match."""
         runner = self._watched.get(session, {}).pop(match, None)
         if runner is not None:
             runner.unwatch(session)

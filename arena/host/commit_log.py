@@ -1,7 +1,6 @@
 """The commit log of the journals. One sync writes what all matches recorded in the same moment (group commit).
 
-The journals are written too, but only synced when the log is full. After a crash of the machine, the next start repairs
-them from the log.
+The journals are written too, but only synced when the log is full. After a crash they are repaired from the log.
 """
 
 from __future__ import annotations
@@ -66,9 +65,7 @@ class CommitLog:
         sync(folder)
 
     def commit(self, entries: Sequence[Entry]) -> None:
-        """Write entries to disk, all or none. Raise `OSError` if none was written. Blocks on the disk; any thread may
-        call it.
-        """
+        """Write entries to disk, all or none; raise `OSError` if none. Blocks; may be called in any thread."""
         with self._lock:
             self._commit(entries)
             if self._size >= self._look_at and (self._emptying is None or not self._emptying.is_alive()):

@@ -31,9 +31,7 @@ from referee.record import Header
 from referee.result import Result
 
 OF_ADDRESS, OF_ADDRESS_PER_SECOND = 100, 0.5
-"""Burst and rate per second, for each address, of log lines about clients that come, leave or are refused. The log also
-has a limit for all addresses.
-"""
+"""Burst and rate per second of an address's log lines about clients that come, leave or are refused."""
 ENDS, ENDS_PER_SECOND = 60, 1.0
 """Burst and rate per second of log lines about finished matches; those beyond are logged at level debug."""
 INCIDENTS_OF_BOT, INCIDENTS_OF_BOT_PER_SECOND = 10, 1 / 60
@@ -92,9 +90,7 @@ class EventLog:
         self._of_strangers("registered", address, f"{bot} is registered, from {address}", bot=bot, address=address)
 
     def left(self, bot: str, address: str, ended: CloseInfo, last_fault: str, playing: int) -> None:
-        """Log that a bot's connection ended with `playing` matches running. `last_fault` describes its last bad
-        message.
-        """
+        """Log that a bot's connection ended with `playing` matches running. `last_fault` is its last bad message."""
         trouble = parting(ended, last_fault, playing)
         if trouble is not None:
             self._failed(bot, trouble)

@@ -1,6 +1,4 @@
-"""The interface through which the owner of a host (a ladder or a tournament) decides and hears about its matches, with
-the errors that both use.
-"""
+"""The interface between a host and the owner of its matches (a ladder or a tournament), with their common errors."""
 
 from __future__ import annotations
 

@@ -270,9 +270,7 @@ class MatchHost:
         return session
 
     def unready(self) -> str | None:
-        """Return why clients should not connect now: matches can't start, or bots wait for admission. None if
-        they may.
-        """
+        """Return why clients should not connect now: matches can't start, or bots wait too long. None if they may."""
         reason = self.health.reason or self._handler.unready()
         if reason is None and not self._answers.is_set():
             reason = "the matches of the journal are read"
@@ -344,7 +342,6 @@ def _hello(codec: Codec, frame: Frame) -> Hello:
 
 
 def _refuse(connection: Connection, codec: Codec, fault: BotFault, close_code: int) -> None:
-    """Send the client the error, and close the connection."""
     connection.push(codec.encode(Error(code=fault.code, message=str(fault), fatal=True)))
     connection.drop(close_code, fault.code)
 

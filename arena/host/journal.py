@@ -48,8 +48,7 @@ class JournalFault(ArenaFault):
 
 
 class Journal:
-    """The folder of journals, created if needed. With `synced`, a commit log puts every line on disk before it counts
-    as written.
+    """The folder of journals, created if needed. With `synced`, a commit log syncs each line before it counts.
 
     At most `most` journals are open at once. Raises `JournalFault`.
     """
@@ -136,7 +135,6 @@ class Journal:
 
 
 def _begin(data: bytes) -> str:
-    """Return the beginning of the data, and its size."""
     return f"{data[:SHOWN]!r}{'...' if len(data) > SHOWN else ''} ({len(data)} bytes)"
 
 
@@ -206,8 +204,7 @@ class MatchJournal:
     def events_before(self, event: Event, most: int) -> list[Event]:
         """Return up to `most` events that were recorded before this one, as many of the latest as fit into a message.
 
-        If the journal can't be read, log that and return none: these events only help a client, and the record has them
-        all.
+        If the journal can't be read, log that and return none: these events only help a client.
         """
         found: list[Event] = []
         if self._file < 0:

@@ -1,6 +1,4 @@
-"""Measures the disk space of running matches' journals. When they take too much, the largest matches of the address
-that takes the most are called off.
-"""
+"""Measures the journals of running matches, and calls matches off when an address exceeds its disk quota."""
 
 from __future__ import annotations
 

@@ -62,8 +62,7 @@ class Quota:
 class DailyQuota(Quota):
     """An amount per day: half is available at once, and the other half returns steadily over the day.
 
-    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts passed to `hold` count
-    as well.
+    An address is never charged more than it may take at once, so no wait exceeds a day. Amounts in `hold` also count.
     """
 
     def __init__(self, total: float, each: float, clock: Callable[[], float] = time.monotonic) -> None:

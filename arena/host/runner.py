@@ -97,8 +97,7 @@ class Runner:
     what an event has to record at the end of the turn of the event loop. Until then nothing of it is sent, and what
     arrives waits in a backlog. While recording fails, the clocks stand still, and it is tried again every
     `retry_delay_s`; `held(id, reason)` is called with the reason, and with None when the match continues. A match whose
-    config is no preset is called off when its journal exceeds `most_bytes`. Expired clocks are handled in the queue
-    `due`.
+    config is no preset is called off when its journal exceeds `most_bytes`. Expired clocks go through the queue `due`.
     """
 
     def __init__(
@@ -127,8 +126,7 @@ class Runner:
         self._seats: list[Peer | None] = [None] * len(self.bots)
         self._excused: set[int] = set()
         self.audience = Audience(rounds or Broadcaster(), self.id)
-        """Spectators and reporters. Add them with `watch` and `report_to` of the runner, which also ask the referee for
-        turns.
+        """Spectators and reporters. Add them with the runner's `watch` and `report_to`, so that the referee sends turns.
         """
         self._view: EncodedMessages | None = None
         """The view for new spectators, made for the first of them, and the time of its making."""
@@ -321,9 +319,7 @@ class Runner:
         return 0 if game.preset is not None else len(msgspec.msgpack.encode(game.config))
 
     def listed(self) -> ListedMatch:
-        """Return the state of the match and its number of spectators for a listing. Moves not yet recorded are left
-        out.
-        """
+        """Return the state of the match and its spectator count for a listing, without moves not yet recorded."""
         listed = self._match.listed(len(self.audience.watchers))
         waiting = [effect.line for effect in self._unrecorded or () if type(effect) is Write]
         moves = sum(type(line) is Ply and line.event.out is None for line in waiting)
@@ -384,9 +380,7 @@ class Runner:
             self._carry_out(effects)
 
     def record(self) -> int | None:
-        """Write the waiting lines, all or none, and return their offset. None if they can't be written now, or need
-        not.
-        """
+        """Write the waiting lines, all or none, and return their offset; None if they can't or need not be written."""
         if self._unrecorded is None or self._stopped:
             return None
         try:
@@ -411,9 +405,7 @@ class Runner:
         self._loop.call_later(self._retry_delay_s, self._recorder.soon, self)
 
     def recorded(self, held: float = 0.0) -> None:
-        """Perform the waiting effects, now recorded, which held the match up for `held` seconds. Then handle the
-        backlog.
-        """
+        """Perform the recorded effects, for which the match waited `held` seconds, and then handle the backlog."""
         if self._unrecorded is None or self._stopped:
             return
         effects, self._unrecorded = self._unrecorded, None
@@ -542,7 +534,6 @@ class Runner:
 
 
 def _lines(effects: list[Effect]) -> bytes:
-    """Return the journal lines of these effects."""
     data = b""
     for effect in effects:
         if type(effect) is Write:

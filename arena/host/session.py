@@ -100,8 +100,7 @@ class Session:
             self._ended.append(shown.messages[-1].match)
 
     def receive(self, frame: Frame) -> bool:
-        """Act on one frame, and return whether the arena awaited it. Errors are answered, and malformed messages
-        counted.
+        """Act on one frame, and return whether it was awaited. Errors are answered, and malformed messages counted.
 
         Frames after `close` are ignored.
         """
@@ -132,9 +131,7 @@ class Session:
         self.send(Error(code=fault.code, message=str(fault), ref=ref, url=getattr(fault, "url", None)))
 
     def told_end_of(self, match: str) -> bool:
-        """Return whether this client was sent the end of a match recently. Its messages for that match may have crossed
-        it.
-        """
+        """Return whether this client was just sent the end of a match, which its own messages may have crossed."""
         return match in self._ended
 
     def close(self, code: int, reason: str) -> None:

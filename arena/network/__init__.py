@@ -1,3 +1,1 @@
-"""Connections: admission, limits, fair scheduling, TLS, and the WebSocket itself. Nothing here knows bots or
-matches.
-"""
+"""Connections: admission, limits, fair scheduling, TLS and the WebSocket. Nothing here knows bots or matches."""

@@ -26,9 +26,7 @@ FORWARDED_FOR = "X-Forwarded-For"
 COME_BACK_AFTER = 5
 """The `Retry-After` of a refusal for lack of capacity, in seconds."""
 ARRIVALS_AT_ONCE, ARRIVALS_PER_SECOND = 20, 10.0
-"""Burst and rate per second of new connections from an address. The burst also allows two for each connection that an
-address may have.
-"""
+"""Burst and rate per second of new connections from an address. The burst grows with the connections it may have."""
 
 _HOST = re.compile(r"[A-Za-z0-9.\[\]:-]+")
 """A `Host` header that is safe to display."""
@@ -99,8 +97,7 @@ class Admission:
         """Return a slot for a connection just accepted, or None to drop it without an answer, which costs least.
 
         `address` is given if it is known without the request. A socket for `operators` has no rate limit: otherwise any
-        user of the machine could keep the operator out. A connection there counts as a stranger's until `recognize`
-        sees the token.
+        user of the machine could keep the operator out. Until `recognize` sees the token, it is a stranger's.
         """
         address = address or address_of(peer)
         if operators:

@@ -92,8 +92,7 @@ class Connection(ServerConnection):
     """A WebSocket that is read fairly, written without waiting, and cut off if its peer does not read.
 
     All input, from the first byte on, is processed in pieces and charged to the connection's CPU budget (see
-    `FairScheduler`). Reading pauses while input waits. Only an answer that the arena awaits is free, and is handled
-    ahead of its turn.
+    `FairScheduler`). Reading pauses while input waits. Only an answer that the arena awaits is free, and handled first.
 
     websockets' own keepalive waits for a stalled reader, and answers to a flood of pings bypass its flow control. So
     the write buffer is bounded here, and a pause in writing has a timeout.

@@ -38,8 +38,7 @@ log = logging.getLogger("arena.network.listener")
 
 
 class Listener:
-    """Accepts connections until `close`. Runs `handle(connection, codec)` for each, `operate(connection)` for an
-    operator.
+    """Accepts connections until `close`. Runs `handle(connection, codec)` for each, `operate(connection)` for operators.
 
     `GET /healthz` returns 200 while the event loop runs; `GET /readyz` returns 503 if `unready` gives a reason.
     """
@@ -84,7 +83,6 @@ class Listener:
         return port_of(sockets)
 
     async def open_on(self, sockets: list[socket.socket]) -> None:
-        """Accept connections from listening sockets, as `bound` returns them."""
         await self._serve(sockets, None)
 
     async def take(self, listening: socket.socket, address: str, *, operators: bool = False) -> Callable[[], None]:

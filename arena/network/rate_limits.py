@@ -13,8 +13,7 @@ FORGOTTEN_AFTER = 3600.0
 
 
 class FailureBackoff:
-    """Failures by key. The first `free` cost nothing; each further one doubles the wait, from `first` to `longest`
-    seconds.
+    """Failures by key. The first `free` cost nothing; then each doubles the wait, from `first` to `longest` seconds.
 
     A key without failures for an hour after its wait is forgotten.
     """

@@ -40,9 +40,7 @@ class SeekStatus(Struct, frozen=True, kw_only=True):
 
 
 class BotStatus(Struct, frozen=True, kw_only=True):
-    """A connected bot: when it connected, how many matches it plays, and the seconds (`pace_s`) until it may start
-    another.
-    """
+    """A connected bot: when it connected, how many matches it plays, and the seconds until it may start another."""
 
     bot: str
     version: str
@@ -69,11 +67,9 @@ class MatchStatus(Struct, frozen=True, kw_only=True):
 
 
 class ServerStatus(Struct, frozen=True, kw_only=True):
-    """The state of a server: bots by name, matches and failures newest first with their totals, and the arena's nodes,
-    if there are several.
+    """The state of a server: bots by name, matches and failures newest first with their totals, and the nodes.
 
-    `held` says why no match can start, `warnings` what needs attention. `last_minute` and `last_hour` count finished
-    matches.
+    `held` says why no match can start, `warnings` what needs attention; `last_minute` counts finished matches.
     """
 
     at: str

@@ -1,5 +1,4 @@
-"""Fit the coefficients in `measuring/risk/coefficients`: the logit of a win to positions, and results to luck by
-feature.
+"""Fit `measuring/risk/coefficients`: the logit of a win to positions, and results to the luck by feature.
 
 The data are games of random weights against themselves. Needs numpy.
 

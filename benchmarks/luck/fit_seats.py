@@ -37,16 +37,13 @@ RIDGE = 1e-2
 
 
 class Told(NamedTuple):
-    """A game by seat: its points, and the luck in each share, followed by that times the fraction of seats still in the
-    game.
-    """
+    """A game by seat: its points, and the luck in each share, also weighted by the fraction of seats left."""
 
     points: np.ndarray[Any, Any]
     luck: np.ndarray[Any, Any]
 
 
 def games(preset: str, sims: int, starts: Sequence[int]) -> list[tuple[Told, Told]]:
-    """Play both games of each start."""
     rules = load("risk-campaign", {"preset": preset})
     assert isinstance(rules, Campaign)
     return [(_played(rules, sims, start, 0), _played(rules, sims, start, 1)) for start in starts]

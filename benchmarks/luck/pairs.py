@@ -36,7 +36,6 @@ class Walked(NamedTuple):
 
 
 def play_pair(pair: Pair) -> Iterator[Walked]:
-    """Play both games."""
     setup = Setup(pair.game, settings_of(pair.game)(), json.dumps(pair.config), pair.depth, pair.nodes)
     rules = ready(setup)[0]
     for order, weights in enumerate([(pair.first, pair.second), (pair.second, pair.first)]):

@@ -49,7 +49,6 @@ def main() -> None:
 
 
 def row(game: str, config: Mapping[str, Any], bots: Sequence[str], matches: int) -> str:
-    """Return the table row of a pair of bots."""
     units = HANDS
     if game == "dilemma":
         units = (1 - GO_ON ** config["rounds"]) / (1 - GO_ON) if "go_on" in config else config["rounds"]

@@ -33,9 +33,7 @@ LINE = "{:<35} {:<11}{:>7}  {:<16}{:<17}{:>6}  {:<12}{:>5}"
 
 
 class Row(NamedTuple):
-    """A comparison of two bots, given as names of weights or as specifications for `bots.play`, with
-    the values to try.
-    """
+    """A comparison of two bots, given by names of weights or in the words of `bots.play`, and the values to try."""
 
     name: str
     game: str
@@ -77,7 +75,6 @@ Score = tuple[float, tuple[float, ...]]
 
 
 def scores(row: Row, starts: Sequence[int]) -> list[list[Score]]:
-    """Play both games of each start and return their scores."""
     return list(map(list, (_by_weights if row.bots[0] not in WORDS.values() else _by_words)(row, starts)))
 
 
@@ -106,7 +103,6 @@ def _in_order(row: Row, starts: Sequence[int], order: int) -> Iterator[Score]:
 
 
 def report(row: Row, crew: WorkerPool, share: float) -> None:
-    """Play a comparison and print a line for each value."""
     starts = max(2, round(row.starts * share))
     played = dict(spread(crew, partial(scores, row), range(starts)))
     for at, value in enumerate(row.values):

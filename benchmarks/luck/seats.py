@@ -41,9 +41,7 @@ OPENING = 60
 
 
 class Row(NamedTuple):
-    """A comparison: the simulations of both bots, the number of A's seats, the value that measures luck, and A's
-    advantage under h1.
-    """
+    """A comparison: the bots' simulations, the number of A's seats, the value that measures luck, and h1."""
 
     name: str
     preset: str
@@ -67,7 +65,6 @@ Share = tuple[float, float]
 
 
 def scores(row: Row, starts: Sequence[int]) -> list[list[Share]]:
-    """Play the matches of each start and return their scores."""
     return [list(_of_start(row, start)) for start in starts]
 
 

@@ -57,7 +57,6 @@ FILTERS = {
 
 
 def addresses(reader: Reader) -> Iterator[str]:
-    """Yield the addresses to request: pages first, then the API."""
     pool = max(
         reader.read(pools_with_results), key=lambda pool: reader.read(leaderboard_page, pool, limit=1).total or 0
     )
@@ -173,9 +172,7 @@ def ask(sites: list[Site], address: str, times: int) -> list[Answers]:
 
 
 def measure(databases: dict[str, Database], asked: list[str], times: int) -> dict[str, dict[str, Answers]]:
-    """Measure all addresses of each database, print a line for each, slowest last, with totals, and
-    return the answers.
-    """
+    """Measure and return the answers of each database, and print a line per address, slowest last, with totals."""
     with contextlib.ExitStack() as stack:
         sites = [Site(*stack.enter_context(web(where.url)), where.server) for where in databases.values()]
         answers = {address: ask(sites, address, times) for address in asked}

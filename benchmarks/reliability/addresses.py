@@ -1,5 +1,4 @@
-"""Check that one address can't harm others, by silent, many or short connections, new names, wrong tokens, or open
-files.
+"""Check that one address can't harm others: by silent, many or short connections, new names, tokens or open files.
 
 An honest pair plays from its own address, beside `--attackers` processes of each kind with addresses of their own,
 while a newcomer connects from another. Then the server is limited to `--files` open files, and strangers take all they
@@ -84,7 +83,6 @@ KINDS: dict[str, Callable[[int, str], Coroutine[Any, Any, None]]] = {
 
 
 def attack(number: int, port: int, kind: str) -> None:
-    """Run a process that attacks from its own address."""
     uvloop.run(KINDS[kind](port, f"127.0.1.{1 + number}"))
 
 

@@ -80,7 +80,6 @@ class Crowd:
 
 
 async def measure(server: Server, bots: int, seconds: float, pace: float) -> Crowd:
-    """Let the bots connect, play for some seconds, and finish."""
     crowd = Crowd(server.port, bots, pace)
     empty = server.memory()
     async with asyncio.TaskGroup() as group:

@@ -102,7 +102,6 @@ async def turn_pages(port: int, names: list[str], lesson: Lesson) -> None:
 
 
 async def hold_lesson(people: int, seconds: float) -> Lesson:
-    """Run a class for some seconds."""
     lesson = Lesson()
     names = [f"pupil-{number}" for number in range(people)]
     with Server("--web-port", "0", "--max-matches-per-hour", "600") as server:

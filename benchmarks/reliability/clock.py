@@ -125,7 +125,6 @@ async def _match(server: Server, pace: float, how: str) -> tuple[str, int, float
 
 
 async def _answer(raw: Raw) -> None:
-    """Answer every turn at once."""
     while (told := await raw.receive("turn", "end"))["type"] == "turn":
         take_one(raw, told)
 

@@ -57,7 +57,6 @@ class Case(NamedTuple):
 
 
 def movers(turn: Message) -> list[int]:
-    """Return the seats to move."""
     to_move = turn["to_move"]
     return [to_move] if isinstance(to_move, int) else to_move
 
@@ -72,9 +71,7 @@ def halves(turn: Message, chance: random.Random) -> Any:
 
 
 def hoard(turn: Message, chance: random.Random) -> Any:
-    """Choose moves of a campaign that gather all units on one border, for the largest possible battle in the last
-    round.
-    """
+    """Choose campaign moves that gather all units on one border, for the largest possible battle in the last round."""
     state, seat = turn["state"], turn["to_move"]
     at = state["owner"].index(seat)
     if state["phase"] == "draft":

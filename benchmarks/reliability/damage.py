@@ -45,7 +45,6 @@ Row = tuple[object, ...]
 
 
 async def played(server: Server, seconds: float) -> None:
-    """Let bots play on a server for some seconds."""
     await asyncio.to_thread(server.start)
     ledger = Ledger()
     players = [Player(ledger, server.port, number, "nim", pace=0) for number in range(4)]
@@ -135,7 +134,6 @@ def untold(before: dict[str, list[Row]], after: dict[str, list[Row]], columns: d
 
 
 def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None) -> str:
-    """Describe the rows that differ."""
     if after is None:
         return "what can't be read"
     rows = [(old, new) for table in TABLES for old, new in zip(before[table], after[table], strict=False) if old != new]
@@ -143,9 +141,7 @@ def _difference(before: dict[str, list[Row]], after: dict[str, list[Row]] | None
 
 
 def _equal(a: object, b: object) -> bool:
-    """Return whether two values are equal, up to the last digits of ratings, in which machines may differ, and up to
-    bits of a packed record that do not matter when it is unpacked.
-    """
+    """Return whether two values are equal, up to the last digits of ratings and irrelevant bits of packed records."""
     if isinstance(a, float) and isinstance(b, float):
         return rating_system.nearly_equal(a, b)
     return a == b or (isinstance(a, bytes) and isinstance(b, bytes) and _unpacked(a) == _unpacked(b))

@@ -73,7 +73,6 @@ class Player:
         return cls(await Raw.enter(server.port, name, source=source), name, choose, **more)
 
     async def play(self, preset: str, *, count: int | None = None, rated: bool = True) -> None:
-        """Play a number of matches of nim, or without end."""
         while count is None or len(self.reasons) < count:
             await self._match(preset, rated)
 
@@ -109,22 +108,18 @@ def perfect(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 def first(turn: dict[str, Any]) -> dict[str, Any]:
-    """Return any legal move."""
     move: dict[str, Any] = turn["legal"][0]
     return move
 
 
 def boards(server: Server) -> dict[str, set[str]]:
-    """Return the bots of each pool."""
     command = [sys.executable, "-m", "arena", "leaderboard", "--json", "--data", str(server.data)]
     said = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return {board["pool"]: {row["bot"] for row in board["rows"]} for board in json.loads(said)}
 
 
 async def king(server: Server, options: argparse.Namespace) -> bool:
-    """Let puppets resign to their king on a preset without other players, while a champion beats as many newcomers by
-    playing.
-    """
+    """Let puppets resign to a king on a preset without other players; a champion beats as many newcomers by playing."""
     others = [await Player.enter(server, f"other-{number}", perfect) for number in (0, 1)]
     await asyncio.gather(*(other.play("classic", count=4) for other in others))
     scores = []
@@ -167,9 +162,7 @@ def worst(turn: dict[str, Any]) -> dict[str, Any]:
 
 
 async def dodger(server: Server, options: argparse.Namespace) -> bool:
-    """Let a perfect player stay silent unless it begins, so that it wins all that it plays, against another perfect
-    player.
-    """
+    """Let a perfect player meet an equal, and stay silent unless it begins: it wins all matches that it plays."""
     dodging: list[float] = []
     alike: list[float] = []
     for number in range(options.rounds):

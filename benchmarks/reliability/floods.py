@@ -92,7 +92,6 @@ async def send_frames(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def send_before_hello(port: int, source: str, encoding: str, kind: str) -> None:
-    """Send pings without a hello."""
     raw = await Raw.connect(port, source=source)
     await raw.upgrade(encoding)
     await pump(raw, FRAMES["ping"])
@@ -169,9 +168,7 @@ async def resign(port: int, source: str, encoding: str, kind: str) -> None:
 
 
 async def play_fast(port: int, source: str, encoding: str, kind: str) -> None:
-    """Let two bots play long matches at full speed with all their slots. The arena awaits their moves, so these are
-    free.
-    """
+    """Let two bots play long matches at full speed with all their slots. Their moves are awaited, and so free."""
 
     async def one(name: str, opponent: str) -> None:
         raw = await Raw.enter(port, name, encoding=encoding, source=source, slots=64)
@@ -220,9 +217,7 @@ def attack(number: int, port: int, flooders: int, beside: bool, encoding: str, k
 
 
 async def measure(server: Server, pair: HonestPair, options: argparse.Namespace, kind: str, encoding: str) -> bool:
-    """Measure one kind and print the pair alone and beside each number of flooders. Return whether the pair had no
-    drops.
-    """
+    """Print what the pair feels alone and beside each number of flooders. Return whether it had no drops."""
     name = f"{kind} ({encoding.rpartition('.')[2]})" if KINDS[kind][1] else kind
     alone = await pair.feel(options.seconds / 2)
     print(f"{name:32} alone    {alone}", flush=True)

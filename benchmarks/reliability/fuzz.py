@@ -91,7 +91,6 @@ FUZZERS = 6
 
 
 def meant(chance: random.Random) -> dict[str, Any]:
-    """Return a message as clients send it."""
     match = f"m-{chance.randrange(4)}"
     return chance.choice(
         [
@@ -282,7 +281,6 @@ def _read(data: bytes, encoding: str, positions: list[tuple[Any, Any]]) -> str:
 
 
 def _play(game: Any, position: Any, move: Any) -> None:
-    """Play a move if it is legal."""
     with contextlib.suppress(BotFault):
         game.apply(position, game.decode_move(move), Dice(bytes(32), 1))
 
@@ -337,7 +335,6 @@ class Fuzzer:
 
 
 async def _garble(port: int, budget: list[int], chance: random.Random) -> None:
-    """Send broken handshakes."""
     request = b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
     while budget[0] > 0:
         raw = await Raw.connect(port, source="127.0.0.9")

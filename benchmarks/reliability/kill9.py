@@ -86,7 +86,6 @@ class World:
         return [f"{count} x {what}" for what, count in (+found).items()]
 
     async def _die(self) -> None:
-        """Kill the server in a random way, starting it first if needed."""
         how = self._random.choice(["at an instant", "at an instant", "in a call", "in a call, by half", "at the start"])
         alive = self.server.process.poll() is None
         if how == "at an instant":
@@ -121,9 +120,7 @@ class World:
 
 
 def creations(count: int, library: Path, chance: random.Random) -> tuple[int, list[str]]:
-    """Kill a program in the calls that create its database. Return the kills, and which folders were unusable
-    afterwards.
-    """
+    """Kill a program in the calls that create its database. Return the number of kills and the unusable folders."""
     refused = []
     killed = 0
     for at in chance.sample(range(1, 81), count):

@@ -177,7 +177,6 @@ class Player:
         self._sought = 0
 
     async def run(self) -> None:
-        """Play forever."""
         while True:
             try:
                 raw = await Raw.enter(self._port, self.name, source=self._source, slots=SLOTS)

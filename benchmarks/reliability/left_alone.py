@@ -31,7 +31,6 @@ BOTS = ("random", "random-2", "greedy", "greedy-2", "minimax", "alphabeta", "ga"
 
 @contextlib.contextmanager
 def playing(server: Server) -> Iterator[None]:
-    """Run the bots."""
     environment = os.environ | {"XDG_CONFIG_HOME": str(server.data)}
     bots = []
     for name in BOTS:

@@ -64,7 +64,6 @@ class BadCable(TcpProxy):
         pass
 
     async def carry(self, link: Link, data: bytes, to: asyncio.StreamWriter) -> None:
-        """Pass data on, or inject a fault."""
         fault = self._fault()
         self.done[fault] += 1
         if fault == "reset":

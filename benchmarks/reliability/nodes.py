@@ -1,5 +1,4 @@
-"""Kill and freeze servers that share an arena, crash their database, delete a node's volume, start two processes of one
-name.
+"""Kill and freeze servers that share an arena, crash their database, delete volumes, and start two of one name.
 
 Then everything that the bots were sent is compared with what is stored. A claim is broken by an end or match that is
 lost, stored differently or numbered with a gap; by ratings that do not follow; by a frame from a process frozen beyond
@@ -54,9 +53,7 @@ PATIENCE = 8.0
 IN_FLIGHT = 0.5
 """Seconds in which everything arrives that a node had sent before it was frozen."""
 MOVED_AFTER_KILL, MOVED_AFTER_FREEZE, SENT_AWAY = 15.0, 30.0, 1.0
-"""Promised limits in seconds: until other nodes pair a node's games after a kill or a freeze, and until a revoked bot
-is disconnected everywhere.
-"""
+"""Seconds within which others pair a node's games after a kill and a freeze, and a revoked bot has left all nodes."""
 FAULTS = {
     "kill -9": 8,
     "kill -9, started again at once": 4,
@@ -111,9 +108,7 @@ class Figures:
 
 
 class Player:
-    """A bot connected to all nodes that plays random moves, seeks where it is redirected, and
-    reconnects when cut off.
-    """
+    """A bot on all nodes that plays random moves, seeks where it is redirected, and reconnects when cut off."""
 
     def __init__(self, name: str, nodes: list[Node], game: str, config: dict[str, Any], figures: Figures) -> None:
         self.name = name
@@ -133,7 +128,6 @@ class Player:
         self._sought = 0
 
     async def run(self) -> None:
-        """Play forever."""
         async with asyncio.TaskGroup() as group:
             for node in self._nodes:
                 group.create_task(self._visit(node))
@@ -375,7 +369,6 @@ class Arena:
         await self._start(node)
 
     async def _double(self, node: Node) -> None:
-        """Start a second process with a node's name."""
         second = self._node(node.name)
         try:
             await asyncio.to_thread(second.server.start)
@@ -390,7 +383,6 @@ class Arena:
             await self._start(node)
 
     async def _revoke(self) -> None:
-        """Revoke a bot that is connected to all nodes."""
         name = f"guest-{self.faults.total()}"
         guests = [await Raw.enter(node.server.port, name) for node in self.nodes]
 
@@ -412,7 +404,6 @@ class Arena:
         return subprocess.run([sys.executable, "-m", "arena", *words], capture_output=True, text=True, check=False)
 
     async def _run_out(self) -> None:
-        """Let all running matches end."""
         for player in self.players:
             player.seeking = False
         if hanging := await asyncio.to_thread(self._hanging):
@@ -430,7 +421,6 @@ class Arena:
                 time.sleep(0.5)
 
     def judge(self) -> list[str]:
-        """Return everything that is wrong."""
         words = sum(node.words_of_a_zombie for node in self.nodes)
         found = self.figures.ledger.wrong(self._url, forgotten=self.forgotten)
         return [

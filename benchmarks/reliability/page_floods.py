@@ -62,7 +62,6 @@ def store(data: Path, rounds: int) -> tuple[str, str]:
 
 
 def flood(number: int, port: int, kind: str, addresses: int, match: str) -> None:
-    """Run a process of attackers from several addresses."""
     uvloop.run(_flood(port, kind, addresses, match))
 
 
@@ -84,7 +83,6 @@ async def _again(attack: object, port: int, source: str, match: str) -> None:
 
 
 async def ask(raw: Raw, match: str) -> None:
-    """Request the long match."""
     await raw.write(f"GET /api/v1/matches/{match} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
 
 
@@ -103,7 +101,6 @@ async def read_slowly(raw: Raw, match: str) -> None:
 
 
 async def send_bodies(raw: Raw, match: str) -> None:
-    """Send an endless body."""
     await raw.write(b"POST /api/v1/games HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000000000\r\n\r\n")
     while True:
         await raw.write(bytes(65536))
@@ -131,7 +128,6 @@ class Felt:
 
 
 def visit(process: int, port: int, match: str, seconds: float) -> Felt:
-    """Request pages for some seconds."""
     felt = Felt()
     began = time.perf_counter()
     number = 0

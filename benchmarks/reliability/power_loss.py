@@ -1,5 +1,4 @@
-"""Simulate power cuts, in which unsynced writes are lost, in part or out of order, and check that no published end is
-lost.
+"""Simulate power cuts, which lose unsynced writes in part or out of order, and check that no end is lost.
 
 A server plays while every change of its files is logged (storage.c). For each of many instants the folder is rebuilt as
 a disk might hold it: everything synced, and of later writes none, all, or any of their sectors. A claim is broken by an
@@ -47,7 +46,6 @@ class Change(NamedTuple):
 
 
 def changes(log: Path) -> Iterator[Change]:
-    """Yield the changes that storage.c logged."""
     data = log.read_bytes()
     at = 0
     while at + _HEAD.size <= len(data):
@@ -179,7 +177,6 @@ def wrong_after(
 
 
 async def _settled(server: Server) -> None:
-    """Let the bots reconnect and finish running matches."""
     players = [Player(Ledger(), server.port, number, game) for number, game in enumerate(GAMES)]
     for player in players:
         player.seeking = False

@@ -1,5 +1,4 @@
-"""Restart a server repeatedly while bots play and others connect, and check that no one is refused and no match is
-lost.
+"""Restart a server repeatedly while bots play and others connect: no one may be refused, no match lost.
 
 Also measures the longest handshake and how long bots are away.
 

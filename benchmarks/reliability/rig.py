@@ -52,8 +52,7 @@ def small_or_asked(parser: argparse.ArgumentParser, **small: Any) -> argparse.Na
 class Server:
     """Runs `arena serve` with additional options, on a free port and its own folder, without rate limits on matches.
 
-    `with` starts and stops it. `start` after `stop` or `kill` continues with the same folder and port. `files` limits
-    its open files.
+    `with` starts and stops it. A later `start` continues with the same folder and port. `files` limits its open files.
     """
 
     program: tuple[str, ...] = ("-m", "arena")
@@ -111,7 +110,6 @@ class Server:
         return process.wait(WITHIN)
 
     def kill(self) -> None:
-        """Kill the server with SIGKILL."""
         self.stop(signal.SIGKILL)
 
     def add_bot(self, name: str) -> str:
@@ -250,9 +248,7 @@ class Raw:
 
     @classmethod
     async def connect(cls, port: int, *, source: str = "127.0.0.1", receive_buffer: int = 0) -> Self:
-        """Open a TCP connection from a loopback address, 127.0.0.x, with a receive buffer of some bytes (0: the
-        default).
-        """
+        """Open a TCP connection from a loopback address; `receive_buffer` is in bytes, 0 meaning the default."""
         sock = socket.socket(socket.AF_INET)
         sock.setblocking(False)
         if receive_buffer:
@@ -263,9 +259,7 @@ class Raw:
 
     @classmethod
     async def enter(cls, port: int, name: str | None = None, *, encoding: str = MSGPACK, **more: Any) -> Self:
-        """Do all three steps. `name` None means a spectator; `more` are `source`, `receive_buffer` or fields of
-        `hello`.
-        """
+        """Do all three steps, without a name as a spectator. `more`: `source`, `receive_buffer`, fields of `hello`."""
         options = {key: more.pop(key) for key in ("source", "receive_buffer") if key in more}
         raw = await cls.connect(port, **options)
         await raw.upgrade(encoding)

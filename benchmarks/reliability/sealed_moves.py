@@ -48,12 +48,10 @@ class Pair:
         return int((await self._prober.receive("turn"))["ply"])
 
     async def ended(self) -> None:
-        """Wait until both are sent the end."""
         for raw in (self._prober, self._opponent):
             await raw.receive("end")
 
     def move(self, ply: int, *, opponent: bool) -> None:
-        """Move for one of them."""
         raw = self._opponent if opponent else self._prober
         raw.send(type="move", match=self.match, ply=ply, move={"choose": random.randrange(2)})
 

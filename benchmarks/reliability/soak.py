@@ -47,8 +47,6 @@ class Sample(NamedTuple):
 
 
 async def _serve(data: Path, every: float) -> None:
-    """Run the server, which reports its tasks and objects on standard output."""
-
     async def tell() -> None:
         while True:
             await asyncio.sleep(every)

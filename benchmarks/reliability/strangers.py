@@ -1,5 +1,4 @@
-"""Measure what a hostile bot in a tournament can get, what a sandbox costs, and which processes survive a killed
-tournament.
+"""Measure what a hostile bot can get in a tournament, what a sandbox costs, and what survives a killed tournament.
 
 Usage: python benchmarks/reliability/strangers.py [--rounds 1000] [--small]
 Exit status 1 if a bot in a sandbox gets anything, or a process survives. Without bubblewrap the rest is measured.
@@ -48,7 +47,6 @@ class Ground:
         (folder / "diary").write_text("dear diary")
 
     def command(self, name: str, bots: Sequence[str], kind: str, *options: str) -> list[str]:
-        """Return the command of a tournament of Nim among these bots."""
         words = [f"{bot}={sys.executable} {self.folder / program}" for bot, program in (b.split("=") for b in bots)]
         words += ["--game", "nim", "--seed", "5", "--sandbox", kind, "--data", str(self.folder / f"{name}-{kind}")]
         return [sys.executable, "-m", "arena", "tournament", *words, *options]
@@ -124,15 +122,12 @@ def held_up(ground: Ground, kind: str) -> Iterator[subprocess.Popen[bytes]]:
 
 
 def family(pid: int) -> list[int]:
-    """Return all descendants of a process."""
     children = [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
     return children + [pid for child in children for pid in family(child)]
 
 
 def outlived(ground: Ground, kind: str) -> tuple[int, float, int]:
-    """Kill a tournament. Return its number of processes, the seconds until they were gone, and the number that
-    survived.
-    """
+    """Kill a tournament. Return its number of processes, the seconds until they were gone, and how many survived."""
     with held_up(ground, kind) as process:
         ends = [os.pidfd_open(pid) for pid in family(process.pid)]
         process.send_signal(signal.SIGKILL)

@@ -1,5 +1,4 @@
-"""Measure what spectators cost the players: a large audience of one match, and readers that do not read beside many
-bots.
+"""Measure what spectators cost the players: a large audience of one match, and clients that do not read.
 
 First a pair of bots plays, without and with an audience that watches each of its matches. Then `--bots` bots play,
 without and with `--stalled` spectators that ask for every match, from twenty addresses, and read nothing.
@@ -67,9 +66,7 @@ async def audience(options: argparse.Namespace) -> bool:
 
 
 async def stalled(options: argparse.Namespace) -> bool:
-    """Measure many matches beside spectators that read nothing. Return whether drops and memory stayed
-    within bounds.
-    """
+    """Measure many matches beside spectators that do not read. Return whether drops and memory were within bounds."""
     with Server() as server:
         async with AsyncExitStack() as stack:
             pairs = [
