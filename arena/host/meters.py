@@ -10,8 +10,8 @@ from machine.histogram import Histogram
 from referee.effects import MatchEvent, Played
 
 EVERY = 13
-"""One in this many moves is measured, as measuring costs a tenth of what it measures. It is no multiple of the number
-of seats, so that every seat gets measured.
+"""One in this many moves is measured, as measuring costs a tenth of what it measures. A prime number, so that the seats
+take turns in being measured.
 """
 FAST = (10e-6, 25e-6, 50e-6, 100e-6, 250e-6, 500e-6, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1.0)
 """Histogram bounds in seconds for work that takes microseconds."""

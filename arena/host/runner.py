@@ -126,8 +126,7 @@ class Runner:
         self._seats: list[Peer | None] = [None] * len(self.bots)
         self._excused: set[int] = set()
         self.audience = Audience(rounds or Broadcaster(), self.id)
-        """Spectators and reporters. Add them with the runner's `watch` and `report_to`, so that the referee sends turns.
-        """
+        """Spectators and reporters. Add them with the runner's `watch` and `report_to`, which also ask for turns."""
         self._view: EncodedMessages | None = None
         """The view for new spectators, made for the first of them, and the time of its making."""
         self._viewed = 0.0

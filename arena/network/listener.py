@@ -38,7 +38,7 @@ log = logging.getLogger("arena.network.listener")
 
 
 class Listener:
-    """Accepts connections until `close`. Runs `handle(connection, codec)` for each, `operate(connection)` for operators.
+    """Accepts connections until `close`. Each runs `handle(connection, codec)`; an operator's `operate(connection)`.
 
     `GET /healthz` returns 200 while the event loop runs; `GET /readyz` returns 503 if `unready` gives a reason.
     """

@@ -1,8 +1,7 @@
-"""Measure the length of tests with more than two seats: the variance of results with and without luck, and the games
-that a sequential test takes, resampled from the same starts.
+"""Measure the variance of results with more than two seats, with and without luck, and the length of sequential tests.
 
 Every start is played once from each rotation of the seats, bot A on some and bot B on the rest, with separate dice. A
-bot is `uct` with a number of simulations; 0 means the raider and -1 random.
+bot is `uct` with a number of simulations; 0 means the raider and -1 random. Tests draw from these starts.
 
 `--bias N` instead plays the first plies of N games of random bots on the world map for six, and prints each seat's mean
 luck over its standard error.

@@ -1,8 +1,7 @@
-"""Measure what spectators and page views cost the players: plies per second of a busy arena with many watchers of one
-match, and with a page refreshed repeatedly, relative to without.
+"""Measure what spectators and page views cost the players, in plies per second of a busy arena.
 
-Pairs of bots play at full speed. Stretches without load alternate with stretches with each kind; a ratio compares a
-stretch with those just before and after it. The watched match is one of the fast ones.
+Pairs of bots play at full speed. Stretches without load alternate with stretches in which many clients watch one of
+the matches, or a page is refreshed repeatedly. A ratio compares a stretch with those just before and after it.
 Usage: python benchmarks/pages/watching.py [--watchers 500] [--refreshes 10] [--pairs 16] [--seconds 5] [--rounds 8]
        [--data DIR] [--small]
 Exit status 1 if a watcher lost its connection, or a page did not load.
