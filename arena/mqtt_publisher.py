@@ -35,7 +35,7 @@ _of_match = msgspec.json.Decoder(_OfMatch).decode
 
 
 def main() -> None:
-    """Run the process with the order on standard input."""
+    """Read an `MqttOrder` from standard input and carry it out."""
     die_with_parent()
     logging.disable()  # errors are reported to the server, which logs them
     with socket.socket(fileno=sys.stdin.fileno()) as line:

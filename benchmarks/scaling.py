@@ -205,7 +205,7 @@ def arena_of(postgres: PostgresServer, names: Sequence[str]) -> Iterator[dict[st
 
 
 def measured(servers: dict[str, Server], loads: Sequence[Load], seconds: float) -> Measured:
-    """Let the loads play for some seconds, once all of them do."""
+    """Let all loads play, and return what they felt in the given seconds."""
     spawn = multiprocessing.get_context("spawn")
     lines, processes = [], []
     for load in loads:

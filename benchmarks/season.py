@@ -133,7 +133,7 @@ def held(process: int) -> int:
 
 
 def measure(folder: Path, sizes: list[int], only: str, urls: dict[int, str]) -> None:
-    """Print a line per command and size, and another one for each size with a database at a URL."""
+    """Print a line per command, size and database; `urls` are the databases on a server, by size."""
     print(f"{'arena':40}{'matches':>9}{'on':>12}{'s':>9}{'busy s':>9}{'ratio':>7}{'MiB':>7}")
     for words in COMMANDS:
         if only not in words:

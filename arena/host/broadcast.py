@@ -1,4 +1,4 @@
-"""Sends what happens in a match to its spectators: in order, in batches, and after its seats."""
+"""Sends the messages of a match to its spectators, in order and in batches, after the players have got theirs."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ClientRegistry:
         return list(self._playing.get(session.key, ()))
 
     def resume(self, session: Session) -> None:
-        """Give a bot that has entered its seats back, one in each of its turns."""
+        """Hand a newly connected bot its seats in running matches, one in each of its scheduler turns."""
         places = list(self._playing.get(session.key, {}).values())
         if places:
             session.wire.in_turn(self._resume(session, places))
@@ -82,7 +82,7 @@ class ClientRegistry:
             yield
 
     def leave(self, session: Session) -> None:
-        """Remove a closed connection. Its matches continue; its seats are released in its own turns."""
+        """Remove a closed connection. Its matches continue; its seats are vacated step by step."""
         self.subscribers.pop(session, None)
         watched = list(self._watched.pop(session, {}).values())
         places: list[tuple[Runner, int]] = []

@@ -108,7 +108,7 @@ class FinishedMatch:
 class Identity(NamedTuple):
     """The result of authenticating a client.
 
-    `bot` is the registered name, None for a spectator. `token` was created just now. `elsewhere` are URLs of other
+    `bot` is the registered name, None for a spectator. `token` is one created just now, if any. `elsewhere` are URLs of other
     nodes where the bot has matches. `token_hash` is the hash of the client's token if it can be revoked. `person` says
     that the name belongs to a person.
     """
@@ -132,7 +132,7 @@ class HostHandler(ABC):
 
     @abstractmethod
     def request(self, session: Session, message: ClientMessage) -> None:
-        """Handle a request other than to play, watch or list: a seek. Raise `BotFault`."""
+        """Handle a seek, or another message that the host does not handle itself. Raise `BotFault`."""
 
     @abstractmethod
     async def finalize(self, match: FinishedMatch) -> None:
@@ -162,7 +162,7 @@ class HostHandler(ABC):
         return []
 
     def watch_elsewhere(self, session: Session, match: str) -> None:
-        """Tell a client soon where a match runs that is not on this host, if it runs on another."""
+        """Tell a client which other host runs a match, if one does. The answer may come later."""
 
     def before_start(self, header: Header, seed: bytes) -> asyncio.Future[None] | None:
         """Return a future for work that must finish before the match is announced; None if there is none."""

@@ -46,7 +46,7 @@ from referee.replay import Recalled
 from referee.result import Ratings, Result
 
 ANEW = 1.0
-"""A spectator gets at most one full view in this many seconds; newcomers share it, with the clocks as of its making."""
+"""A spectator gets at most one full view in this many seconds; newcomers share one, clock times included."""
 WATCHED = (
     "watch: you watch this match already: its start without a seat is the answer, which needs none, and its turns come "
     "by themselves"
@@ -146,7 +146,7 @@ class Runner:
         """The events that have arrived meanwhile; None if there are none."""
         self._waits_since = 0.0
         self._fails = self._told_so = False
-        """Two flags: recording has failed so far, and the seats know."""
+        """Two flags: recording has failed so far, and the seats have been told."""
         self._loop = asyncio.get_running_loop()
         self._deadline: float | None = None
         self._timer: asyncio.Handle | None = None

@@ -18,7 +18,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
 
 
 class ConnectionLimits:
-    """Counts connections. To make room, it cuts off the oldest waiting one of the address with the most of them.
+    """Counts connections. To make room, it cuts off the oldest waiting one of the address that has the most.
 
     So a client that opens connections and sends nothing harms only itself. Connections that have said hello stay.
     """

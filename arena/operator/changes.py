@@ -77,7 +77,7 @@ class Dismissed(Struct, frozen=True, kw_only=True):
 
 
 class Annul(Request, frozen=True, tag="annul"):
-    """Annul matches by id, and those of a bot that ended `since` a time in a result's format. `undo` takes it back.
+    """Annul matches by id, and those of a bot that ended `since` a time (in the format of results), or `undo` that.
 
     Raises `UsageFault` and changes nothing if a match or bot does not exist, or a match was never rated.
     """

@@ -31,7 +31,7 @@ def parse_name_list(
     """Parse a CSV of names. `refused` maps forbidden columns to reasons.
 
     Spreadsheet dialects are accepted: commas, semicolons or tabs, a first line `sep=;`, empty columns at the end, and
-    `known` columns in any case (rows have them in the usual one). Raise `UsageFault` with each wrong line.
+    `known` columns in any case (rows use the usual case). Raise `UsageFault` with each wrong line.
     """
     text = text.lstrip("\ufeff")
     delimiter, text, skipped = _delimiter(text)

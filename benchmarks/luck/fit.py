@@ -1,6 +1,6 @@
-"""Fit `measuring/risk/coefficients`: the logit of a win to positions, and results to the luck by feature.
+"""Fit the coefficients in `measuring/risk/coefficients` to games of random weights against themselves.
 
-The data are games of random weights against themselves. Needs numpy.
+A logistic regression gives a win's odds by position, and a linear one the points by luck. Needs numpy.
 
 `python benchmarks/luck/fit.py GAME MAP [--starts N] [--nodes N] [--jobs N]`
 """

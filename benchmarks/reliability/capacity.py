@@ -19,7 +19,7 @@ from rig import WITHIN, Closed, Felt, Raw, Server, finished_matches, small_or_as
 CONFIG = {"heaps": [20, 20]}
 """40 plies per match, as bots take one at a time."""
 FAIR = frozenset({"win"})
-"""The reasons of ends when nothing goes wrong."""
+"""The reasons with which matches end when nothing goes wrong."""
 
 
 class Crowd:

@@ -41,7 +41,7 @@ WITHIN = 300.0
 KINDS = ("hello", "seek", "unseek", "start", "ready", "deal", "move", "strike", "back", "watch", "end")
 SLOTS = 64
 TAIL = -math.log(1e-9)
-"""The factor above the mean that one in 10⁹ exceeds when deals are redrawn until one fits (an exponential tail)."""
+"""A deal that is redrawn until it fits takes this many times the mean in one of 10⁹ cases."""
 
 Message = dict[str, Any]
 Choose = Callable[[Message, random.Random], Any]

@@ -111,7 +111,7 @@ class Witness(Bot):
 
 
 async def play(port: int, options: argparse.Namespace) -> tuple[dict[str, list[End]], set[str], Counter[str]]:
-    """Play. Return the ends sent by match, the matches begun, and the faults injected."""
+    """Play, and return the ends that bots were sent (by match), the matches begun, and the faults injected."""
     told: dict[str, list[End]] = {}
     started: set[str] = set()
     cable = BadCable(port, random.Random(options.seed))

@@ -1,4 +1,4 @@
-"""Kill and freeze servers that share an arena, crash their database, delete volumes, and start two of one name.
+"""Kill and freeze servers that share an arena, crash their database, delete volumes, and reuse a node's name.
 
 Then everything that the bots were sent is compared with what is stored. A claim is broken by an end or match that is
 lost, stored differently or numbered with a gap; by ratings that do not follow; by a frame from a process frozen beyond

@@ -62,7 +62,7 @@ class File:
         self.kept: bytearray | None = None
         """The synced content; None if it was never synced."""
         self.is_named = False
-        """True once its folder was synced."""
+        """True once its folder was synced, and so its name."""
         self.now = bytearray()
         self.since: list[Change] = []
 

@@ -36,7 +36,7 @@ import msgpack
 CONTINUATION, TEXT, BINARY, CLOSE, PING, PONG = 0, 1, 2, 8, 9, 10
 MSGPACK, JSON = "arena.v1.msgpack", "arena.v1.json"
 WITHIN = 60.0
-"""Timeout in seconds for anything that is expected at all."""
+"""Timeout in seconds for everything that these programs wait for."""
 PAGE = r"the page is at http://\S+:(\d+)"
 
 
