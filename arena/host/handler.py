@@ -108,9 +108,9 @@ class FinishedMatch:
 class Identity(NamedTuple):
     """The result of authenticating a client.
 
-    `bot` is the registered name, None for a spectator. `token` is one created just now, if any. `elsewhere` are URLs of other
-    nodes where the bot has matches. `token_hash` is the hash of the client's token if it can be revoked. `person` says
-    that the name belongs to a person.
+    `bot` is the registered name, None for a spectator. `token` is one created just now, if any. `elsewhere` holds the
+    URLs of other nodes where the bot has matches. `token_hash` is the hash of the client's token if it can be revoked.
+    `person` says that the name belongs to a person.
     """
 
     bot: str | None

@@ -11,9 +11,9 @@ from msgspec import Struct
 MIB = 1024 * 1024
 DAY = 24 * 3600.0
 MATCH_BYTES = 224 * 1024
-"""Memory of a running match with its latest events, without a custom config."""
+"""Bytes of memory that a running match takes with its latest events, without a custom config."""
 ROW_BYTES = 700
-"""Disk space of a match apart from its record."""
+"""Bytes of disk that a match takes apart from its record."""
 SEEK_BYTES = 1024
 CONFIG_WEIGHT = 64
 """Rules with their tables take up to this many times the bytes of their config."""

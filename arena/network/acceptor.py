@@ -1,4 +1,4 @@
-"""Accepts connections and counts them from that moment, through the TLS handshake if there is one.
+"""Accepts connections and counts them from then on, before any TLS handshake.
 
 The event loop's own server would accept any number, and reports a TLS connection only after its handshake.
 """

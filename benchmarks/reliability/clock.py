@@ -134,7 +134,7 @@ def take_one(raw: Raw, told: dict[str, Any]) -> None:
 
 
 def _stopping(server: Server, *, early: bool) -> Callable[[Callable[[], None]], Awaitable[None]]:
-    """Return a disturbance that stops the server, and sends the move at the beginning (`early`) or the end of that."""
+    """Return a disturbance that stops the server for a while, and sends the move before (`early`) or after that."""
 
     async def disturb(send: Callable[[], None]) -> None:
         server.process.send_signal(signal.SIGSTOP)
