@@ -70,7 +70,7 @@ def contestants(game: str, config: Mapping[str, Any], luck: str | None) -> dict[
 
 def table(game: str, found: Mapping[str, Stepping], seconds: float, rounds: int) -> None:
     for stepping in found.values():
-        stepping()  # what is compiled once is there from now on
+        stepping()  # warm up: some code is compiled at the first call
     speeds: dict[str, list[float]] = {name: [] for name in found}
     for _ in range(rounds):
         for name, stepping in found.items():

@@ -93,7 +93,7 @@ class CommitLog:
         thread = threading.Thread(target=self._empty, args=(which, self._others or self._matches, again))
         try:
             thread.start()
-        except RuntimeError:  # no thread can be had now
+        except RuntimeError:  # the system has no more threads
             self._look_at += FULL
             return
         self._emptying = thread
@@ -113,15 +113,15 @@ class CommitLog:
                 _write_entries(self._folder, _entries(_groups(self._folder / _NAMES[which])))
             self._sync(matches)
             os.ftruncate(self._files[which], 0)
-            os.fdatasync(self._files[which])  # it must not come back when the other one is gone
-        except OSError as exc:  # its groups stay, and the present log grows
+            os.fdatasync(self._files[which])  # it must not reappear after the other log is gone
+        except OSError as exc:  # its groups stay, and the current log grows
             log.warning("the journals in %s can't be synced: %s", self._folder / _NAMES[which], exc.strerror)
         else:
             self._others = set()
 
     def _sync(self, matches: Iterable[str]) -> None:
         for match in matches:
-            with contextlib.suppress(FileNotFoundError):  # that of a match that is over
+            with contextlib.suppress(FileNotFoundError):  # the match has ended
                 sync(journal_path(self._folder, match))
 
     def close(self) -> None:
@@ -160,7 +160,7 @@ def _entries(groups: Iterable[_Group]) -> dict[str, list[Entry]]:
     found: dict[str, list[Entry]] = {}
     for _, entries in sorted(groups):
         for entry in entries:
-            if entry.at == 0:  # a journal that began again
+            if entry.at == 0:  # the journal was started again
                 found[entry.match] = []
             found.setdefault(entry.match, []).append(entry)
     return found

@@ -226,7 +226,7 @@ class MatchHost:
         """Answer a client's first frame with a welcome or a refusal; return its session as `_admit` does."""
         if not self._answers.is_set():
             await until_first(self._answers.wait(), connection.wait_closed())
-            if connection.gone:  # it may be back on another connection, which this one must not replace
+            if connection.gone:  # the client may have reconnected, and must keep its newer connection
                 return None
         hello = None
         try:
@@ -319,7 +319,7 @@ class MatchHost:
         try:
             await self._handler.finalize(match)
             self.quotas.store(parts, match.size)
-        except Fault as fault:  # the arena is closing: the match is told when it is stored, after the next start
+        except Fault as fault:  # the arena is closing: the end is sent after the next start, when it is stored
             text = "the result of match %s can't be stored, it stays in the journal: %s"
             log.error(text, runner.id, fault, extra=about(match=runner.id))
         except Exception:

@@ -151,7 +151,7 @@ class MatchJournal:
             """The size in bytes."""
             if log is not None:
                 try:
-                    if self.size:  # lines that no log has
+                    if self.size:  # lines that are in no commit log
                         os.fdatasync(self._file)
                     sync(path.parent)
                 except OSError:
@@ -187,7 +187,7 @@ class MatchJournal:
         return JournalFault(f"the journal {self._path} can't be synced: {getattr(exc, 'strerror', None) or exc}")
 
     def _cut(self) -> None:
-        with contextlib.suppress(OSError):  # what is beyond `size` is never read
+        with contextlib.suppress(OSError):  # data beyond `size` is never read
             os.ftruncate(self._file, self.size)
 
     def record_lines(self) -> list[bytes]:

@@ -57,7 +57,7 @@ class MeasuredRunner(Runner):
         self._moved = began = perf_counter()
         Runner.receive(self, event)
         self._referee.observe(perf_counter() - began)
-        if self._unrecorded is None:  # a move that came too late, or was told at once
+        if self._unrecorded is None:  # the move came too late, or needed no recording
             self._moved = None
 
     def record(self) -> int | None:

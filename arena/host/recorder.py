@@ -102,7 +102,7 @@ class Recorder:
             return
         try:
             job = self._loop.run_in_executor(self._thread, self._log.commit, [one.entry for one in written])
-        except RuntimeError as exc:  # no thread can be had
+        except RuntimeError as exc:  # the system has no more threads
             self._go_on(written, exc)
             return
         self._is_syncing = True

@@ -193,7 +193,7 @@ class Runner:
         if self._stopped and not self._ended:
             return
         if self._unrecorded is not None:
-            if not (self._fails and isinstance(event, (Expired, Delayed))):  # time stands still
+            if not (self._fails and isinstance(event, (Expired, Delayed))):  # the clocks stand still
                 self._wait().keep(event)
             return
         try:

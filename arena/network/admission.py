@@ -173,7 +173,7 @@ class Admission:
             return Refusal(HTTPStatus.FORBIDDEN, text) if asked.operators else None
         kind, _, token = asked.value("Authorization").partition(" ")
         if kind.lower() == "bearer" and self._is_operators(token.encode(errors="surrogateescape")):
-            return None  # whatever else came from this address: nobody guesses a token of 256 bits
+            return None  # even after failures from this address: 256 bits can't be guessed
         wait = self._failures.wait(address, time.monotonic())
         if wait and not asked.operators:
             seconds = math.ceil(wait)

@@ -129,7 +129,7 @@ def report(row: Row, crew: WorkerPool, share: float) -> None:
     single = variance(score for unit in units for score, _ in unit)
     print(f"{row.name}: {row.preset}, A in {row.own} of {seats} seats, {seats * starts:,} games, by {row.value}")
     print(f"  score {_told(raw)}, less luck {_told(less)}, z {fmean(given) / (stdev(given) / math.sqrt(starts)):+.1f}")
-    # The advantage of a bot is defined by games of one A among copies of B; with more seats of A it is surer.
+    # A's advantage refers to games of one A among copies of B; games with more seats of A measure it better.
     alone = single * equal_variance(seats) / equal_variance(seats, row.own)
     factors = ", ".join(f"{alone / variance(each) / seats:.2f}" for each in (raw, less))
     print(f"  variance of single games of one A over that: of starts, of starts less luck: {factors}")

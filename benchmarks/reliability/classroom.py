@@ -78,7 +78,9 @@ async def watch(port: int, lesson: Lesson) -> None:
             raw.send(type="watch", match=told["match"])
         elif told["type"] == "turn":
             lesson.turns += 1
-        elif told["type"] == "error" and not told["message"].startswith("watch: no match"):  # it was over by then
+        elif told["type"] == "error" and not told["message"].startswith(
+            "watch: no match"
+        ):  # the match had ended by then
             lesson.refusals[told["message"]] += 1
 
 

@@ -79,7 +79,7 @@ class Player:
     async def _match(self, preset: str, rated: bool) -> None:
         self.raw.send(type="seek", id="s", game="nim", config={"preset": preset}, rated=rated)
         told = await self.raw.receive("start", "error")
-        if told["type"] == "error":  # a pause
+        if told["type"] == "error":  # the bot may not seek yet
             await asyncio.sleep(1 / self.haste)
             return
         if self.resigns:

@@ -1,7 +1,8 @@
 """Measure what a visitor of the page feels while 1, 8 and 64 addresses flood it, and the memory of its process.
 
 `arena web` shows a short and a very long match. The visitor requests small pages one after the other, and every second
-the short match with the state of every ply. Each address has four connections, which request the long match likewise and hang up, or read it slowly, or send endless bodies.
+the short match with the state of every ply. Each address has four connections, which request the long match likewise
+and hang up, or read it slowly, or send endless bodies.
 Usage: python benchmarks/reliability/page_floods.py [--seconds 10] [--rounds 1000] [--small]
 Exit status 1 if an answer to the visitor failed, or the process took more than 300 MiB; without --small also if the
 visitor's p50 is more than three times that without a flood, or its slowest answer more than a second slower.

@@ -131,7 +131,7 @@ class Disk:
         """Write the folder as a disk might hold it after a power cut now."""
         for name, inode in self._names.items():
             content = self._files[inode].after(chance, share)
-            if content is not None and not name.endswith("-shm"):  # that is memory, and is recreated
+            if content is not None and not name.endswith("-shm"):  # SQLite's shared memory, which is recreated
                 (folder / name).parent.mkdir(parents=True, exist_ok=True)
                 (folder / name).write_bytes(content)
 
