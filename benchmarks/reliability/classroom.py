@@ -78,9 +78,7 @@ async def watch(port: int, lesson: Lesson) -> None:
             raw.send(type="watch", match=told["match"])
         elif told["type"] == "turn":
             lesson.turns += 1
-        elif told["type"] == "error" and not told["message"].startswith(
-            "watch: no match"
-        ):  # the match had ended by then
+        elif told["type"] == "error" and not told["message"].startswith("watch: no match"):  # the match had ended
             lesson.refusals[told["message"]] += 1
 
 
