@@ -1,3 +1,1 @@
-"""The arena: everything of the server's side, with the ladder, tournaments, the store, web pages and the `arena`
-command.
-"""
+"""The server's side: host, ladder, tournaments, store, web pages and the `arena` command. Independent of `bots`."""

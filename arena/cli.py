@@ -1,6 +1,4 @@
-"""The `arena` command line. Only options are declared here; each command's code in arena/commands is loaded when it
-runs.
-"""
+"""The options of the `arena` command line. The code of each command in arena/commands is loaded when it runs."""
 
 from __future__ import annotations
 

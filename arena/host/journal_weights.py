@@ -1,4 +1,4 @@
-"""Measures the journals of running matches, and calls matches off when an address exceeds its disk quota."""
+"""Measures the journals of running matches, and calls matches off when they exceed the disk quota."""
 
 from __future__ import annotations
 
